@@ -1,0 +1,79 @@
+#pragma once
+// Only what Swift's Glibc module lacks. Without _GNU_SOURCE, since the headers shared with that module must mean the
+// same in both; the calls that need it go through syscall(2).
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+long syscall(long number, ...);
+
+// open(2), openat(2) and fcntl(2) are variadic.
+static inline int ferry_open(const char *path, int flags, unsigned int mode) { return open(path, flags, mode); }
+
+static inline int ferry_open_at(int directory, const char *path, int flags, unsigned int mode) {
+    return openat(directory, path, flags, mode);
+}
+
+static inline int ferry_duplicate(int descriptor) { return fcntl(descriptor, 1030 /* F_DUPFD_CLOEXEC */, 3); }
+
+static inline int ferry_set_nonblocking(int descriptor, int on) {
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0) return -1;
+    return fcntl(descriptor, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+}
+
+static inline int ferry_set_close_on_exec(int descriptor) { return fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+
+// openat2(2): the path cannot leave `directory`, and no component of it may be a link.
+static inline int ferry_open_beneath(int directory, const char *path, int flags, unsigned int mode) {
+    struct open_how how = {
+        .flags = (unsigned long long)(unsigned int)flags,
+        .mode = mode,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+static inline long ferry_list(int directory, void *buffer, unsigned long length) {
+    return syscall(SYS_getdents64, directory, buffer, length);
+}
+
+static inline int ferry_rename(int from, const char *old, int to, const char *name, unsigned int flags) {
+    return (int)syscall(SYS_renameat2, from, old, to, name, flags);
+}
+
+static inline int ferry_sync_file_system(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
+
+static inline int ferry_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */); }
+
+static inline int ferry_clone(int to, int from) { return ioctl(to, FICLONE, from); }
+
+// f_fsid's members have reserved names that Swift does not import.
+static inline int ferry_file_system_id(int descriptor, uint64_t *identity) {
+    struct statfs status;
+    if (fstatfs(descriptor, &status) != 0) return -1;
+    *identity = ((uint64_t)(uint32_t)status.f_fsid.__val[0] << 32) | (uint32_t)status.f_fsid.__val[1];
+    return 0;
+}
+
+// struct ucred is visible under _GNU_SOURCE only; its layout is fixed by the kernel, unix(7).
+static inline int ferry_peer_credentials(int descriptor, int *process, unsigned int *user, unsigned int *group) {
+    struct { int process; unsigned int user; unsigned int group; } peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;
+    *process = peer.process;
+    *user = peer.user;
+    *group = peer.group;
+    return 0;
+}
