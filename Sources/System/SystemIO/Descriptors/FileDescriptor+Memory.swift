@@ -1,0 +1,18 @@
+import CLinux
+import Glibc
+
+extension FileDescriptor {
+    /// A file without a name, in memory, gone with its last descriptor: memfd_create(2).
+    package init(inMemory name: String) throws(SystemError) {
+        let raw = ferry_memory_file(name)
+        guard raw >= 0 else { throw .last("make a file in memory", name) }
+        self.init(owning: raw, path: name)
+    }
+
+    /// Opens the same file again, with a position of its own.
+    package func reopened(_ options: OpenOptions) throws(SystemError) -> FileDescriptor {
+        let raw = retry { ferry_open("/proc/self/fd/\(rawValue)", options.rawValue | O_CLOEXEC, 0) }
+        guard raw >= 0 else { throw .last("open again", path) }
+        return FileDescriptor(owning: raw, path: path)
+    }
+}

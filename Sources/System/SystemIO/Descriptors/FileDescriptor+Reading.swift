@@ -1,0 +1,65 @@
+import Glibc
+
+extension FileDescriptor {
+    /// Reads at most the buffer's length; 0 means the end.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+        let count = retry { Glibc.read(rawValue, buffer.baseAddress, buffer.count) }
+        guard count >= 0 else { throw .last("read", path) }
+        return count
+    }
+
+    /// Reads at `offset` without moving the file's position; 0 means the end.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        let count = retry { Glibc.pread(rawValue, buffer.baseAddress, buffer.count, off_t(offset)) }
+        guard count >= 0 else { throw .last("read", path) }
+        return count
+    }
+
+    /// Reads `count` bytes at `offset`, fewer only at the end of the file.
+    package func read(_ count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
+        try filled(max(0, count)) { buffer, done throws(SystemError) in
+            try read(into: buffer, at: offset + Int64(done))
+        }
+    }
+
+    /// Reads from the current position up to the end; more than `limit` bytes is the error `.tooLarge`, found before
+    /// more than `limit` + 1 bytes are in memory.
+    package func readAll(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
+        let expected = max(0, Int(try status().size))
+        var bytes: [UInt8] = []
+        var wanted = min(expected, limit) + 1
+        while true {
+            let part = try filled(wanted) { buffer, _ throws(SystemError) in try read(into: buffer) }
+            if bytes.isEmpty { bytes = part } else { bytes += part }
+            guard bytes.count <= limit else {
+                throw SystemError(
+                    .tooLarge, operation: "read", path: path, remedy: "At most \(limit) bytes are accepted here")
+            }
+            if part.count < wanted { return bytes }
+            wanted = min(1 << 20, limit - bytes.count + 1)
+        }
+    }
+
+    /// Calls `next` until `count` bytes are there or it gives 0.
+    private func filled(
+        _ count: Int, next: (UnsafeMutableRawBufferPointer, Int) throws(SystemError) -> Int
+    ) throws(SystemError) -> [UInt8] {
+        var failure: SystemError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+            while done < count {
+                do throws(SystemError) {
+                    let rest = UnsafeMutableRawBufferPointer(
+                        rebasing: UnsafeMutableRawBufferPointer(buffer)[done..<count])
+                    let got = try next(rest, done)
+                    if got == 0 { return }
+                    done += got
+                } catch {
+                    failure = error
+                    return
+                }
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+}

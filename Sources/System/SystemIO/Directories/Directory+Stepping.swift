@@ -1,0 +1,40 @@
+import CLinux
+import Glibc
+
+extension Directory {
+    /// What openat2 does with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, one component at a time, for where a filter
+    /// takes that call away: RestrictSUIDSGID= and with it DynamicUser= of systemd do, since a filter cannot see the
+    /// mode in its argument. `..` is refused even where it would stay beneath. Returns -1 and sets errno on failure.
+    func openByStepping(_ relative: String, flags: Int32, mode: mode_t) -> Int32 {
+        var components = relative.split(separator: "/", omittingEmptySubsequences: true).filter { $0 != "." }
+        guard !relative.hasPrefix("/"), !components.contains("..") else { return fail(EXDEV) }
+        let name = components.popLast().map(String.init) ?? "."
+        // O_PATH is visible under _GNU_SOURCE only.
+        let passing: Int32 = 0o10000000 | O_NOFOLLOW | O_CLOEXEC
+        var parent: FileDescriptor?
+        for component in components {
+            let current = parent?.rawValue ?? descriptor.rawValue
+            let raw = retry { ferry_open_at(current, String(component), passing, 0) }
+            guard raw >= 0 else { return -1 }
+            let next = FileDescriptor(owning: raw, path: path)
+            var status = stat()
+            guard fstat(raw, &status) == 0 else { return -1 }
+            if status.st_mode & S_IFMT == S_IFLNK { return fail(ELOOP) }
+            parent = consume next
+        }
+        let last = parent?.rawValue ?? descriptor.rawValue
+        let raw = retry { ferry_open_at(last, name, flags | O_NOFOLLOW, mode) }
+        if raw < 0, errno == ENOTDIR {
+            // O_DIRECTORY says this of a link; openat2 says ELOOP.
+            var status = stat()
+            let isLink = fstatat(last, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
+            return fail(isLink ? ELOOP : ENOTDIR)
+        }
+        return raw
+    }
+
+    private func fail(_ reason: Int32) -> Int32 {
+        errno = reason
+        return -1
+    }
+}

@@ -1,0 +1,84 @@
+import CLinux
+import Glibc
+
+/// Stream sockets of unix(7) by path.
+package enum UnixSocket {
+    /// Binds and listens; only this user can connect unless `mode` says more. A socket that a dead process left is
+    /// replaced; one that answers is the error `.addressInUse`, and a file that is no socket is left alone.
+    ///
+    /// Two processes that start at once may both find the old socket dead: hold a `FileLock` around it.
+    package static func listen(_ path: String, mode: UInt32 = 0o600) throws(SystemError) -> FileDescriptor {
+        try removeDead(path)
+        let socket = try make(path)
+        // Before the bind, so that the file never exists with a wider mode.
+        try socket.changeMode(mode)
+        guard try withAddress(path, { bind(socket.rawValue, $0, $1) }) == 0 else { throw .last("listen on", path) }
+        guard chmod(path, mode_t(mode)) == 0, Glibc.listen(socket.rawValue, 128) == 0 else {
+            throw .last("listen on", path)
+        }
+        return socket
+    }
+
+    /// `.notFound` where there is no such socket, `.unreachable` where nobody listens behind it.
+    package static func connect(_ path: String) throws(SystemError) -> FileDescriptor {
+        let socket = try make(path)
+        guard try withAddress(path, { address, size in retry { Glibc.connect(socket.rawValue, address, size) } }) == 0
+        else { throw .last("connect to", path) }
+        return socket
+    }
+
+    /// Waits for the next client.
+    package static func accept(_ listener: borrowing FileDescriptor) throws(SystemError) -> FileDescriptor {
+        let raw = retry { Glibc.accept(listener.rawValue, nil, nil) }
+        guard raw >= 0 else { throw .last("accept from", listener.path) }
+        ferry_set_close_on_exec(raw)
+        return FileDescriptor(owning: raw, path: listener.path)
+    }
+
+    private static func removeDead(_ path: String) throws(SystemError) {
+        do throws(SystemError) {
+            _ = try connect(path)
+        } catch {
+            switch error.errno {
+            case ENOENT: return
+            case ECONNREFUSED:
+                guard try FileSystem.status(path).kind == .socket else {
+                    throw SystemError(
+                        .exists, operation: "listen on", path: path,
+                        remedy: "A file that is no socket is in the way; remove it or choose another path")
+                }
+                try FileSystem.remove(path)
+                return
+            default: throw error
+            }
+        }
+        throw SystemError(
+            errno: EADDRINUSE, operation: "listen on", path: path)
+    }
+
+    private static func make(_ path: String) throws(SystemError) -> FileDescriptor {
+        let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        guard raw >= 0 else { throw .last("make a socket for", path) }
+        return FileDescriptor(owning: raw, path: path)
+    }
+
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) throws(SystemError) -> Int32 {
+        try checkPath(path, operation: "use the socket")
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.utf8.count < room else {
+            throw SystemError(
+                .invalidName, operation: "use the socket", path: path,
+                remedy: "A socket's path may have at most \(room - 1) bytes; choose a shorter directory")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// One thread in epoll_wait(2) for the whole process: it sleeps until a descriptor that somebody awaits is readable.
+package final class Poller: Sendable {
+    private struct Waiting {
+        var waiters: [Int32: (id: UInt64, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var nextID: UInt64 = 0
+    }
+
+    private static let instance = Mutex<Poller?>(nil)
+
+    private let epoll: FileDescriptor
+    private let waiting = Mutex(Waiting())
+
+    private init() throws(SystemError) {
+        let raw = epoll_create1(O_CLOEXEC)
+        guard raw >= 0 else { throw .last("make an epoll", nil) }
+        epoll = FileDescriptor(owning: raw, path: "epoll")
+    }
+
+    /// Waits until the descriptor is readable or at its end; throws CancellationError when the task is cancelled.
+    /// One waiter a descriptor at a time; a second one is refused with `.busy`. The descriptor must stay open meanwhile.
+    package static func readable(_ descriptor: borrowing FileDescriptor) async throws {
+        try await shared().readable(descriptor.rawValue)
+    }
+
+    private static func shared() throws(SystemError) -> Poller {
+        try instance.withLock { instance throws(SystemError) in
+            if let poller = instance { return poller }
+            let poller = try Poller()
+            try poller.startThread()
+            instance = poller
+            return poller
+        }
+    }
+
+    private func startThread() throws(SystemError) {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let status = pthread_create(
+            &thread, nil,
+            { context in
+                if let context { Unmanaged<Poller>.fromOpaque(context).takeRetainedValue().run() }
+                return nil
+            }, context.toOpaque())
+        guard status == 0 else {
+            context.release()
+            throw SystemError(errno: status, operation: "start a thread")
+        }
+        pthread_detach(thread)
+    }
+
+    private func readable(_ descriptor: Int32) async throws {
+        let id = waiting.withLock { waiting in
+            waiting.nextID += 1
+            return waiting.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                add(descriptor, id, continuation)
+                // A cancellation before `add` found nothing to resume.
+                if Task.isCancelled { cancel(descriptor, id) }
+            }
+        } onCancel: {
+            cancel(descriptor, id)
+        }
+    }
+
+    private func add(_ descriptor: Int32, _ id: UInt64, _ continuation: CheckedContinuation<Void, any Error>) {
+        let failure = waiting.withLock { waiting -> SystemError? in
+            guard waiting.waiters[descriptor] == nil else {
+                return SystemError(.busy, operation: "wait for", path: "descriptor \(descriptor)")
+            }
+            var event = epoll_event()
+            event.events = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
+            event.data.fd = descriptor
+            guard epoll_ctl(epoll.rawValue, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
+                return .last("wait for", "descriptor \(descriptor)")
+            }
+            waiting.waiters[descriptor] = (id, continuation)
+            return nil
+        }
+        if let failure { continuation.resume(throwing: failure) }
+    }
+
+    private func cancel(_ descriptor: Int32, _ id: UInt64) {
+        let continuation = waiting.withLock { waiting -> CheckedContinuation<Void, any Error>? in
+            guard waiting.waiters[descriptor]?.id == id else { return nil }
+            return remove(descriptor, from: &waiting)
+        }
+        continuation?.resume(throwing: CancellationError())
+    }
+
+    private func remove(
+        _ descriptor: Int32, from waiting: inout Waiting
+    ) -> CheckedContinuation<Void, any Error>? {
+        _ = epoll_ctl(epoll.rawValue, EPOLL_CTL_DEL, descriptor, nil)
+        return waiting.waiters.removeValue(forKey: descriptor)?.continuation
+    }
+
+    private func run() {
+        var events = [epoll_event](repeating: epoll_event(), count: 64)
+        while true {
+            let count = retry { epoll_wait(epoll.rawValue, &events, Int32(events.count), -1) }
+            // Only a closed epoll could fail, and this object keeps it open for the life of the process.
+            guard count > 0 else { continue }
+            for event in events.prefix(Int(count)) {
+                let descriptor = event.data.fd
+                waiting.withLock { remove(descriptor, from: &$0) }?.resume()
+            }
+        }
+    }
+}
