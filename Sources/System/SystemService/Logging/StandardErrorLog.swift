@@ -1,0 +1,65 @@
+import Glibc
+import SystemIO
+
+/// Log lines on standard error: with the `<N>` prefix of sd-daemon(3) where that is the journal, with time and level
+/// where it is anything else.
+package struct StandardErrorLog: Sendable {
+    package static let shared = StandardErrorLog()
+
+    private let isJournal: Bool
+
+    init() {
+        isJournal = StandardErrorLog.isJournal(
+            stream: getenv("JOURNAL_STREAM").map { String(cString: $0) },
+            standardError: try? StandardErrorLog.status())
+    }
+
+    /// JOURNAL_STREAM of systemd.exec(5) is the `device:inode` of the journal's socket; a child whose standard error
+    /// was redirected inherits the variable but not the socket.
+    static func isJournal(stream: String?, standardError: FileStatus?) -> Bool {
+        guard let stream, let standardError else { return false }
+        return stream == "\(standardError.device):\(standardError.inode)"
+    }
+
+    private static func status() throws(SystemError) -> FileStatus {
+        // Borrowed for one call: standard error stays open.
+        let error = FileDescriptor(owning: STDERR_FILENO, path: "standard error")
+        let status = Result { () throws(SystemError) in try error.status() }
+        _ = error.release()
+        return try status.get()
+    }
+
+    package func write(_ record: LogRecord) {
+        let line = StandardErrorLog.text(record, isJournal: isJournal) { StandardErrorLog.time() }
+        // In one call, so that lines of several threads do not mix. Whoever closed our standard error wants no log.
+        var rest = Array(line.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+
+    static func text(_ record: LogRecord, isJournal: Bool, time: () -> String) -> String {
+        isJournal
+            ? "<\(record.level.priority)>\(record.line)\n" : "\(time()) \(record.level.name) \(record.line)\n"
+    }
+
+    /// Now in UTC to the millisecond, for people to read.
+    private static func time() -> String {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        var parts = tm()
+        gmtime_r(&now.tv_sec, &parts)
+        func digits(_ number: Int, _ width: Int) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+        }
+        let date = "\(Int(parts.tm_year) + 1900)-\(digits(Int(parts.tm_mon) + 1, 2))-\(digits(Int(parts.tm_mday), 2))"
+        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { digits(Int($0), 2) }.joined(separator: ":")
+        return "\(date)T\(time).\(digits(now.tv_nsec / 1_000_000, 3))Z"
+    }
+}
