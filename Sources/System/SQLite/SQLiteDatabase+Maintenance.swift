@@ -1,0 +1,79 @@
+import CSQLite
+import Glibc
+
+extension SQLiteDatabase {
+    /// Reads the whole file and answers what is wrong with it, one line each; empty when it is sound.
+    package func quickCheck(limit: Int = 100) throws -> [String] {
+        var problems: [String] = []
+        do {
+            try query("PRAGMA quick_check(\(max(1, limit)))") { problems.append($0.text(0)) }
+        } catch let error as SQLiteError where error.code == .corrupt {
+            problems.append(error.message)
+        }
+        return problems == ["ok"] ? [] : problems
+    }
+
+    /// Writes a consistent copy to one file while others go on reading and writing.
+    ///
+    /// The copy appears under its name only when it is complete and on the disk, replacing an older one. Other
+    /// connections are never blocked. A cancelled task leaves nothing behind.
+    ///
+    /// - Parameter finishing: changes the copy before it appears.
+    package func backUp(
+        to destination: String, pagesAtOnce: Int32 = 4096, finishing: (SQLiteDatabase) throws -> Void = { _ in }
+    ) throws {
+        let partial = destination + ".partial"
+        func removePartial() { for suffix in ["", "-wal", "-shm"] { unlink(partial + suffix) } }
+        removePartial()
+        defer { removePartial() }
+        try copy(to: partial, pagesAtOnce: pagesAtOnce, finishing: finishing)
+        guard rename(partial, destination) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw SQLiteError(code: .inputOutput, message: "Cannot rename \(partial) to \(destination): \(reason).")
+        }
+    }
+
+    private func copy(
+        to destination: String, pagesAtOnce: Int32, finishing: (SQLiteDatabase) throws -> Void
+    ) throws {
+        var settings = SQLiteConfiguration()
+        // A copy into a file in WAL mode needs the same page size.
+        settings.pageSize = try first("PRAGMA page_size") { $0.int(0) } ?? configuration.pageSize
+        let copy = try SQLiteDatabase(path: destination, configuration: settings)
+        defer { copy.close() }
+        let target = try copy.open()
+        guard let backup = sqlite3_backup_init(target, "main", try open(), "main") else {
+            throw copy.error(sqlite3_errcode(target), doing: "write a backup to")
+        }
+        var code = SQLITE_OK
+        while code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED {
+            if Task.isCancelled {
+                sqlite3_backup_finish(backup)
+                throw CancellationError()
+            }
+            code = sqlite3_backup_step(backup, pagesAtOnce)
+        }
+        let finished = sqlite3_backup_finish(backup)
+        guard code == SQLITE_DONE, finished == SQLITE_OK else {
+            throw copy.error(code == SQLITE_DONE ? finished : code, doing: "write a backup to")
+        }
+        try finishing(copy)
+        // The copy inherits WAL mode; emptying the log leaves one file that can be moved about alone.
+        try copy.checkpoint(truncating: true)
+    }
+
+    /// Moves the WAL into the file as far as readers allow. With `truncating`, waits for them and empties the log.
+    package func checkpoint(truncating: Bool = false) throws(SQLiteError) {
+        let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+        let code = sqlite3_wal_checkpoint_v2(try open(), nil, mode, nil, nil)
+        guard code == SQLITE_OK || (code == SQLITE_BUSY && !truncating) else {
+            throw error(code, doing: "checkpoint")
+        }
+    }
+
+    /// Gives cached pages back to the system.
+    package func releaseMemory() {
+        guard let connection = try? open() else { return }
+        sqlite3_db_release_memory(connection)
+    }
+}

@@ -1,0 +1,57 @@
+/// One step of a schema's history. Steps are numbered by their place in the list and never change once released.
+package struct SQLiteMigration: Sendable {
+    package let name: String
+    package let apply: @Sendable (SQLiteDatabase) throws -> Void
+
+    package init(_ name: String, apply: @escaping @Sendable (SQLiteDatabase) throws -> Void) {
+        self.name = name
+        self.apply = apply
+    }
+
+    /// A step that is just SQL.
+    package init(_ name: String, sql: String) {
+        self.init(name) { try $0.executeScript(sql) }
+    }
+}
+
+extension SQLiteDatabase {
+    /// Brings the tables of one component up to date, each step in its own transaction.
+    ///
+    /// Several components may share a file. Before a component that has data is upgraded, a copy of the file is written
+    /// to `<path>.before-<component>-<version>`. Fails with `.newerSchema`, changing nothing, when a newer program has
+    /// already upgraded the component.
+    package func migrate(_ component: String, _ migrations: [SQLiteMigration]) throws {
+        try executeScript(
+            """
+            CREATE TABLE IF NOT EXISTS schema_migration(
+                component TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL,
+                PRIMARY KEY(component, version)) WITHOUT ROWID
+            """)
+        let current = try schemaVersion(component)
+        guard current <= migrations.count else {
+            let code = SQLiteError.Code.newerSchema
+            throw SQLiteError(
+                code: code,
+                message: "The database \(path) has version \(current) of \(component), but this program knows only "
+                    + "\(migrations.count). \(code.remedy ?? "")")
+        }
+        guard current < migrations.count else { return }
+        if current > 0 { try backUp(to: "\(path).before-\(component)-\(migrations.count)") }
+        for (index, migration) in migrations.enumerated().dropFirst(current) {
+            try transaction {
+                try migration.apply(self)
+                try execute(
+                    "INSERT INTO schema_migration VALUES(?,?,?,unixepoch())",
+                    [.text(component), .int(index + 1), .text(migration.name)])
+            }
+        }
+    }
+
+    /// How many steps of a component this file has; 0 for a new file.
+    package func schemaVersion(_ component: String) throws -> Int {
+        let hasTable = try first("SELECT 1 FROM sqlite_schema WHERE name='schema_migration'") { _ in true } ?? false
+        guard hasTable else { return 0 }
+        let sql = "SELECT max(version) FROM schema_migration WHERE component=?"
+        return try first(sql, [.text(component)]) { $0.int(0) } ?? 0
+    }
+}

@@ -1,0 +1,160 @@
+import CSQLite
+
+/// A prepared statement: bind, step, read columns, reset.
+///
+/// Parameters count from 1 and columns from 0, as in SQLite. A column that does not exist or has another type reads as
+/// SQLite converts it (0, empty), never traps. Belongs to its database's owner; not thread safe.
+package final class SQLiteStatement {
+    package let sql: String
+    private let database: SQLiteDatabase
+    private let handle: OpaquePointer
+
+    init(database: SQLiteDatabase, handle: OpaquePointer, sql: String) {
+        self.database = database
+        self.handle = handle
+        self.sql = sql
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    // MARK: Parameters
+
+    package func bind(_ index: Int32, _ value: Int64) throws(SQLiteError) {
+        try check(sqlite3_bind_int64(handle, index, value))
+    }
+
+    package func bind(_ index: Int32, _ value: Int) throws(SQLiteError) { try bind(index, Int64(value)) }
+
+    package func bind(_ index: Int32, _ value: Double) throws(SQLiteError) {
+        try check(sqlite3_bind_double(handle, index, value))
+    }
+
+    package func bind(_ index: Int32, _ value: String) throws(SQLiteError) {
+        var value = value
+        let code = value.withUTF8 { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { characters in
+                // A nil address would bind NULL, so the empty string needs one of its own.
+                characters.baseAddress.map { csqlite_bind_text(handle, index, $0, sqlite3_uint64(buffer.count)) }
+                    ?? csqlite_bind_text(handle, index, "", 0)
+            }
+        }
+        try check(code)
+    }
+
+    package func bind(_ index: Int32, _ value: [UInt8]) throws(SQLiteError) {
+        try check(value.withUnsafeBytes { bindBlob(index, $0) })
+    }
+
+    /// Copies the bytes; the buffer need not outlive the call.
+    package func bind(_ index: Int32, _ value: UnsafeRawBufferPointer) throws(SQLiteError) {
+        try check(bindBlob(index, value))
+    }
+
+    package func bindNull(_ index: Int32) throws(SQLiteError) { try check(sqlite3_bind_null(handle, index)) }
+
+    package func bind(_ index: Int32, _ value: SQLiteValue) throws(SQLiteError) {
+        switch value {
+        case .null: try bindNull(index)
+        case .integer(let value): try bind(index, value)
+        case .real(let value): try bind(index, value)
+        case .text(let value): try bind(index, value)
+        case .blob(let value): try bind(index, value)
+        }
+    }
+
+    /// Binds parameters 1, 2, … in order.
+    package func bind(_ values: [SQLiteValue]) throws(SQLiteError) {
+        var index: Int32 = 1
+        for value in values {
+            try bind(index, value)
+            index += 1
+        }
+    }
+
+    private func bindBlob(_ index: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
+        guard let address = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_bind_zeroblob(handle, index, 0) }
+        return csqlite_bind_blob(handle, index, address, sqlite3_uint64(bytes.count))
+    }
+
+    // MARK: Rows
+
+    /// Moves to the next row; false when there is none. The statement is then reset by the next `step()` or by hand.
+    package func step() throws(SQLiteError) -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw database.error(code, doing: "use", sql: sql)
+        }
+    }
+
+    /// Runs the statement to its end, drops its rows, and makes it ready to be bound again.
+    package func run() throws(SQLiteError) {
+        defer { reset() }
+        while try step() {}
+    }
+
+    /// Ends the current run and with it the read lock; the bindings stay.
+    package func reset() { sqlite3_reset(handle) }
+
+    /// Resets and forgets the bindings, so that no large value stays in memory.
+    package func clear() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
+    // MARK: Columns of the current row
+
+    package var columnCount: Int32 { sqlite3_column_count(handle) }
+
+    package func columnName(_ column: Int32) -> String {
+        sqlite3_column_name(handle, column).map { String(cString: $0) } ?? ""
+    }
+
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    package func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    package func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+
+    package func bool(_ column: Int32) -> Bool { sqlite3_column_int64(handle, column) != 0 }
+
+    package func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+
+    /// The text; invalid UTF-8 in the file is repaired with U+FFFD.
+    package func text(_ column: Int32) -> String {
+        guard let address = sqlite3_column_text(handle, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: address, count: count), as: UTF8.self)
+    }
+
+    package func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { [UInt8]($0) } }
+
+    /// The bytes of a blob or text in SQLite's own memory, valid only inside `body`.
+    package func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
+        -> Result
+    {
+        let address = sqlite3_column_blob(handle, column)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return try body(UnsafeRawBufferPointer(start: address, count: address == nil ? 0 : count))
+    }
+
+    package func optionalInt64(_ column: Int32) -> Int64? { isNull(column) ? nil : int64(column) }
+
+    package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    package func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
+
+    package func value(_ column: Int32) -> SQLiteValue {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: .integer(int64(column))
+        case SQLITE_FLOAT: .real(double(column))
+        case SQLITE_TEXT: .text(text(column))
+        case SQLITE_BLOB: .blob(bytes(column))
+        default: .null
+        }
+    }
+
+    private func check(_ code: Int32) throws(SQLiteError) {
+        guard code == SQLITE_OK else { throw database.error(code, doing: "bind a parameter for", sql: sql) }
+    }
+}

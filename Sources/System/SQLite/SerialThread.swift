@@ -1,0 +1,99 @@
+import Glibc
+
+/// One thread of its own for work that blocks, in the order it was handed in.
+///
+/// An actor whose `unownedExecutor` is this thread runs all of its methods there, away from Swift's shared pool, which
+/// must not be blocked. The thread lives until `stop()`; it then finishes what it was given.
+///
+/// `@unchecked Sendable`: every access to `queue` and `isStopping` is under `mutex`.
+package final class SerialThread: SerialExecutor, @unchecked Sendable {
+    private enum Work {
+        case job(UnownedJob)
+        case closure(@Sendable () -> Void)
+    }
+
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var queue: [Work] = []
+    private var isStopping = false
+    private var identity: pthread_t?
+
+    package init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+        let context = Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<SerialThread>.fromOpaque(context).takeRetainedValue().runLoop()
+                return nil
+            }, context.toOpaque())
+        precondition(code == 0, "The system refuses another thread (pthread_create: \(code)).")
+        pthread_detach(thread)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Ends the thread once it has run what was handed in before.
+    package func stop() {
+        pthread_mutex_lock(mutex)
+        isStopping = true
+        pthread_cond_signal(condition)
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// Lets `assumeIsolated` work in closures given to `async`.
+    package func checkIsolated() {
+        pthread_mutex_lock(mutex)
+        let isHere = identity.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+        pthread_mutex_unlock(mutex)
+        precondition(isHere, "Not on the thread that this executor owns.")
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
+
+    /// Runs `body` later on the thread, without waiting for it.
+    package func async(_ body: @escaping @Sendable () -> Void) { add(.closure(body)) }
+
+    /// Runs `body` on the thread and answers its result.
+    package func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            add(.closure { continuation.resume(with: Swift.Result { try body() }) })
+        }
+    }
+
+    private func add(_ work: Work) {
+        pthread_mutex_lock(mutex)
+        let wasEmpty = queue.isEmpty
+        queue.append(work)
+        if wasEmpty { pthread_cond_signal(condition) }
+        pthread_mutex_unlock(mutex)
+    }
+
+    private func runLoop() {
+        pthread_mutex_lock(mutex)
+        identity = pthread_self()
+        pthread_mutex_unlock(mutex)
+        while true {
+            pthread_mutex_lock(mutex)
+            while queue.isEmpty, !isStopping { pthread_cond_wait(condition, mutex) }
+            let batch = queue
+            queue = []
+            pthread_mutex_unlock(mutex)
+            if batch.isEmpty { return }
+            for work in batch {
+                switch work {
+                case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+                case .closure(let body): body()
+                }
+            }
+        }
+    }
+}
