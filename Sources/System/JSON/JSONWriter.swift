@@ -1,0 +1,99 @@
+extension JSON {
+    /// The text in UTF-8, without white space, members in their order.
+    package var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.write(self)
+        return writer.bytes
+    }
+
+    /// The text with one member or element a line, indented by two spaces; for people.
+    package var prettyBytes: [UInt8] {
+        var writer = JSONWriter(isPretty: true)
+        writer.write(self)
+        return writer.bytes
+    }
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+private struct JSONWriter {
+    var bytes: [UInt8] = []
+    var isPretty = false
+    var depth = 0
+
+    mutating func write(_ value: JSON) {
+        switch value {
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .boolean(let value): bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
+        case .integer(let value): bytes.append(contentsOf: String(value).utf8)
+        case .number(let value): write(value)
+        case .string(let value): write(value)
+        case .array(let values): list(values, open: "[", close: "]") { writer, value in writer.write(value) }
+        case .object(let object):
+            list(object.members, open: "{", close: "}") { writer, member in
+                writer.write(member.key)
+                writer.bytes.append(UInt8(ascii: ":"))
+                if writer.isPretty { writer.bytes.append(UInt8(ascii: " ")) }
+                writer.write(member.value)
+            }
+        }
+    }
+
+    private mutating func list<Element>(
+        _ elements: [Element], open: Unicode.Scalar, close: Unicode.Scalar, each: (inout JSONWriter, Element) -> Void
+    ) {
+        bytes.append(UInt8(ascii: open))
+        depth += 1
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            newLine()
+            each(&self, element)
+        }
+        depth -= 1
+        if !elements.isEmpty { newLine() }
+        bytes.append(UInt8(ascii: close))
+    }
+
+    private mutating func newLine() {
+        guard isPretty else { return }
+        bytes.append(UInt8(ascii: "\n"))
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: depth * 2))
+    }
+
+    /// JSON has no infinities and no NaN; they are written as null.
+    private mutating func write(_ value: Double) {
+        bytes.append(contentsOf: value.isFinite ? "\(value)".utf8 : "null".utf8)
+    }
+
+    private mutating func write(_ text: String) {
+        var text = text
+        bytes.append(UInt8(ascii: "\""))
+        text.withUTF8 { utf8 in
+            var start = 0
+            for index in utf8.indices where Self.isEscaped(utf8[index]) {
+                // What needs no escape is copied in runs, which is what makes long lists quick.
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<index]))
+                escape(utf8[index])
+                start = index + 1
+            }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start...]))
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        case 0x0A: bytes.append(contentsOf: #"\n"#.utf8)
+        case 0x0D: bytes.append(contentsOf: #"\r"#.utf8)
+        case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
+        default:
+            let hex = String(byte, radix: 16)
+            bytes.append(contentsOf: (#"\u00"# + (hex.utf8.count == 1 ? "0" : "") + hex).utf8)
+        }
+    }
+}
