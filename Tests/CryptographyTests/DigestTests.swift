@@ -1,0 +1,105 @@
+import Cryptography
+import Testing
+
+@Suite struct DigestTests {
+    @Test(arguments: [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
+    ])
+    func `SHA-256 answers the vectors of FIPS 180-4`(message: String, hex: String) {
+        #expect(SHA256.hash(message).hex == hex)
+        #expect(SHA256.hash(Array(message.utf8)).hex == hex)
+    }
+
+    @Test func `a message hashed in parts has the digest of the whole, and finish starts anew`() {
+        let message = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        var hash = SHA256()
+        for start in stride(from: 0, to: message.count, by: 777) {
+            hash.update(message[start..<min(start + 777, message.count)])
+        }
+        #expect(hash.finish() == SHA256.hash(message))
+        hash.update("abc")
+        #expect(hash.finish() == SHA256.hash("abc"))
+    }
+
+    @Test func `a digest survives its bytes and its hex, and nothing shorter or longer is one`() {
+        let digest = SHA256.hash("abc")
+        #expect(SHA256Digest(bytes: digest.bytes) == digest)
+        #expect(SHA256Digest(hex: digest.hex) == digest)
+        #expect(SHA256Digest(hex: digest.hex.uppercased()) == digest)
+        #expect(SHA256Digest(bytes: digest.bytes.dropLast()) == nil)
+        #expect(SHA256Digest(hex: digest.hex + "00") == nil)
+        #expect(SHA256Digest(hex: "g" + digest.hex.dropFirst()) == nil)
+    }
+
+    @Test func `digests sort as their hex does`() {
+        let digests = (0..<200).map { SHA256.hash("\($0)") }
+        #expect(digests.sorted().map(\.hex) == digests.map(\.hex).sorted())
+    }
+
+    @Test(arguments: [
+        ("", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
+    ])
+    func `MD5 answers the vectors of RFC 1321`(message: String, hex: String) {
+        #expect(Hex.encode(MD5.hash(Array(message.utf8))) == hex)
+    }
+
+    @Test func `HMAC answers vectors one, two and six of RFC 4231`() {
+        let first = HMACSHA256.authenticate("Hi There", key: [UInt8](repeating: 0x0b, count: 20))
+        #expect(first.hex == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
+        let second = HMACSHA256.authenticate("what do ya want for nothing?", key: Array("Jefe".utf8))
+        #expect(second.hex == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+        let sixth = HMACSHA256.authenticate(
+            "Test Using Larger Than Block-Size Key - Hash Key First", key: [UInt8](repeating: 0xaa, count: 131))
+        #expect(sixth.hex == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
+    }
+
+    @Test func `a code is valid for its message and key only`() {
+        let (message, key) = (Array("message".utf8), Array("key".utf8))
+        let code = HMACSHA256.authenticate(message, key: key).bytes
+        #expect(HMACSHA256.isValid(code, for: message, key: key))
+        #expect(!HMACSHA256.isValid(code, for: message + [0], key: key))
+        #expect(!HMACSHA256.isValid(code, for: message, key: key + [1]))
+        #expect(!HMACSHA256.isValid(Array(code.dropLast()), for: message, key: key))
+    }
+
+    @Test func `an empty key and an empty message have a code`() {
+        #expect(
+            HMACSHA256.authenticate([], key: []).hex
+                == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
+    }
+
+    @Test(arguments: 0..<20)
+    func `the checks answer their vectors however the message is cut`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let digits = Array("123456789".utf8)
+        #expect(CRC32.checksum(digits, .ieee) == 0xCBF4_3926)
+        #expect(CRC32.checksum(digits, .castagnoli) == 0xE306_9283)
+        let message = (0..<Int.random(in: 0..<500, using: &generator)).map { _ in
+            UInt8.random(in: 0...255, using: &generator)
+        }
+        for polynomial in [CRC32.Polynomial.ieee, .castagnoli] {
+            var whole = CRC32(polynomial)
+            whole.update(message)
+            var bytewise = CRC32(polynomial)
+            for byte in message { bytewise.update([byte]) }
+            #expect(whole.value == bytewise.value, "seed \(seed)")
+            let cut = Int.random(in: 0...message.count, using: &generator)
+            var parts = CRC32(polynomial)
+            parts.update(message[..<cut])
+            parts.update(message[cut...])
+            #expect(parts.value == whole.value, "seed \(seed)")
+        }
+    }
+
+    @Test func `a check travels in network byte order`() {
+        var check = CRC32(.ieee)
+        check.update(Array("123456789".utf8))
+        #expect(check.bytes == [0xCB, 0xF4, 0x39, 0x26])
+    }
+}
