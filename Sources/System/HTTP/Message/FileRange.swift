@@ -1,0 +1,37 @@
+import Glibc
+
+/// A span of an open file that is sent without passing through Swift. Holds its own duplicate of the descriptor, so
+/// the caller may close theirs at once; the file must not shrink below the span while it is sent.
+package final class FileRange: Sendable {
+    let descriptor: Int32
+    package let offset: Int64
+    package let length: Int
+
+    /// Throws `.invalidMessage` for a negative span and where no descriptor is left.
+    package init(duplicating descriptor: Int32, offset: Int64 = 0, length: Int) throws {
+        guard offset >= 0, length >= 0, !offset.addingReportingOverflow(Int64(length)).overflow else {
+            throw HTTPError(.invalidMessage, "A span of a file has a negative offset or length.")
+        }
+        self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard self.descriptor >= 0 else {
+            throw HTTPError(.invalidMessage, "Cannot duplicate the file's descriptor: \(errorText(errno)).")
+        }
+        self.offset = offset
+        self.length = length
+    }
+
+    deinit { close(descriptor) }
+
+    /// Fills the buffer from the span, beginning `position` bytes into it; 0 at its end, -1 where the file cannot be
+    /// read or has become shorter.
+    func read(at position: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let wanted = min(buffer.count, length - position)
+        guard wanted > 0 else { return 0 }
+        while true {
+            let count = pread(descriptor, buffer.baseAddress, wanted, off_t(offset) + off_t(position))
+            if count > 0 { return count }
+            if count < 0, errno == EINTR { continue }
+            return -1
+        }
+    }
+}

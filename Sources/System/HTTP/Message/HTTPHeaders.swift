@@ -1,0 +1,75 @@
+/// Header fields in the order they were sent or added; names compare without regard to ASCII case.
+package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
+    package struct Field: Hashable, Sendable {
+        package let name: String
+        package let value: String
+    }
+
+    private var fields: [Field] = []
+
+    package init() {}
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field(name: $0.0, value: $0.1) }
+    }
+
+    package var startIndex: Int { fields.startIndex }
+    package var endIndex: Int { fields.endIndex }
+    package subscript(position: Int) -> Field { fields[position] }
+
+    /// The first value under that name. Setting replaces every field of the name; nil removes them.
+    package subscript(name: String) -> String? {
+        get { fields.first { Self.same($0.name, name) }?.value }
+        set {
+            fields.removeAll { Self.same($0.name, name) }
+            if let newValue { fields.append(Field(name: name, value: newValue)) }
+        }
+    }
+
+    /// Adds a field and keeps those of the same name.
+    package mutating func add(_ name: String, _ value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+
+    package func values(_ name: String) -> [String] {
+        fields.filter { Self.same($0.name, name) }.map(\.value)
+    }
+
+    /// The number in `Content-Length`; nil where the field is absent or not a plain number.
+    package var contentLength: Int? {
+        guard let text = self["Content-Length"], !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return Int(text)
+    }
+
+    /// Whether every field can be put on the wire as it is: a token for a name (RFC 9110 §5.6.2), no control bytes
+    /// in a value. What fails this could smuggle another field or request.
+    package var areValid: Bool {
+        fields.allSatisfy { field in
+            !field.name.isEmpty && field.name.utf8.allSatisfy(Self.isToken)
+                && field.value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+        }
+    }
+
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    private static func same(_ a: String, _ b: String) -> Bool {
+        let a = a.utf8
+        let b = b.utf8
+        guard a.count == b.count else { return false }
+        return zip(a, b).allSatisfy { lowercased($0) == lowercased($1) }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+    }
+}

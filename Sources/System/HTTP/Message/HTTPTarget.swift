@@ -1,0 +1,75 @@
+/// What a request line asks for, taken apart strictly: bytes that do not belong in a target, broken escapes, NUL and
+/// text that is not UTF-8 make it invalid.
+package struct HTTPTarget: Hashable, Sendable, CustomStringConvertible {
+    /// Path and query as they were sent; signatures are computed over these.
+    package let rawPath: String
+    package let rawQuery: String?
+
+    /// The path with its escapes resolved. An escaped slash is a slash here: use `segments` to tell them apart.
+    package let path: String
+
+    /// The parts between slashes, decoded one by one; `/a//b/` is `a`, ``, `b`, ``. May hold `.` and `..`.
+    package let segments: [String]
+
+    /// The items of the query in order; a `+` in them is a space.
+    package let query: [QueryItem]
+
+    package struct QueryItem: Hashable, Sendable {
+        package let name: String
+        /// nil where there was no `=`, as in S3's `?uploads`.
+        package let value: String?
+    }
+
+    /// Takes the origin form (`/path?query`), the absolute form (whose authority is dropped) and `*`.
+    package init?(_ text: String) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
+            return nil
+        }
+        var rest = text[...]
+        if !rest.hasPrefix("/"), rest != "*" {
+            guard let scheme = ["http://", "https://"].first(where: { rest.hasPrefix($0) }) else { return nil }
+            rest = rest.dropFirst(scheme.count)
+            rest = rest.firstIndex(where: { $0 == "/" || $0 == "?" }).map { rest[$0...] } ?? ""
+        }
+        let mark = rest.firstIndex(of: "?")
+        let rawPath = rest[..<(mark ?? rest.endIndex)]
+        self.rawPath = rawPath.isEmpty ? "/" : String(rawPath)
+        rawQuery = mark.map { String(rest[rest.index(after: $0)...]) }
+        guard let path = PercentEncoding.decode(self.rawPath), let query = Self.items(of: rawQuery ?? "") else {
+            return nil
+        }
+        self.path = path
+        self.query = query
+        var segments: [String] = []
+        for part in self.rawPath.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            guard let segment = PercentEncoding.decode(part) else { return nil }
+            segments.append(segment)
+        }
+        self.segments = segments
+    }
+
+    /// The value of the first item of that name; an item without `=` has an empty one.
+    package subscript(query name: String) -> String? {
+        query.first { $0.name == name }.map { $0.value ?? "" }
+    }
+
+    /// The items of a query or of a form body (`application/x-www-form-urlencoded`); nil where it is malformed.
+    package static func items(of text: String) -> [QueryItem]? {
+        var items: [QueryItem] = []
+        for part in text.split(separator: "&") {
+            let equals = part.firstIndex(of: "=")
+            guard let name = PercentEncoding.decode(part[..<(equals ?? part.endIndex)], plusIsSpace: true) else {
+                return nil
+            }
+            var value: String?
+            if let equals {
+                value = PercentEncoding.decode(part[part.index(after: equals)...], plusIsSpace: true)
+                if value == nil { return nil }
+            }
+            items.append(QueryItem(name: name, value: value))
+        }
+        return items
+    }
+
+    package var description: String { rawQuery.map { "\(rawPath)?\($0)" } ?? rawPath }
+}

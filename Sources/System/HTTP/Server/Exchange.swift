@@ -1,0 +1,156 @@
+import CMicroHTTPD
+import Glibc
+import Synchronization
+
+/// One request and its response: what libmicrohttpd's callbacks and the handler's task share.
+///
+/// While there is nothing for libmicrohttpd to do it is told to leave the connection alone ("suspended").
+/// `state.isSuspended` says so, and both it and libmicrohttpd's own flag change only under the lock, so that a
+/// connection is never suspended twice or resumed after it is gone.
+///
+/// `@unchecked Sendable`: `connection` is used by callbacks, and by `MHD_resume_connection`, which is made for other
+/// threads, while suspended, when it cannot be freed. All else is immutable or in `state`.
+final class Exchange: @unchecked Sendable {
+    enum Stage {
+        /// The header fields have not been seen.
+        case opened
+        /// The client waits for "100 Continue" before it sends the body.
+        case expecting
+        case receiving
+        /// The request is whole.
+        case received
+        /// libmicrohttpd has the response.
+        case answered
+        /// libmicrohttpd is done with the request; `connection` is invalid.
+        case detached
+    }
+
+    struct State {
+        var stage = Stage.opened
+        var isSuspended = false
+        /// The connection is to be closed as soon as libmicrohttpd asks again.
+        var isAborted = false
+
+        /// Without a body the handler starts when the connection rests, so that the two do not meet at the lock.
+        var waiting: HTTPServerRequest?
+
+        // The request's body.
+        var incoming: [UInt8] = []
+        var incomingTotal = 0
+        var incomingDropped = 0
+        var incomingFailure: HTTPError?
+        var incomingIsUnwanted = false
+        var reader: CheckedContinuation<[UInt8]?, any Error>?
+
+        // The response.
+        var response: HTTPResponse?
+        var outgoing: [[UInt8]] = []
+        var outgoingPosition = 0
+        var outgoingBytes = 0
+        var outgoingHasEnded = false
+        var outgoingHasFailed = false
+        var writer: CheckedContinuation<Bool, Never>?
+
+        var task: Task<Void, Never>?
+    }
+
+    /// Above this many bytes in either direction the faster side rests.
+    static let highWater = 256 << 10
+
+    /// A body that nobody wants is read up to here, so that the client sees the answer; beyond, it is cut off.
+    static let dropLimit = 64 << 20
+
+    let core: ServerCore
+    let peer: Connection?
+    let connection: OpaquePointer
+    let target: String
+    let state = Mutex(State())
+
+    init(_ core: ServerCore, _ peer: Connection?, _ connection: OpaquePointer, target: String) {
+        self.core = core
+        self.peer = peer
+        self.connection = connection
+        self.target = target
+    }
+
+    /// libmicrohttpd's access callback: once when the header fields are there, once for each piece of body, and until
+    /// there is a response when the request is whole. false closes the connection.
+    func advance(method: UnsafePointer<CChar>, data: UnsafeRawBufferPointer) -> Bool {
+        switch state.withLock({ $0.isAborted ? .detached : $0.stage }) {
+        case .opened: return open(method: String(cString: method))
+        case .expecting: return goOnExpecting()
+        case .receiving where data.count > 0: return receive(data)
+        case .receiving, .received: return answerOrWait()
+        case .answered: return true
+        case .detached: return false
+        }
+    }
+
+    /// Under the lock, on libmicrohttpd's thread.
+    func suspend(_ state: inout State) {
+        guard !state.isSuspended else { return }
+        state.isSuspended = true
+        MHD_suspend_connection(connection)
+    }
+
+    /// Under the lock, on any thread.
+    func resume(_ state: inout State) {
+        guard state.isSuspended else { return }
+        state.isSuspended = false
+        MHD_resume_connection(connection)
+    }
+
+    /// The client has closed its side. Whatever the handler still answers is tried, as it may only have closed one.
+    func hangUp() {
+        let (task, reader) = state.withLock { state in
+            let isPartial = state.stage == .expecting || state.stage == .receiving
+            // libmicrohttpd then sees the end for itself.
+            if isPartial { resume(&state) }
+            defer { if isPartial { state.reader = nil } }
+            return (state.task, isPartial ? state.reader : nil)
+        }
+        task?.cancel()
+        reader?.resume(throwing: Self.lost)
+    }
+
+    /// Closes the connection whatever the handler does.
+    func abort() {
+        let left = state.withLock { state in
+            state.isAborted = true
+            state.incomingFailure = Self.lost
+            resume(&state)
+            return release(&state)
+        }
+        left()
+        // It may be waiting for the client, too.
+        peer?.shutdown(Int32(SHUT_RDWR))
+    }
+
+    /// libmicrohttpd's last word on the request.
+    func detach(isComplete: Bool) {
+        peer?.end()
+        let left = state.withLock { state in
+            state.stage = .detached
+            state.isSuspended = false
+            if !isComplete { state.incomingFailure = Self.lost }
+            state.outgoing = []
+            return release(&state)
+        }
+        left()
+        core.end(self)
+    }
+
+    /// Everyone who waits for the client; the result is to be called without the lock.
+    private func release(_ state: inout State) -> () -> Void {
+        let (reader, writer, task) = (state.reader, state.writer, state.task)
+        state.reader = nil
+        state.writer = nil
+        return {
+            reader?.resume(throwing: Self.lost)
+            writer?.resume(returning: false)
+            task?.cancel()
+        }
+    }
+
+    static let lost = HTTPError(.connectionLost, "The client closed the connection.")
+}

@@ -1,0 +1,181 @@
+import Glibc
+import HTTP
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ServerTests {
+    @Test func `a handler that throws gives a bare 500 and is reported`() async throws {
+        struct Trouble: Error {}
+        let reported = Events<Bool>()
+        try await withServer(onError: { reported.send($0 is Trouble) }, handler: { _ in throw Trouble() }) { url in
+            let response = try await HTTPClient().send(HTTPRequest(.get, url + "/"))
+            #expect(response.status == .internalServerError)
+            #expect(await reported.next() == true)
+        }
+    }
+
+    @Test func `a handler is cancelled when its client hangs up`() async throws {
+        let events = Events<String>()
+        try await withServer { _ in
+            events.send("started")
+            do {
+                try await Task.sleep(for: .seconds(50))
+            } catch {
+                events.send("cancelled")
+            }
+            return HTTPResponse()
+        } run: { url in
+            let request = Task { try await HTTPClient().send(HTTPRequest(.get, url + "/")) }
+            #expect(await events.next() == "started")
+            request.cancel()
+            #expect(await events.next() == "cancelled")
+            await #expect(throws: CancellationError.self) { try await request.value }
+        }
+    }
+
+    @Test func `a handler that reads a body learns that it breaks off`() async throws {
+        // Whichever comes first: the body's end, or the cancellation of the handler, whose client is gone.
+        let outcome = Events<Bool>()
+        try await withServer { request in
+            do {
+                for try await _ in request.body {}
+                outcome.send(false)
+            } catch {
+                outcome.send((error as? HTTPError)?.code == .connectionLost || error is CancellationError)
+            }
+            return HTTPResponse()
+        } run: { url in
+            do {
+                let connection = try RawConnection(port: port(of: url))
+                connection.send("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n12345")
+            }
+            #expect(await outcome.next() == true)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a body over the limit is refused with 413`(lengthIsKnown: Bool) async throws {
+        var limits = HTTPServer.Limits()
+        limits.body = 100_000
+        try await withServer(limits: limits) { request in
+            HTTPResponse(body: .bytes(try await request.body.collect(limit: .max)))
+        } run: { url in
+            let pieces = AsyncStream { continuation in
+                for _ in 0..<30 { continuation.yield([UInt8](repeating: 1, count: 10_000)) }
+                continuation.finish()
+            }
+            let body = HTTPBody.stream(pieces, length: lengthIsKnown ? 300_000 : nil)
+            let response = try await HTTPClient().send(HTTPRequest(.put, url + "/", body: body))
+            #expect(response.status == .contentTooLarge)
+        }
+    }
+
+    @Test func `a handler may answer without reading the body, and the connection stays in use`() async throws {
+        try await withServer { request in
+            .text(.forbidden, request.peer.address)
+        } run: { url in
+            let client = HTTPClient()
+            var peers = Set<[UInt8]>()
+            for _ in 0..<3 {
+                let request = HTTPRequest(.put, url + "/", body: .bytes(pattern(3_000_000)))
+                let response = try await client.send(request)
+                #expect(response.status == .forbidden)
+                peers.insert(try await response.body.collect(limit: 100))
+            }
+            #expect(peers.count == 1)
+        }
+    }
+
+    @Test func `a client that waits for 100 Continue gets it when the body is wanted, else the refusal`() async throws {
+        try await withServer { request in
+            guard request.target.path == "/wanted" else { return .text(.forbidden, "no") }
+            return HTTPResponse(body: .bytes(try await request.body.collect(limit: 10)))
+        } run: { url in
+            let head = "HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
+            let wanted = try RawConnection(port: port(of: url))
+            wanted.send("PUT /wanted \(head)")
+            #expect(await wanted.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
+            wanted.send("12345")
+            #expect(await wanted.read(until: "12345").contains("200 OK"))
+            let unwanted = try RawConnection(port: port(of: url))
+            unwanted.send("PUT /unwanted \(head)")
+            #expect(await unwanted.read(until: "no").hasPrefix("HTTP/1.1 403"))
+        }
+    }
+
+    @Test(arguments: ["nopath", "/%", "/%0", "/%zz", "/%00", "/%ff", "/a?b=%g1", "/ä"])
+    func `a malformed target never reaches the handler`(target: String) async throws {
+        try await withServer { _ in
+            HTTPResponse()
+        } run: { url in
+            let connection = try RawConnection(port: port(of: url))
+            connection.send("GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(await connection.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 400"))
+        }
+    }
+
+    @Test func `header fields beyond the memory of a connection are refused`() async throws {
+        try await withServer { _ in
+            HTTPResponse()
+        } run: { url in
+            let connection = try RawConnection(port: port(of: url))
+            connection.send("GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "x", count: 200_000))\r\n\r\n")
+            let answer = await connection.read(until: "\r\n\r\n")
+            #expect(answer.isEmpty || answer.contains("431"))
+        }
+    }
+
+    @Test func `a client that stands still is let go`() async throws {
+        var limits = HTTPServer.Limits()
+        limits.idle = .seconds(1)
+        try await withServer(limits: limits) { request in
+            for try await _ in request.body {}
+            return HTTPResponse()
+        } run: { url in
+            for start in ["", "GET / HTTP/1.1\r\nHo", "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123"] {
+                let connection = try RawConnection(port: port(of: url))
+                connection.send(start)
+                #expect(await connection.read(until: "never").isEmpty)
+            }
+        }
+    }
+
+    @Test func `a slow reader holds up the writer`() async throws {
+        let produced = Counter()
+        try await withServer { _ in
+            HTTPResponse(
+                body: .stream {
+                    produced.add(1 << 16)
+                    return [UInt8](repeating: 0, count: 1 << 16)
+                })
+        } run: { url in
+            let response = try await HTTPClient().send(HTTPRequest(.get, url + "/"))
+            var iterator = response.body.makeAsyncIterator()
+            var received = 0
+            while received < 30 << 20, let chunk = try await iterator.next() {
+                received += chunk.count
+                // Socket buffers, libcurl's, and one high-water mark a side.
+                #expect(produced.value - received < 24 << 20)
+            }
+            #expect(received >= 30 << 20)
+        }
+    }
+
+    @Test func `a slow handler holds up the sender`() async throws {
+        let produced = Counter()
+        try await withServer { request in
+            var received = 0
+            for try await chunk in request.body {
+                received += chunk.count
+                #expect(produced.value - received < 24 << 20)
+            }
+            return .text(.ok, "\(received)")
+        } run: { url in
+            let body = HTTPBody.stream {
+                produced.add(1 << 16) > 30 << 20 ? nil : [UInt8](repeating: 0, count: 1 << 16)
+            }
+            let response = try await HTTPClient().send(HTTPRequest(.put, url + "/", body: body))
+            #expect(try await response.body.collect(limit: 20) == Array("\(30 << 20)".utf8))
+        }
+    }
+}

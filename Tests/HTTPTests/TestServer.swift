@@ -1,0 +1,108 @@
+import Dispatch
+import Glibc
+import HTTP
+import Testing
+
+/// Runs a server for as long as the closure runs, and stops it. The closure gets the URL of its root.
+func withServer(
+    _ address: HTTPServerAddress = .tcp(host: "127.0.0.1", port: 0), limits: HTTPServer.Limits = .init(),
+    onError: @escaping @Sendable (any Error) -> Void = { _ in }, handler: @escaping HTTPServer.Handler,
+    run: (String) async throws -> Void
+) async throws {
+    let server = HTTPServer(address, limits: limits, onError: onError, handler: handler)
+    let bound = try server.start()
+    do {
+        try await run("http://\(bound)")
+    } catch {
+        await server.stop(within: .zero)
+        throw error
+    }
+    await server.stop(within: .seconds(5))
+}
+
+func withTemporaryDirectory(_ body: (String) async throws -> Void) async throws {
+    var template = Array("/tmp/ferry-http-XXXXXX".utf8CString)
+    let made = try #require(mkdtemp(&template))
+    let path = String(cString: made)
+    defer {
+        for name in ["socket", "file", "key.pem", "certificate.pem"] { unlink("\(path)/\(name)") }
+        rmdir(path)
+    }
+    try await body(path)
+}
+
+func pattern(_ count: Int) -> [UInt8] {
+    var bytes = (0..<251).map { UInt8($0) }
+    while bytes.count < count { bytes += bytes }
+    return Array(bytes[..<count])
+}
+
+/// The code of the `HTTPError` that the closure throws; nil where it throws none.
+func code(_ body: () async throws -> Void) async -> HTTPError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? HTTPError)?.code
+    }
+}
+
+/// Passes values from handlers to the test, which awaits them in turn.
+struct Events<Value: Sendable>: Sendable {
+    private let stream: AsyncStream<Value>
+    private let continuation: AsyncStream<Value>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    func send(_ value: Value) { continuation.yield(value) }
+
+    func next() async -> Value? { await stream.first { _ in true } }
+}
+
+/// A plain socket, for requests that no client library would send.
+struct RawConnection: ~Copyable {
+    let descriptor: Int32
+
+    init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let code = withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else { throw HTTPError(.couldNotConnect, "No server listens there.") }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Reads until the text has come, or the end.
+    func read(until text: String) async -> String {
+        let descriptor = descriptor
+        // Blocks, which the tasks' own threads must not.
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: Self.read(descriptor, until: text)) }
+        }
+    }
+
+    private static func read(_ descriptor: Int32, until text: String) -> String {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while !String(decoding: all, as: UTF8.self).contains(text) {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count <= 0 { break }
+            all += buffer[..<count]
+        }
+        return String(decoding: all, as: UTF8.self)
+    }
+}
+
+func port(of url: String) throws -> Int { try #require(url.split(separator: ":").last.flatMap { Int($0) }) }
