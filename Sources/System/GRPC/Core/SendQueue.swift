@@ -1,0 +1,92 @@
+/// What goes out in one batch; the parts that are there go in this order.
+struct Outgoing: Sendable {
+    enum End: Sendable {
+        /// The client has no more messages.
+        case halfClose
+        /// The server has answered; the trailers carry the status's details too.
+        case status(GRPCStatus, trailers: GRPCMetadata)
+    }
+
+    var headers: GRPCMetadata?
+    var message: [UInt8]?
+    var end: End?
+
+    /// What the batch counts towards the queue's limit; a part without bytes costs something too.
+    var size: Int { 256 + (message?.count ?? 0) }
+}
+
+/// The order of a call's sends, of which the core takes one at a time. A pure machine: what is to be started comes out
+/// of each function, and the caller starts it.
+///
+/// A few messages may wait here while the core is busy with one, so that a sender need not be woken for each and the
+/// core can put several into one write.
+struct SendQueue<Waiter> {
+    /// A batch to start now.
+    struct Start {
+        let batch: Outgoing
+        /// Whether another will be started as soon as this one is done.
+        let isFollowed: Bool
+    }
+
+    enum Admission {
+        case dropped
+        case accepted(Start?)
+    }
+
+    /// Bytes that may wait before senders must.
+    static var limit: Int { 64 << 10 }
+
+    private var waiting = Queue<Outgoing>()
+    private var waitingSize = 0
+    private var waiters: [Waiter] = []
+    private var isSending = false
+    private(set) var hasFailed = false
+    /// Whether headers were handed in; they can go ahead of the first batch only.
+    private(set) var hasHeaders = false
+    /// Whether an end was handed in; nothing can follow it.
+    private(set) var isEnded = false
+
+    /// Whether senders may go on: there is room, or nothing will ever be sent again.
+    var hasRoom: Bool { hasFailed || waitingSize < Self.limit }
+
+    /// Hands in a batch behind those that wait. It is dropped after an end, after a failure, and if it has headers but
+    /// is not the first. A first batch without headers gets empty ones.
+    mutating func add(_ batch: Outgoing) -> Admission {
+        if isEnded || hasFailed || (hasHeaders && batch.headers != nil) { return .dropped }
+        var batch = batch
+        if !hasHeaders { batch.headers = batch.headers ?? [:] }
+        hasHeaders = true
+        if batch.end != nil { isEnded = true }
+        guard isSending else {
+            isSending = true
+            return .accepted(Start(batch: batch, isFollowed: false))
+        }
+        waiting.append(batch)
+        waitingSize += batch.size
+        return .accepted(nil)
+    }
+
+    /// Adds someone to be resumed when there is room; only while there is none.
+    mutating func wait(_ waiter: Waiter) { waiters.append(waiter) }
+
+    /// The batch under way has ended; after a failure whatever waits is dropped. Returns whom to resume.
+    mutating func sent(_ success: Bool) -> (start: Start?, resume: [Waiter]) {
+        if success, let batch = waiting.popFirst() {
+            waitingSize -= batch.size
+            return (Start(batch: batch, isFollowed: !waiting.isEmpty), resumeIfRoom())
+        }
+        isSending = false
+        if !success {
+            hasFailed = true
+            waiting = Queue()
+            waitingSize = 0
+        }
+        return (nil, resumeIfRoom())
+    }
+
+    private mutating func resumeIfRoom() -> [Waiter] {
+        guard hasRoom, !waiters.isEmpty else { return [] }
+        defer { waiters = [] }
+        return waiters
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import GRPC
+import Glibc
+import Testing
+
+/// What is on the wire, where clients tell cases apart that the core hides.
+@Suite(.timeLimit(.minutes(1))) struct FrameTests {
+    /// Some clients take a status without headers for a refusal that is safe to retry.
+    @Test func `a stream's error comes after headers of its own`() async throws {
+        for routes in [
+            GRPCRoutes.streaming { _ in throw GRPCStatus(.permissionDenied) },
+            GRPCRoutes.streaming { $0.finish(GRPCStatus(.permissionDenied)) },
+        ] {
+            try await withServer(routes: routes) { channel in
+                let frames = try await RawClient(channel.target).framesOfCall("/test/Call")
+                #expect(frames == ["HEADERS", "HEADERS END_STREAM"])
+            }
+        }
+    }
+
+    @Test func `a unary error is one frame`() async throws {
+        try await withServer(routes: .unary { _, _ in throw GRPCStatus(.permissionDenied) }) { channel in
+            let frames = try await RawClient(channel.target).framesOfCall("/test/Call")
+            #expect(frames == ["HEADERS END_STREAM"])
+        }
+    }
+
+    @Test func `an answer is headers, a message and a status`() async throws {
+        try await withServer { channel in
+            let frames = try await RawClient(channel.target).framesOfCall("/test.Echo/Unary")
+            #expect(frames == ["HEADERS", "DATA", "HEADERS END_STREAM"])
+        }
+    }
+
+    @Test func `pings each ten seconds would be permitted, a flood is not`() async throws {
+        #expect(GRPCServerConfiguration().minimumPingInterval < .seconds(10))
+        var patient = GRPCServerConfiguration()
+        patient.minimumPingInterval = .zero
+        try await withServer(patient) { channel in
+            let frames = try await RawClient(channel.target).framesAfterPings(20) {
+                $0.count { $0 == "PING ACK" } == 20
+            }
+            #expect(!frames.contains("GOAWAY"))
+        }
+        try await withServer { channel in
+            let frames = try await RawClient(channel.target).framesAfterPings(20) { $0.contains("GOAWAY") }
+            #expect(frames.contains("GOAWAY"))
+        }
+    }
+}
+
+/// Just enough HTTP/2 (RFC 9113) to make one call in the clear and see the frames of the answer.
+private struct RawClient: Sendable {
+    private let port: in_port_t
+
+    init(_ target: String) throws {
+        port = try #require(target.split(separator: ":").last.flatMap { in_port_t($0) })
+    }
+
+    /// Calls a method with an empty message; the frames of the call's stream until its end.
+    func framesOfCall(_ path: String) async throws -> [String] {
+        let fields = [
+            (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "test"), ("te", "trailers"),
+            ("content-type", "application/grpc"),
+        ]
+        // Literal fields without indexing, names and values unencoded: RFC 7541, 6.2.2.
+        var block: [UInt8] = []
+        for (name, value) in fields {
+            block += [0, UInt8(name.utf8.count)] + Array(name.utf8)
+            block += [UInt8(value.utf8.count)] + Array(value.utf8)
+        }
+        let request =
+            frame(type: 1, flags: 4, stream: 1, block) + frame(type: 0, flags: 1, stream: 1, [0, 0, 0, 0, 0])
+        return try await exchange(request) {
+            $0.stream == 1
+        } until: {
+            $0.last?.hasSuffix("END_STREAM") == true
+        }
+    }
+
+    /// Sends pings; the frames of the connection until they are enough or it is closed.
+    func framesAfterPings(
+        _ count: Int, until isEnough: @escaping @Sendable ([String]) -> Bool
+    ) async throws -> [String] {
+        let ping = frame(type: 6, flags: 0, stream: 0, [UInt8](repeating: 0, count: 8))
+        return try await exchange((0..<count).flatMap { _ in ping }, of: { $0.stream == 0 }, until: isEnough)
+    }
+
+    private struct Frame {
+        let type: UInt8
+        let flags: UInt8
+        let stream: UInt32
+
+        var name: String {
+            switch (type, flags & 1) {
+            case (0, let end): end == 0 ? "DATA" : "DATA END_STREAM"
+            case (1, let end): end == 0 ? "HEADERS" : "HEADERS END_STREAM"
+            case (3, _): "RST_STREAM"
+            case (6, let isAnswer): isAnswer == 0 ? "PING" : "PING ACK"
+            case (7, _): "GOAWAY"
+            default: "\(type)"
+            }
+        }
+    }
+
+    private func frame(type: UInt8, flags: UInt8, stream: UInt8, _ payload: [UInt8]) -> [UInt8] {
+        [0, UInt8(payload.count >> 8), UInt8(payload.count & 255), type, flags, 0, 0, 0, stream] + payload
+    }
+
+    /// On a thread of its own: reading blocks, and the handler under test needs the shared ones.
+    private func exchange(
+        _ request: [UInt8], of isWanted: @escaping @Sendable (Frame) -> Bool,
+        until isEnough: @escaping @Sendable ([String]) -> Bool
+    ) async throws -> [String] {
+        let greeting = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(type: 4, flags: 0, stream: 0, [])
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+                defer { close(connection) }
+                var address = sockaddr_in()
+                address.sin_family = sa_family_t(AF_INET)
+                address.sin_port = port.bigEndian
+                address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+                _ = withUnsafeBytes(of: &address) { bytes in
+                    connect(
+                        connection, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                        socklen_t(bytes.count))
+                }
+                let bytes = greeting + request
+                send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                var names: [String] = []
+                while !isEnough(names), let frame = readFrame(connection) {
+                    if isWanted(frame) { names.append(frame.name) }
+                }
+                continuation.resume(returning: names)
+            }
+        }
+    }
+
+    private func readFrame(_ connection: Int32) -> Frame? {
+        guard let head = read(connection, 9) else { return nil }
+        let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+        guard read(connection, length) != nil else { return nil }
+        let stream = head[5...8].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return Frame(type: head[3], flags: head[4], stream: stream)
+    }
+
+    private func read(_ connection: Int32, _ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        return count == 0 || recv(connection, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
+    }
+}
