@@ -1,0 +1,122 @@
+/// One command of a program, or the program itself: the single declaration that parsing, help, manual pages and shell
+/// completions are made from.
+package struct Command: Sendable {
+    /// The word that is typed. For the program itself its name.
+    package var name: String
+    /// One line without a full stop, for lists of commands.
+    package var summary: String
+    /// Paragraphs separated by empty lines; lines that begin with four spaces are examples and kept as they are.
+    package var discussion: String
+    /// In the order in which they are typed.
+    package var arguments: [Argument]
+    package var options: [Option]
+    package var subcommands: [Command]
+    /// The subcommand that runs when none is named; its arguments and options are accepted in this command's place.
+    package var defaultSubcommand: String?
+    /// A heading to list the command under in its parent's help.
+    package var group: String
+    /// What the command does. A command with subcommands and no action only groups them.
+    package var action: (@Sendable (ParsedArguments) async throws -> ExitStatus)?
+
+    package init(
+        _ name: String, summary: String, discussion: String = "", group: String = "", arguments: [Argument] = [],
+        options: [Option] = [], subcommands: [Command] = [], defaultSubcommand: String? = nil,
+        action: (@Sendable (ParsedArguments) async throws -> ExitStatus)? = nil
+    ) {
+        self.name = name
+        self.summary = summary
+        self.discussion = discussion
+        self.arguments = arguments
+        self.options = options
+        self.subcommands = subcommands
+        self.defaultSubcommand = defaultSubcommand
+        self.group = group
+        self.action = action
+    }
+}
+
+/// A positional argument.
+package struct Argument: Sendable {
+    package enum Count: Sendable {
+        case one
+        case optional
+        /// One or more; only as the last argument.
+        case some
+        /// Any number; only as the last argument.
+        case any
+    }
+
+    /// In capitals, as shown in the usage line.
+    package var name: String
+    package var count: Count
+    package var summary: String
+    package var completion: Completion
+
+    package init(_ name: String, _ count: Count = .one, summary: String, completion: Completion = .none) {
+        self.name = name
+        self.count = count
+        self.summary = summary
+        self.completion = completion
+    }
+}
+
+/// A named option, `--name` or `--name VALUE`.
+package struct Option: Sendable {
+    /// Without the dashes.
+    package var name: String
+    package var short: Character?
+    /// The value's name in capitals; nil for a flag.
+    package var value: String?
+    package var isRepeatable: Bool
+    package var summary: String
+    package var completion: Completion
+
+    /// A flag.
+    package init(_ name: String, short: Character? = nil, summary: String) {
+        self.init(name, short: short, valueName: nil, isRepeatable: false, summary: summary, completion: .none)
+    }
+
+    /// An option with a value.
+    package init(
+        _ name: String, short: Character? = nil, value: String, isRepeatable: Bool = false, summary: String,
+        completion: Completion = .none
+    ) {
+        self.init(
+            name, short: short, valueName: value, isRepeatable: isRepeatable, summary: summary, completion: completion)
+    }
+
+    private init(
+        _ name: String, short: Character?, valueName: String?, isRepeatable: Bool, summary: String,
+        completion: Completion
+    ) {
+        self.name = name
+        self.short = short
+        value = valueName
+        self.isRepeatable = isRepeatable
+        self.summary = summary
+        self.completion = completion
+    }
+}
+
+/// Where a shell finds candidates for a value.
+package enum Completion: Sendable, Hashable {
+    case none
+    case files
+    case directories
+    case words([String])
+    /// The program is asked: `PROGRAM completion --candidates KIND` prints one candidate a line, `value<TAB>description`.
+    case program(String)
+}
+
+/// The status a program ends with.
+package struct ExitStatus: Sendable, Hashable, Error {
+    package let code: Int32
+
+    package init(_ code: Int32) {
+        self.code = code
+    }
+
+    package static let success = ExitStatus(0)
+    package static let failure = ExitStatus(1)
+    package static let usage = ExitStatus(2)
+}
