@@ -1,0 +1,32 @@
+/// Where a query or a listing looks: the root of a database, or below a document (which need not exist).
+public struct ParentName: Sendable, Hashable, CustomStringConvertible {
+    public let database: DatabaseName
+    /// The document's path; empty at the root.
+    public let path: String
+
+    /// The root of `database`.
+    public init(_ database: DatabaseName) {
+        self.database = database
+        path = ""
+    }
+
+    public init(_ document: DocumentName) {
+        database = document.database
+        path = document.path
+    }
+
+    /// From `…/documents` or a document's full name.
+    public init(parsing name: String) throws(NameError) {
+        let (database, path) = try DocumentName.split(name)
+        if let path {
+            self.init(try DocumentName(database: database, path: path))
+        } else {
+            self.init(database)
+        }
+    }
+
+    /// The path of the child collection `id`.
+    public func collectionPath(_ id: String) -> String { path.isEmpty ? id : "\(path)/\(id)" }
+
+    public var description: String { path.isEmpty ? database.documentsRoot : "\(database.documentsRoot)/\(path)" }
+}

@@ -1,0 +1,73 @@
+/// What field transforms do, in the order of a write.
+enum TransformApplication {
+    static let maximumTransforms = 500
+
+    /// Applies `transforms` to `fields`.
+    ///
+    /// - Returns: one result a transform: the new value; null for the array transforms.
+    static func apply(
+        _ transforms: [FieldTransform], to fields: inout [String: Value], at commitTime: Timestamp
+    ) throws(WriteError) -> [Value] {
+        guard transforms.count <= maximumTransforms else {
+            throw WriteError(
+                .invalidArgument,
+                "A document takes up to \(maximumTransforms) field transforms. Received: \(transforms.count)")
+        }
+        var results: [Value] = []
+        for transform in transforms {
+            let path = transform.path
+            try DocumentLimits.checkWritable(path)
+            let old = fields.value(at: path.segments[...])
+            let new: Value
+            var result: Value?
+            switch transform.operation {
+            case .serverTimestamp: new = .timestamp(commitTime)
+            case .increment(let operand): new = sum(old, try number(operand))
+            case .maximum(let operand): new = extreme(old, try number(operand), wants: 1)
+            case .minimum(let operand): new = extreme(old, try number(operand), wants: -1)
+            case .appendMissingElements(let elements):
+                new = .array(union(old?.arrayValue ?? [], elements))
+                result = .null
+            case .removeAllFromArray(let elements):
+                let kept = (old?.arrayValue ?? []).filter { value in !elements.contains { $0.isEqual(to: value) } }
+                new = .array(kept)
+                result = .null
+            }
+            fields.setValue(new, at: path.segments[...])
+            results.append(result ?? new)
+        }
+        return results
+    }
+
+    private static func number(_ operand: Value) throws(WriteError) -> Value {
+        switch operand {
+        case .integer, .double: return operand
+        default: throw WriteError(.invalidArgument, "Input must be int64 or double.")
+        }
+    }
+
+    private static func sum(_ old: Value?, _ operand: Value) -> Value {
+        switch (old, operand) {
+        case (.integer(let a)?, .integer(let b)):
+            let (sum, overflow) = a.addingReportingOverflow(b)
+            return .integer(overflow ? (b > 0 ? .max : .min) : sum)
+        case (.integer(let a)?, .double(let b)): return .double(Double(a) + b)
+        case (.double(let a)?, .integer(let b)): return .double(a + Double(b))
+        case (.double(let a)?, .double(let b)): return .double(a + b)
+        default: return operand
+        }
+    }
+
+    /// The greater (`wants` 1) or lesser (−1) of both; the old one where they are equal; NaN where either is.
+    private static func extreme(_ old: Value?, _ operand: Value, wants sign: Int) -> Value {
+        guard let old, old.typeClass == .number || old.typeClass == .nan else { return operand }
+        if old.isNaN || operand.isNaN { return .double(.nan) }
+        return Value.compare(operand, old).signum() == sign ? operand : old
+    }
+
+    private static func union(_ old: [Value], _ elements: [Value]) -> [Value] {
+        var union = old
+        for element in elements where !union.contains(where: { $0.isEqual(to: element) }) { union.append(element) }
+        return union
+    }
+}
