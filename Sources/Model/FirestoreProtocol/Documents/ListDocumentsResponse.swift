@@ -1,0 +1,28 @@
+/// `google.firestore.v1.ListDocumentsResponse`.
+package struct ListDocumentsResponse: ProtobufMessage, Hashable {
+    /// Missing ones have a name only.
+    package var documents: [DocumentDraft]
+    /// Empty: the last page.
+    package var nextPageToken: String
+
+    package init(documents: [DocumentDraft] = [], nextPageToken: String = "") {
+        self.documents = documents
+        self.nextPageToken = nextPageToken
+    }
+
+    package init(from reader: inout ProtobufReader) throws(ProtocolError) {
+        self.init()
+        while try reader.next() {
+            switch reader.field {
+            case 1: documents.append(try reader.message())
+            case 2: nextPageToken = try reader.string()
+            default: try reader.skip()
+            }
+        }
+    }
+
+    package func encode(to writer: inout ProtobufWriter) {
+        writer.writeEach(documents, field: 1)
+        writer.writeUnlessDefault(nextPageToken, field: 2)
+    }
+}

@@ -1,0 +1,130 @@
+package import DocumentModel
+
+/// `google.firestore.v1.Target`: what a stream is to listen to, under an id that the client chooses.
+package struct ListenTarget: ProtobufMessage, Hashable {
+    package enum Content: Sendable, Hashable {
+        case query(Query)
+        case documents([DocumentName])
+        /// Only read, never written: a target that cannot be. A server refuses it alone, the stream goes on.
+        case invalid(ProtocolError)
+    }
+
+    /// From where on changes are wanted.
+    package enum Resume: Sendable, Hashable {
+        /// Of a target change; never empty (an empty one counts as none).
+        case token([UInt8])
+        case readTime(Timestamp)
+    }
+
+    package var content: Content
+    package var id: Int32
+    package var resume: Resume?
+    /// To be removed once it is current.
+    package var once: Bool
+    /// How many documents the client holds, if it resumes.
+    package var expectedCount: Int32?
+
+    package init(
+        _ content: Content, id: Int32, resume: Resume? = nil, once: Bool = false, expectedCount: Int32? = nil
+    ) {
+        self.content = content
+        self.id = id
+        self.resume = resume
+        self.once = once
+        self.expectedCount = expectedCount
+    }
+
+    package init(from reader: inout ProtobufReader) throws(ProtocolError) {
+        self.init(.invalid(ProtocolError(.invalid, "Target has neither query nor documents.")), id: 0)
+        while try reader.next() {
+            switch reader.field {
+            case 2:
+                content = try Self.content { () throws(ProtocolError) in
+                    .query(try reader.message(QueryTarget.self).query)
+                }
+            case 3:
+                content = try Self.content { () throws(ProtocolError) in
+                    .documents(try reader.message(DocumentsTarget.self).documents)
+                }
+            case 4:
+                let token = try reader.bytes()
+                resume = token.isEmpty ? nil : .token(token)
+            case 5: id = try reader.int32()
+            case 6: once = try reader.bool()
+            case 11: resume = .readTime(try reader.message())
+            case 12: expectedCount = try reader.message(Int32Value.self).value
+            default: try reader.skip()
+            }
+        }
+    }
+
+    package func encode(to writer: inout ProtobufWriter) {
+        switch content {
+        case .query(let query): writer.write(QueryTarget(query: query), field: 2)
+        case .documents(let documents): writer.write(DocumentsTarget(documents: documents), field: 3)
+        case .invalid: break
+        }
+        if case .token(let token)? = resume { writer.write(token, field: 4) }
+        writer.writeUnlessDefault(id, field: 5)
+        writer.writeUnlessDefault(once, field: 6)
+        if case .readTime(let time)? = resume { writer.write(time, field: 11) }
+        writer.writeIfPresent(expectedCount.map { Int32Value($0) }, field: 12)
+    }
+
+    /// Keeps what is invalid as content; broken bytes are still an error of the stream.
+    private static func content(_ read: () throws(ProtocolError) -> Content) throws(ProtocolError) -> Content {
+        do throws(ProtocolError) {
+            return try read()
+        } catch {
+            guard error.code == .invalid else { throw error }
+            return .invalid(error)
+        }
+    }
+}
+
+/// `google.firestore.v1.Target.QueryTarget`.
+private struct QueryTarget: ProtobufMessage {
+    var query: Query
+
+    init(query: Query) { self.query = query }
+
+    init(from reader: inout ProtobufReader) throws(ProtocolError) {
+        var parent = ""
+        var query: StructuredQuery?
+        while try reader.next() {
+            switch reader.field {
+            case 1: parent = try reader.string()
+            case 2: query = try reader.message()
+            default: try reader.skip()
+            }
+        }
+        self.query = try StructuredQuery.require(query, parent: parent)
+    }
+
+    func encode(to writer: inout ProtobufWriter) {
+        writer.write(query.parent.description, field: 1)
+        writer.write(StructuredQuery(query), field: 2)
+    }
+}
+
+/// `google.firestore.v1.Target.DocumentsTarget`.
+private struct DocumentsTarget: ProtobufMessage {
+    var documents: [DocumentName]
+
+    init(documents: [DocumentName]) { self.documents = documents }
+
+    init(from reader: inout ProtobufReader) throws(ProtocolError) {
+        documents = []
+        while try reader.next() {
+            if reader.field == 2 {
+                documents.append(try DocumentName(message: try reader.string()))
+            } else {
+                try reader.skip()
+            }
+        }
+    }
+
+    func encode(to writer: inout ProtobufWriter) {
+        for document in documents { writer.write(document.description, field: 2) }
+    }
+}

@@ -1,0 +1,48 @@
+package import DocumentModel
+
+/// `google.firestore.v1.ExecutePipelineRequest`; the pipeline stays encoded, as the standard edition runs none.
+package struct ExecutePipelineRequest: ProtobufMessage, Hashable {
+    package var database: DatabaseName
+    /// A StructuredPipeline message.
+    package var structuredPipeline: [UInt8]
+    package var consistency: ReadConsistency?
+    package var autoCommitTransaction: Bool
+
+    package init(
+        database: DatabaseName, structuredPipeline: [UInt8] = [], consistency: ReadConsistency? = nil,
+        autoCommitTransaction: Bool = false
+    ) {
+        self.database = database
+        self.structuredPipeline = structuredPipeline
+        self.consistency = consistency
+        self.autoCommitTransaction = autoCommitTransaction
+    }
+
+    package init(from reader: inout ProtobufReader) throws(ProtocolError) {
+        var database = ""
+        var structuredPipeline: [UInt8] = []
+        var consistency: ReadConsistency?
+        var autoCommitTransaction = false
+        while try reader.next() {
+            switch reader.field {
+            case 1: database = try reader.string()
+            case 2: structuredPipeline = try reader.bytes()
+            case 5: consistency = .transaction(try reader.bytes())
+            case 6: consistency = .newTransaction(try reader.message())
+            case 7: consistency = .readTime(try reader.message())
+            case 9: autoCommitTransaction = try reader.bool()
+            default: try reader.skip()
+            }
+        }
+        self.init(
+            database: try DatabaseName(message: database), structuredPipeline: structuredPipeline,
+            consistency: consistency, autoCommitTransaction: autoCommitTransaction)
+    }
+
+    package func encode(to writer: inout ProtobufWriter) {
+        writer.write(database.description, field: 1)
+        writer.write(structuredPipeline, field: 2)
+        writer.write(consistency, transaction: 5, newTransaction: 6, readTime: 7)
+        writer.writeUnlessDefault(autoCommitTransaction, field: 9)
+    }
+}

@@ -1,0 +1,28 @@
+/// `google.protobuf.Any`: a message of a type that the reader need not know.
+package struct AnyMessage: ProtobufMessage, Hashable {
+    /// `type.googleapis.com/` and the message's full name.
+    package var typeURL: String
+    /// The encoded message.
+    package var value: [UInt8]
+
+    package init(typeURL: String = "", value: [UInt8] = []) {
+        self.typeURL = typeURL
+        self.value = value
+    }
+
+    package init(from reader: inout ProtobufReader) throws(ProtocolError) {
+        self.init()
+        while try reader.next() {
+            switch reader.field {
+            case 1: typeURL = try reader.string()
+            case 2: value = try reader.bytes()
+            default: try reader.skip()
+            }
+        }
+    }
+
+    package func encode(to writer: inout ProtobufWriter) {
+        writer.writeUnlessDefault(typeURL, field: 1)
+        writer.writeUnlessDefault(value, field: 2)
+    }
+}
