@@ -1,0 +1,173 @@
+import DocumentModel
+import YAML
+
+extension TaskFile {
+    /// A file for a task that has none yet.
+    /// - Parameter writesTitle: whether the name does not carry the title (`TaskFileName.carriesTitle`).
+    /// - Throws: `tooLarge` or `overLimit` for a task that no file may hold.
+    public static func make(
+        for item: TaskItem, named name: String, writesTitle: Bool
+    ) throws(TaskFileProblem) -> TaskFile {
+        try TaskFile(parsing: [], named: name).updated(to: item, named: name, writesTitle: writesTitle)
+    }
+
+    /// The file that says what `item` says, with only the bytes of changed keys replaced. Keys that become "not said" lose
+    /// their lines, new ones come last, front matter is made if there is none.
+    ///
+    /// What a file cannot say (values of types without a YAML form) is approximated; compare later reads with the `item` of the
+    /// result, not with the argument.
+    /// - Parameters:
+    ///   - name: the file's name from now on; nil if it stays.
+    ///   - writesTitle: whether the front matter must have a `title` even if it has none now. One that it has is kept true.
+    /// - Throws: `tooLarge` or `overLimit` for a task that no file may hold, `cannotEdit` if the result would not read back.
+    public func updated(
+        to item: TaskItem, named name: String? = nil, writesTitle: Bool = false
+    ) throws(TaskFileProblem) -> TaskFile {
+        let name = name ?? self.name
+        var wanted = FrontMatterContent(item, title: hasTitleKey || writesTitle ? item.title : nil)
+        let texts = wanted.makeWritable(keeping: content.fields)
+        guard wanted == content || !isFlow else {
+            return try withoutBraces().updated(to: item, named: name, writesTitle: writesTitle)
+        }
+        let notes = item.notes.asNotes
+        let changed = keys(of: wanted).filter { differs($0, wanted) }
+        if changed.isEmpty, notes.isIdentical(to: self.item.notes), name.isIdentical(to: self.name) { return self }
+        let result: TaskFile
+        if let atOnce = try? applying(changed, of: wanted, texts, notes, named: name), atOnce.says(wanted, notes) {
+            result = atOnce
+        } else {
+            // Edits of neighbours can disturb one another (blank lines after `|+`); one after the other they cannot.
+            var file = self
+            for key in changed { file = try file.applying([key], of: wanted, texts, file.item.notes, named: name) }
+            result = try file.applying([], of: wanted, texts, notes, named: name)
+        }
+        guard result.says(wanted, notes) else {
+            throw TaskFileProblem(
+                .cannotEdit,
+                "a change from elsewhere does not fit into this front matter; write it as plain lines of \"key: value\""
+            )
+        }
+        return result
+    }
+
+    private func says(_ wanted: FrontMatterContent, _ notes: String) -> Bool {
+        content == wanted && item.notes.isIdentical(to: notes)
+    }
+
+    /// The file with some keys, and the notes, as wanted.
+    private func applying(
+        _ keys: [String], of wanted: FrontMatterContent, _ texts: [String: String], _ notes: String, named name: String
+    ) throws(TaskFileProblem) -> TaskFile {
+        let lineEnding = TaskFileLayout.lineEnding(bytes)
+        var editor = FrontMatterEditor(
+            bytes, pairs: pairs, lineEnding: lineEnding, indent: Self.indent(pairs, bytes))
+        for key in keys { edit(key, to: wanted, texts[key], with: &editor) }
+        var edits = editor.edits
+        let opens =
+            layout.frontMatter == nil && (!editor.appended.isEmpty || TaskFileLayout.isMistakable(notes))
+        if opens {
+            edits.insert("---\(lineEnding)\(editor.appended)---\(lineEnding)", at: layout.start)
+        } else if let frontMatter = layout.frontMatter {
+            edits.insert(editor.appended, at: frontMatter.upperBound)
+        }
+        if !notes.isIdentical(to: item.notes) {
+            if layout.isClosingLineOpen { edits.insert(lineEnding, at: layout.body.lowerBound) }
+            let body = NotesEditor.body(bytes[layout.body], changedTo: notes, lineEnding: lineEnding)
+            edits.replace(layout.body, with: body)
+        }
+        return try TaskFile(parsing: edits.apply(to: bytes), named: name)
+    }
+
+    private func differs(_ key: String, _ wanted: FrontMatterContent) -> Bool {
+        let isSame = TaskKey(rawValue: key).map { content.says($0, like: wanted) } ?? true
+        return !isSame || content.fields[key] != wanted.fields[key]
+    }
+
+    /// All keys that are or will be there: known ones first.
+    private func keys(of wanted: FrontMatterContent) -> [String] {
+        let known = TaskKey.allCases.map(\.rawValue)
+        let custom = Set(content.fields.keys).union(wanted.fields.keys).subtracting(known)
+        return known + custom.sorted()
+    }
+
+    private func edit(
+        _ key: String, to wanted: FrontMatterContent, _ customText: String?, with editor: inout FrontMatterEditor
+    ) {
+        let known = TaskKey(rawValue: key)
+        let pair = pairs.first { $0.key.scalar?.text.isIdentical(to: key) == true }
+        if known == .tags, !wanted.tags.isEmpty, let pair {
+            let tags = TagListEditor(bytes: bytes, old: pair.value)
+            if let edits = tags.edits(to: wanted.tags, with: editor) {
+                edits.forEach { editor.replace($0.range, with: $0.text) }
+                return
+            }
+        }
+        guard let text = known.flatMap({ typedText($0, wanted, pair) }) ?? customText else {
+            if let pair { editor.remove(pair) }
+            return
+        }
+        if let pair { editor.set(pair, to: text) } else { editor.append(key, text) }
+    }
+
+    /// The value of a known key, in the old value's quotes; nil where it is not said.
+    private func typedText(_ key: TaskKey, _ wanted: FrontMatterContent, _ pair: YAMLPair?) -> String? {
+        let style = pair?.value.scalar?.style ?? .plain
+        switch key {
+        case .title: return wanted.title.map { YAMLScalarWriter().write($0, like: style) }
+        case .priority: return wanted.priority.map { YAMLScalarWriter().write($0.word, like: style) }
+        case .due: return wanted.due.map { YAMLScalarWriter(readers: .coreSchema).write($0.text, like: style) }
+        case .completed: return wanted.completed ? "true" : nil
+        case .tags:
+            return wanted.tags.isEmpty
+                ? nil : TagListEditor(bytes: bytes, old: pair?.value).text(of: wanted.tags)
+        }
+    }
+
+    /// Front matter that is one map in braces, rewritten as lines: braces have no lines of their own to replace.
+    private func withoutBraces() throws(TaskFileProblem) -> TaskFile {
+        var plain = content
+        let texts = plain.makeWritable(keeping: [:])
+        let lineEnding = TaskFileLayout.lineEnding(bytes)
+        var editor = FrontMatterEditor(bytes, pairs: pairs, lineEnding: lineEnding, indent: 0)
+        for key in keys(of: plain) {
+            guard let text = TaskKey(rawValue: key).flatMap({ typedText($0, plain, nil) }) ?? texts[key] else {
+                continue
+            }
+            editor.append(key, text)
+        }
+        var edits = ByteEdits()
+        if let frontMatter = layout.frontMatter { edits.replace(frontMatter, with: editor.appended) }
+        return try TaskFile(parsing: edits.apply(to: bytes), named: name)
+    }
+}
+
+extension FrontMatterContent {
+    /// Brings the content into the form that a file can say, and gives the texts of its custom fields by key, except those that
+    /// the file has already.
+    fileprivate mutating func makeWritable(keeping current: [String: Value]) -> [String: String] {
+        var texts: [String: String] = [:]
+        for (key, value) in fields {
+            let isHidden = TaskKey(rawValue: key).map { says($0) } ?? false
+            if !isHidden, current[key] == value { continue }
+            fields[key] = nil
+            if isHidden { continue }
+            guard let written = CustomValue.written(value, as: key), let back = written.value else { continue }
+            fields[key] = back
+            texts[key] = written.text
+        }
+        return texts
+    }
+
+    private func says(_ key: TaskKey) -> Bool { !says(key, like: FrontMatterContent()) }
+
+    fileprivate func says(_ key: TaskKey, like other: FrontMatterContent) -> Bool {
+        switch key {
+        case .title:
+            (title == nil) == (other.title == nil) && (title ?? "").isIdentical(to: other.title ?? "")
+        case .priority: priority == other.priority
+        case .due: due == other.due
+        case .tags: tags.elementsEqual(other.tags) { $0.isIdentical(to: $1) }
+        case .completed: completed == other.completed
+        }
+    }
+}

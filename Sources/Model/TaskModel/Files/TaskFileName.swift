@@ -1,0 +1,89 @@
+/// The name of a task's file or of a list's folder, made of a title that may come from anywhere.
+///
+/// The result is one path component that no title can turn into a path, a hidden file or a name too long for the disk.
+public struct TaskFileName: Sendable, Hashable {
+    /// What the names of task files end with.
+    public static let suffix = ".md"
+
+    /// The file's or folder's own name, at most 255 bytes, never hidden, without `/` and control characters.
+    public let name: String
+    /// Whether the name alone tells the title; if not, the file needs a `title` key.
+    public let carriesTitle: Bool
+
+    /// The longest name without suffix: room for `.files`, which is longer than `.md`, in the 255 bytes of a name.
+    private static let maximumBytes = 249
+
+    /// The title that a file's name tells: all before `.md`.
+    public static func title(of name: String) -> String {
+        name.hasSuffix(suffix) && name.utf8.count > suffix.utf8.count ? String(name.dropLast(suffix.count)) : name
+    }
+
+    /// The first of `Title.md`, `Title (2).md`, `Title (3).md` … that is not taken.
+    /// - Parameter isTaken: asked about names with suffix; may compare as loosely as the file system does.
+    public static func file(for title: String, isTaken: (String) -> Bool = { _ in false }) -> TaskFileName {
+        unique(stem(for: title, isFolder: false), for: title, suffix: suffix, isTaken: isTaken)
+    }
+
+    /// As `file`, for the folder of a list. A folder has no front matter, so where its name does not carry the list's, only the
+    /// list's document does.
+    public static func folder(for name: String, isTaken: (String) -> Bool = { _ in false }) -> TaskFileName {
+        unique(stem(for: name, isFolder: true), for: name, suffix: "", isTaken: isTaken)
+    }
+
+    private static func unique(
+        _ stem: String, for title: String, suffix: String, isTaken: (String) -> Bool
+    ) -> TaskFileName {
+        let first = stem + suffix
+        if !isTaken(first) { return TaskFileName(name: first, carriesTitle: stem.isIdentical(to: title)) }
+        var number = 2
+        while true {
+            let ending = " (\(number))"
+            let name = stem.prefix(bytes: maximumBytes - ending.utf8.count) + ending + suffix
+            if !isTaken(name) { return TaskFileName(name: name, carriesTitle: false) }
+            number += 1
+        }
+    }
+
+    private static func stem(for title: String, isFolder: Bool) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in title.unicodeScalars {
+            if scalar == "/" {
+                scalars.append("-")
+            } else if isUnsafe(scalar) {
+                if scalars.last != " " { scalars.append(" ") }
+            } else {
+                scalars.append(scalar)
+            }
+        }
+        // By scalars: a combining mark makes another character of a dot, but not another name to the disk.
+        let visible = scalars.drop { $0 == " " || $0 == "." }
+        var ending = String(Substring(visible)).prefix(bytes: maximumBytes).unicodeScalars[...]
+        while let last = ending.last, last == " " || (isFolder && last == ".") { ending.removeLast() }
+        var cut = String(Substring(ending))
+        if isFolder, cut.lowercased().hasSuffix(".files") { cut = cut.dropLast(6) + "-files" }
+        return cut.isEmpty ? "Untitled" : cut
+    }
+
+    /// Controls, line separators, byte-order marks and marks that reverse the direction of text.
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF, 0xFFF9...0xFFFB, 0xFFFE...0xFFFF: true
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// The longest start of whole characters that has at most so many bytes.
+    fileprivate func prefix(bytes limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var count = 0
+        var result = ""
+        for character in self {
+            count += character.utf8.count
+            guard count <= limit else { break }
+            result.append(character)
+        }
+        return result
+    }
+}

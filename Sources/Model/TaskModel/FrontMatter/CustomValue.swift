@@ -1,0 +1,104 @@
+import DocumentModel
+import YAML
+
+/// Custom fields between YAML and `Value`: as typed values where Ferry would write exactly the bytes that it read, else as
+/// source text, a map with the single key `$yaml`.
+///
+/// Source text is what follows `key:`, with lines ended by `\n`; it starts with a line break where the value starts on a line
+/// of its own, and is indented as if the key stood at column 0.
+enum CustomValue {
+    private static let sourceKey = "$yaml"
+
+    /// Whether a field of this name can be a key of front matter (and of a document's map).
+    static func isUsable(key: String) -> Bool {
+        let mark = "__".utf8
+        let isReserved = key.utf8.count >= 4 && key.utf8.starts(with: mark) && key.utf8.suffix(2).elementsEqual(mark)
+        return !key.isEmpty && !isReserved && YAMLScalarWriter(.key).write(key).utf8.count <= 1000
+    }
+
+    static func read(_ pair: YAMLPair, in bytes: [UInt8], indent: Int) -> Value {
+        let source = source(of: pair, in: bytes, indent: indent)
+        if let value = value(of: pair.value), CustomValueText.text(of: value).isIdentical(to: source) { return value }
+        return .map([sourceKey: .string(source)])
+    }
+
+    /// How `value` is written after `key:`, and what a file that has it says: nil if the key is a known one that is understood
+    /// then. Types that YAML lacks come back as others.
+    ///
+    /// nil if the value cannot be written. Source text that is not one value (it may come from anywhere) is not used.
+    static func written(_ value: Value, as key: String) -> (text: String, value: Value?)? {
+        guard isUsable(key: key) else { return nil }
+        if let source = value.mapValue?[sourceKey]?.stringValue, value.mapValue?.count == 1,
+            let content = content(source, as: key)
+        {
+            return (source, content.fields[key])
+        }
+        let text = CustomValueText.text(of: value)
+        return content(text, as: key).map { (text, $0.fields[key]) }
+    }
+
+    /// The front matter's content when `text` follows `key:` and another key follows on the next line; nil if that is not so.
+    private static func content(_ text: String, as key: String) -> FrontMatterContent? {
+        let written = YAMLScalarWriter(.key).write(key)
+        let bytes = Array("\(written):\(FrontMatterEditor.attached(text))\n\"\(sourceKey)\":\n".utf8)
+        let limits = TaskFile.frontMatterLimits
+        guard !text.utf8.contains(0x0D), let root = try? YAMLParser.parse(bytes, limits: limits),
+            let pairs = root.mapping, pairs.count == 2, pairs[0].key.scalar?.text.isIdentical(to: key) == true,
+            pairs[1].key.scalar?.text == sourceKey
+        else { return nil }
+        var content = FrontMatterContent()
+        content.read(pairs[0], named: key, in: bytes, indent: 0)
+        return content
+    }
+
+    private static func source(of pair: YAMLPair, in bytes: [UInt8], indent: Int) -> String {
+        let span = pair.value.span
+        let between = bytes[min(pair.key.span.upperBound, span.lowerBound)..<span.lowerBound]
+        var start = span.lowerBound
+        var source = ""
+        if !pair.value.isAbsent, let lineBreak = between.lastIndex(of: UInt8(ascii: "\n")),
+            bytes[(lineBreak + 1)..<start].allSatisfy({ $0 == UInt8(ascii: " ") })
+        {
+            start = lineBreak + 1
+            source = "\n"
+        }
+        let text = String(decoding: bytes[start..<span.upperBound], as: UTF8.self).asNotes
+        guard indent > 0, source == "\n" || text.utf8.contains(UInt8(ascii: "\n")) else { return source + text }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return source
+            + lines.map { String($0.removing(spaces: indent)) }.joined(separator: "\n")
+    }
+
+    private static func value(of node: YAMLNode) -> Value? {
+        guard node.tag == nil, !node.hasAnchor else { return nil }
+        switch node.content {
+        case .scalar(let scalar):
+            guard scalar.style == .plain else { return .string(scalar.text) }
+            switch YAMLCoreValue(plain: scalar.text) {
+            case .null: return .null
+            case .boolean(let value): return .boolean(value)
+            case .integer(let value): return .integer(value)
+            case .double(let value): return .double(value)
+            case .string: return .string(scalar.text)
+            }
+        case .sequence(let nodes, _):
+            let values = nodes.compactMap { value(of: $0) }
+            return values.count == nodes.count ? .array(values) : nil
+        case .mapping(let pairs, _):
+            var map: [String: Value] = [:]
+            for pair in pairs {
+                guard let key = pair.key.scalar?.text, isUsable(key: key), let value = value(of: pair.value) else {
+                    return nil
+                }
+                map[key] = value
+            }
+            return map.count == pairs.count && map[sourceKey] == nil ? .map(map) : nil
+        }
+    }
+}
+
+extension Substring {
+    fileprivate func removing(spaces count: Int) -> Substring {
+        dropFirst(prefix(count).prefix { $0 == " " }.count)
+    }
+}

@@ -1,0 +1,95 @@
+import DocumentModel
+import YAML
+
+/// What the front matter of a task file says.
+///
+/// Known keys have fixed types, whatever YAML would make of their text: `title: no` is the title "no". A known key without a
+/// value counts as not written. One whose value is not understood is a custom field.
+struct FrontMatterContent: Equatable {
+    var title: String?
+    var priority: Priority?
+    var due: Due?
+    var tags: [String] = []
+    var completed = false
+    var fields: [String: Value] = [:]
+
+    init() {}
+
+    /// What a file must say for `item`; its title only if `title` is given.
+    init(_ item: TaskItem, title: String?) {
+        self.title = title
+        priority = item.priority
+        due = item.due
+        tags = item.tags.withoutRepeats
+        completed = item.completed
+        fields = item.fields
+    }
+
+    /// Takes in one pair of the front matter in `bytes`, whose top-level keys stand at column `indent`.
+    mutating func read(_ pair: YAMLPair, named name: String, in bytes: [UInt8], indent: Int) {
+        if let key = TaskKey(rawValue: name) {
+            if let scalar = pair.value.scalar, scalar.style == .plain, YAMLCoreValue(plain: scalar.text) == .null {
+                return
+            }
+            if understand(pair.value, as: key) { return }
+        }
+        fields[name] = CustomValue.read(pair, in: bytes, indent: indent)
+    }
+
+    /// Whether front matter that says `value` for `key` would be taken for the typed value, or for nothing.
+    static func understands(_ value: Value, of key: TaskKey) -> Bool {
+        guard let written = CustomValue.written(value, as: key.rawValue) else { return false }
+        return written.value == nil
+    }
+
+    private mutating func understand(_ node: YAMLNode, as key: TaskKey) -> Bool {
+        switch key {
+        case .title:
+            guard let text = node.scalar?.text else { return false }
+            title = text
+        case .priority:
+            guard let priority = node.scalar.flatMap({ Priority(word: $0.text) }) else { return false }
+            self.priority = priority
+        case .due:
+            guard let due = node.scalar.flatMap({ Due(parsing: $0.text) }) else { return false }
+            self.due = due
+        case .tags:
+            guard let tags = Self.tags(node) else { return false }
+            self.tags = tags
+        case .completed:
+            switch node.scalar?.text.lowercased() {
+            case "true", "yes", "on": completed = true
+            case "false", "no", "off": completed = false
+            default: return false
+            }
+        }
+        return true
+    }
+
+    /// A list of scalars, or one scalar with tags between commas.
+    private static func tags(_ node: YAMLNode) -> [String]? {
+        if let scalar = node.scalar {
+            return scalar.text.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }.withoutRepeats
+        }
+        guard let nodes = node.sequence else { return nil }
+        let tags = nodes.compactMap { $0.isAbsent ? nil : $0.scalar?.text }
+        return tags.count == nodes.count ? tags.withoutRepeats : nil
+    }
+
+    static func == (left: FrontMatterContent, right: FrontMatterContent) -> Bool {
+        left.priority == right.priority && left.due == right.due && left.completed == right.completed
+            && Array(left.title?.utf8 ?? "".utf8) == Array(right.title?.utf8 ?? "".utf8)
+            && (left.title == nil) == (right.title == nil)
+            && left.tags.elementsEqual(right.tags) { $0.isIdentical(to: $1) } && left.fields == right.fields
+    }
+}
+
+extension Substring {
+    /// Without spaces and tabs at its ends.
+    var trimmed: String {
+        var rest = self
+        while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }
+        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
+        return String(rest)
+    }
+}

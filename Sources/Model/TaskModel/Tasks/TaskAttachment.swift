@@ -1,0 +1,49 @@
+public import DocumentModel
+
+/// What a task's document says of one attached file.
+public struct TaskAttachment: Sendable, Hashable {
+    /// The file's name in `X.files/`; comes from elsewhere and may be anything, so check it before it becomes part of a path.
+    public var name: String
+    public var mimeType: String?
+    /// In bytes.
+    public var size: Int64?
+    /// Of the whole file, in lower-case hexadecimal digits.
+    public var sha256: String?
+    /// The object key of the manifest that lists the chunks.
+    public var manifest: String?
+    public var createdTime: Timestamp?
+
+    public init(
+        name: String, mimeType: String? = nil, size: Int64? = nil, sha256: String? = nil, manifest: String? = nil,
+        createdTime: Timestamp? = nil
+    ) {
+        self.name = name
+        self.mimeType = mimeType
+        self.size = size
+        self.sha256 = sha256
+        self.manifest = manifest
+        self.createdTime = createdTime
+    }
+
+    /// Reads what is there; nil only if `value` is no map. A missing name is empty.
+    public init?(_ value: Value) {
+        guard let map = value.mapValue else { return nil }
+        name = map["name"]?.stringValue ?? ""
+        mimeType = map["mimeType"]?.stringValue
+        size = map["size"]?.wholeNumber
+        sha256 = map["sha256"]?.stringValue
+        manifest = map["manifest"]?.stringValue
+        createdTime = map["createdTime"]?.time
+    }
+
+    /// As an element of a document's `attachments`.
+    public var value: Value {
+        var map: [String: Value] = ["name": .string(name)]
+        map["mimeType"] = mimeType.map { .string($0) }
+        map["size"] = size.map { .integer($0) }
+        map["sha256"] = sha256.map { .string($0) }
+        map["manifest"] = manifest.map { .string($0) }
+        map["createdTime"] = createdTime.map { .timestamp($0) }
+        return .map(map)
+    }
+}

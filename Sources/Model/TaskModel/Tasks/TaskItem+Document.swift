@@ -1,0 +1,88 @@
+public import DocumentModel
+
+extension TaskItem {
+    /// The task that a document's fields tell of. Any field may be missing or of another type; it then counts as not said.
+    public init(fields document: [String: Value]) {
+        let custom = document["fields"]?.mapValue ?? [:]
+        self.init(
+            title: Self.title(document["title"]), priority: Self.priority(document["priority"]),
+            completed: document["completed"]?.booleanValue ?? false, due: Self.due(document, custom),
+            tags: Self.tags(document["tags"]), notes: (document["notes"]?.stringValue ?? "").asNotes, fields: custom,
+            attachments: (document["attachments"]?.mapValue ?? [:]).compactMapValues { TaskAttachment($0) },
+            listId: document["listId"]?.stringValue, userId: document["userId"]?.stringValue,
+            createdTime: document["createdTime"]?.time, updatedTime: document["updatedTime"]?.time,
+            completedTime: document["completedTime"]?.time, deletedTime: document["deletedTime"]?.time)
+        for key in TaskKey.allCases {
+            // What a file would take for the typed value cannot stand in it as a custom one; it is a text gone stale.
+            if let value = self.fields[key.rawValue], FrontMatterContent.understands(value, of: key) {
+                self.fields[key.rawValue] = nil
+            }
+        }
+    }
+
+    /// As `init(fields:)`.
+    public init(_ document: Document) {
+        self.init(fields: document.fields)
+    }
+
+    /// The task as a document's fields: what is not said is absent, except `title` and `completed`, which other apps expect.
+    public var documentFields: [String: Value] {
+        var document: [String: Value] = ["title": .string(title), "completed": .boolean(completed)]
+        document["priority"] = priority.map { .integer($0.rawValue) }
+        document["due"] = due.map { .timestamp($0.timestamp) }
+        document["dueHasTime"] = due.map { .boolean($0.hasTime) }
+        if !tags.isEmpty { document["tags"] = .array(tags.map { .string($0) }) }
+        if !notes.isEmpty { document["notes"] = .string(notes) }
+        let custom = customFields
+        if !custom.isEmpty { document["fields"] = .map(custom) }
+        if !attachments.isEmpty { document["attachments"] = .map(attachments.mapValues(\.value)) }
+        document["listId"] = listId.map { .string($0) }
+        document["userId"] = userId.map { .string($0) }
+        document["createdTime"] = createdTime.map { .timestamp($0) }
+        document["updatedTime"] = updatedTime.map { .timestamp($0) }
+        document["completedTime"] = completedTime.map { .timestamp($0) }
+        document["deletedTime"] = deletedTime.map { .timestamp($0) }
+        return document
+    }
+
+    /// `fields` with the text of `due` where the typed fields cannot give it back.
+    var customFields: [String: Value] {
+        guard let due, !due.isCanonical else { return fields }
+        var custom = fields
+        custom[TaskKey.due.rawValue] = .string(due.text)
+        return custom
+    }
+
+    private static func title(_ value: Value?) -> String {
+        switch value {
+        case .string(let text)?: text
+        case .integer(let number)?: String(number)
+        case .double(let number)?: String(number)
+        default: ""
+        }
+    }
+
+    private static func priority(_ value: Value?) -> Priority? {
+        if let number = value?.wholeNumber { return Priority(rawValue: number) }
+        return value?.stringValue.flatMap { Priority(word: $0) }
+    }
+
+    private static func due(_ document: [String: Value], _ custom: [String: Value]) -> Due? {
+        if let text = document["due"]?.stringValue, let due = Due(parsing: text) { return due }
+        guard let timestamp = document["due"]?.time else { return nil }
+        let isMidnight = timestamp.microseconds % 86_400_000_000 == 0
+        let stored = Due(timestamp: timestamp, hasTime: document["dueHasTime"]?.booleanValue ?? !isMidnight)
+        guard let text = custom[TaskKey.due.rawValue]?.stringValue, let written = Due(parsing: text),
+            written.timestamp == stored.timestamp, written.hasTime == stored.hasTime
+        else { return stored }
+        return written
+    }
+
+    private static func tags(_ value: Value?) -> [String] {
+        switch value {
+        case .array(let values)?: values.compactMap(\.stringValue).withoutRepeats
+        case .string(let text)?: [text]
+        default: []
+        }
+    }
+}

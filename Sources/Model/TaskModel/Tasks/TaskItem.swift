@@ -1,0 +1,98 @@
+public import DocumentModel
+
+/// One task, as its file and its document both can say it.
+///
+/// Every property has a value that stands for "not said"; neither a file nor a document need mention it then.
+/// Equality compares texts byte by byte: two Unicode forms of one title are two titles.
+public struct TaskItem: Sendable, Hashable {
+    /// Of any content and length; `TaskFileName` makes a file's name of it.
+    public var title: String
+    public var priority: Priority?
+    public var completed: Bool
+    public var due: Due?
+    /// A set in order of first mention; no element twice.
+    public var tags: [String]
+    /// The Markdown body, lines ended by `\n`, exactly as it stands after the front matter.
+    public var notes: String
+    /// Custom fields by key. A known key whose value Ferry does not understand is here, too (`priority: urgent`).
+    ///
+    /// A value of a file that Ferry would write differently than it was found (other quotes, `[a, b]`, comments inside) is kept
+    /// as source text: a map with the single key `$yaml`.
+    public var fields: [String: Value]
+    /// By id.
+    public var attachments: [String: TaskAttachment]
+    /// nil: the default list.
+    public var listId: String?
+    public var userId: String?
+    public var createdTime: Timestamp?
+    public var updatedTime: Timestamp?
+    public var completedTime: Timestamp?
+    /// Set while the task is in the trash.
+    public var deletedTime: Timestamp?
+
+    public init(
+        title: String, priority: Priority? = nil, completed: Bool = false, due: Due? = nil, tags: [String] = [],
+        notes: String = "", fields: [String: Value] = [:], attachments: [String: TaskAttachment] = [:],
+        listId: String? = nil, userId: String? = nil, createdTime: Timestamp? = nil, updatedTime: Timestamp? = nil,
+        completedTime: Timestamp? = nil, deletedTime: Timestamp? = nil
+    ) {
+        self.title = title
+        self.priority = priority
+        self.completed = completed
+        self.due = due
+        self.tags = tags
+        self.notes = notes
+        self.fields = fields
+        self.attachments = attachments
+        self.listId = listId
+        self.userId = userId
+        self.createdTime = createdTime
+        self.updatedTime = updatedTime
+        self.completedTime = completedTime
+        self.deletedTime = deletedTime
+    }
+
+    public static func == (left: TaskItem, right: TaskItem) -> Bool {
+        left.priority == right.priority && left.completed == right.completed && left.due == right.due
+            && left.title.isIdentical(to: right.title) && left.notes.isIdentical(to: right.notes)
+            && left.tags.elementsEqual(right.tags) { $0.isIdentical(to: $1) }
+            && left.fields == right.fields && left.attachments == right.attachments && left.listId == right.listId
+            && left.userId == right.userId && left.createdTime == right.createdTime
+            && left.updatedTime == right.updatedTime && left.completedTime == right.completedTime
+            && left.deletedTime == right.deletedTime
+    }
+
+    /// Whether the task is in the trash.
+    public var isDeleted: Bool { deletedTime != nil }
+
+    /// The known keys of task files that stand in `fields` because their values are not understood; for `show` and `doctor`.
+    public var misunderstoodKeys: [String] {
+        TaskKey.allCases.map(\.rawValue).filter { fields[$0] != nil }
+    }
+}
+
+extension [String] {
+    /// Each element once, at its first place.
+    var withoutRepeats: [String] {
+        var seen = Set<[UInt8]>()
+        return filter { seen.insert(Array<UInt8>($0.utf8)).inserted }
+    }
+}
+
+extension String {
+    /// Line ends as `\n`, and the NUL that no text file should hold as U+FFFD: what `notes` holds. Applying it twice is
+    /// applying it once.
+    var asNotes: String {
+        let utf8 = utf8
+        guard utf8.contains(where: { $0 == 0x0D || $0 == 0 }) else { return self }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count)
+        for byte in utf8 {
+            if byte == UInt8(ascii: "\n") {
+                while bytes.last == 0x0D { bytes.removeLast() }
+            }
+            if byte == 0 { bytes += [0xEF, 0xBF, 0xBD] } else { bytes.append(byte) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,64 @@
+/// A day of the proleptic Gregorian calendar, years 1 … 9999, without a time zone.
+public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible {
+    public let year: Int
+    public let month: Int
+    public let day: Int
+
+    /// nil for a day that the calendar does not have.
+    public init?(year: Int, month: Int, day: Int) {
+        guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year)
+        else {
+            return nil
+        }
+        self.year = year
+        self.month = month
+        self.day = day
+    }
+
+    /// The day that many days after 1970-01-01; nil outside the years 1 … 9999.
+    public init?(daysSinceEpoch days: Int) {
+        guard (-719_162...2_932_896).contains(days) else { return nil }
+        // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days; eras of 400 years from March.
+        let shifted = days + 719_468
+        let era = shifted / 146_097
+        let dayOfEra = shifted % 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// Negative before 1970-01-01.
+    public var daysSinceEpoch: Int {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = shiftedYear / 400
+        let yearOfEra = shiftedYear % 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    /// `2026-11-30`.
+    public var description: String { "\(year.padded(to: 4))-\(month.padded(to: 2))-\(day.padded(to: 2))" }
+
+    public static func < (left: CivilDate, right: CivilDate) -> Bool {
+        (left.year, left.month, left.day) < (right.year, right.month, right.day)
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension Int {
+    /// In decimal with leading zeros; the value is not negative.
+    func padded(to width: Int) -> String {
+        let digits = String(self)
+        return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
+    }
+}

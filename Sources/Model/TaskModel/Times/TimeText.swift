@@ -1,0 +1,116 @@
+public import DocumentModel
+
+/// A date or a time as people write them, taken apart: `2026-11-30`, `2026-11-30T17:00`, `2026-11-30 17:00:30.5+01:00`.
+struct TimeText {
+    var date: CivilDate
+    /// Microseconds since midnight; nil for a date alone.
+    var time: Int64?
+    /// Minutes east of UTC; nil where none is written.
+    var offset: Int?
+
+    /// nil for anything but a whole date or time of the years 1 … 9999. Fractions finer than microseconds are cut.
+    init?(_ text: String) {
+        var rest = text.utf8[...]
+        guard let year = rest.takeNumber(digits: 4), rest.take("-"), let month = rest.takeNumber(digits: 2),
+            rest.take("-"), let day = rest.takeNumber(digits: 2),
+            let date = CivilDate(year: year, month: month, day: day)
+        else { return nil }
+        self.date = date
+        guard !rest.isEmpty else { return }
+        guard rest.take("T") || rest.take("t") || rest.take(" "), let time = Self.time(&rest) else { return nil }
+        self.time = time
+        guard !rest.isEmpty else { return }
+        _ = rest.take(" ")
+        guard let offset = Self.offset(&rest), rest.isEmpty else { return nil }
+        self.offset = offset
+    }
+
+    /// The instant, with a missing time as midnight and a missing offset as UTC; nil outside the valid range.
+    var timestamp: Timestamp? {
+        let minutes = Int64(date.daysSinceEpoch) * 1440 - Int64(offset ?? 0)
+        let timestamp = Timestamp(microseconds: minutes * 60_000_000 + (time ?? 0))
+        return timestamp.isValid ? timestamp : nil
+    }
+
+    private static func time(_ rest: inout Substring.UTF8View) -> Int64? {
+        guard let hour = rest.takeNumber(digits: 2), hour < 24, rest.take(":"),
+            let minute = rest.takeNumber(digits: 2), minute < 60
+        else { return nil }
+        var microseconds = Int64(hour * 3600 + minute * 60) * 1_000_000
+        guard rest.take(":") else { return microseconds }
+        guard let second = rest.takeNumber(digits: 2), second < 60 else { return nil }
+        microseconds += Int64(second) * 1_000_000
+        guard rest.take(".") else { return microseconds }
+        guard let first = rest.first, first.isDigit else { return nil }
+        var unit: Int64 = 100_000
+        while let digit = rest.first, digit.isDigit {
+            microseconds += Int64(digit - UInt8(ascii: "0")) * unit
+            unit /= 10
+            rest.removeFirst()
+        }
+        return microseconds
+    }
+
+    private static func offset(_ rest: inout Substring.UTF8View) -> Int? {
+        if rest.take("Z") || rest.take("z") { return 0 }
+        let isWest = rest.take("-")
+        guard isWest || rest.take("+"), let hours = rest.takeNumber(digits: 2), hours < 24 else { return nil }
+        var minutes = 0
+        if !rest.isEmpty {
+            _ = rest.take(":")
+            guard let written = rest.takeNumber(digits: 2), written < 60 else { return nil }
+            minutes = written
+        }
+        return (isWest ? -1 : 1) * (hours * 60 + minutes)
+    }
+}
+
+extension Substring.UTF8View {
+    fileprivate mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard first == UInt8(ascii: character) else { return false }
+        removeFirst()
+        return true
+    }
+
+    fileprivate mutating func takeNumber(digits: Int) -> Int? {
+        let text = prefix(digits)
+        guard text.count == digits, text.allSatisfy(\.isDigit) else { return nil }
+        removeFirst(digits)
+        return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+}
+
+extension Timestamp {
+    /// From RFC 3339 text with an offset, such as `2026-11-30T17:00:00.25+01:00`; seconds may be missing. nil for other text.
+    public init?(rfc3339 text: String) {
+        guard let parts = TimeText(text), parts.time != nil, parts.offset != nil, let timestamp = parts.timestamp else {
+            return nil
+        }
+        self = timestamp
+    }
+
+    /// In UTC with as many fraction digits as are needed: `2026-11-30T16:00:00Z`. Outside the valid range the nearest end.
+    public var rfc3339: String { text(withSeconds: true) }
+
+    /// Shortest form that reads back as this time; without seconds if they are zero and not wanted.
+    func text(withSeconds: Bool) -> String {
+        let clamped = min(max(microseconds, -62_135_596_800_000_000), 253_402_300_799_999_999)
+        let second = Timestamp(microseconds: clamped).seconds
+        let fraction = Int(clamped - second * 1_000_000)
+        let secondOfDay = Int(second % 86_400 + (second % 86_400 < 0 ? 86_400 : 0))
+        let days = (Int(second) - secondOfDay) / 86_400
+        let date = CivilDate(daysSinceEpoch: days)?.description ?? "0001-01-01"
+        var text = "\(date)T\((secondOfDay / 3600).padded(to: 2)):\((secondOfDay / 60 % 60).padded(to: 2))"
+        if withSeconds || secondOfDay % 60 != 0 || fraction != 0 { text += ":\((secondOfDay % 60).padded(to: 2))" }
+        if fraction != 0 {
+            var digits = fraction.padded(to: 6)
+            while digits.last == "0" { digits.removeLast() }
+            text += ".\(digits)"
+        }
+        return text + "Z"
+    }
+}

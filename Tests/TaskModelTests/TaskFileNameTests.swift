@@ -1,0 +1,80 @@
+import TaskModel
+import Testing
+
+@Suite struct TaskFileNameTests {
+    @Test(arguments: [
+        "Buy milk", "Call Dr.", "a: b?", "émigré 🛒", "notes.md", "X.files", "👨‍👩‍👧 outing", "100% \\o",
+    ])
+    func `a name carries an ordinary title`(title: String) {
+        let found = TaskFileName.file(for: title)
+        #expect(found == TaskFileName.file(for: TaskFileName.title(of: found.name)))
+        #expect(found.name == title + ".md")
+        #expect(found.carriesTitle)
+        #expect(TaskFileName.title(of: found.name) == title)
+    }
+
+    @Test(arguments: [
+        ("AC/DC tickets", "AC-DC tickets.md"), ("../../etc/passwd", "-..-etc-passwd.md"), ("..", "Untitled.md"),
+        ("", "Untitled.md"), (".hidden", "hidden.md"), ("a\u{0}b", "a b.md"), ("two\r\nlines", "two lines.md"),
+        (" spaced ", "spaced.md"), ("\u{202E}gpj.exe", "gpj.exe.md"), ("/", "-.md"), ("\u{1B}[31mred", "[31mred.md"),
+        (". .", "Untitled.md"),
+    ])
+    func `what a name cannot carry is made safe`(title: String, name: String) {
+        let found = TaskFileName.file(for: title)
+        #expect(found.name == name)
+        #expect(!found.carriesTitle)
+    }
+
+    @Test func `long titles are cut between characters`() {
+        let found = TaskFileName.file(for: String(repeating: "🛒", count: 300))
+        #expect(found.name == String(repeating: "🛒", count: 62) + ".md")
+        #expect(!found.carriesTitle)
+        #expect(TaskFileName.file(for: String(repeating: "a", count: 249)).carriesTitle)
+        #expect(!TaskFileName.file(for: String(repeating: "a", count: 250)).carriesTitle)
+        let zalgo = TaskFileName.file(for: "a" + String(repeating: "\u{301}", count: 500))
+        #expect(zalgo.name == "Untitled.md")
+    }
+
+    @Test func `a taken name gets a number and leaves the title to the front matter`() {
+        let taken: Set = ["A.md", "A (2).md"]
+        let found = TaskFileName.file(for: "A") { taken.contains($0) }
+        #expect(found.name == "A (3).md")
+        #expect(!found.carriesTitle)
+        let long = String(repeating: "a", count: 249)
+        let other = TaskFileName.file(for: long) { $0 == long + ".md" }
+        #expect(other.name.utf8.count == 252)
+        #expect(other.name.hasSuffix(" (2).md"))
+    }
+
+    @Test func `folders are no attachment folders and end in no dot`() {
+        #expect(TaskFileName.folder(for: "Work").name == "Work")
+        #expect(TaskFileName.folder(for: "Work").carriesTitle)
+        #expect(TaskFileName.folder(for: "x.Files").name == "x-files")
+        #expect(TaskFileName.folder(for: ".ferry").name == "ferry")
+        #expect(TaskFileName.folder(for: "etc...").name == "etc")
+        #expect(TaskFileName.folder(for: "a/b").carriesTitle == false)
+    }
+
+    @Test(arguments: 0..<4 as Range<UInt64>)
+    func `no title makes a path, a hidden name or one too long`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let alphabet: [Unicode.Scalar] =
+            Array("ab./\\ \u{0}\n\r\u{301}\u{202E}\u{FEFF}é🛒~#-".unicodeScalars) + ["\u{85}", "\u{FFFF}"]
+        for _ in 0..<2000 {
+            var view = String.UnicodeScalarView()
+            for _ in 0..<Int.random(in: 0...(Bool.random(using: &random) ? 6 : 300), using: &random) {
+                view.append(alphabet.randomElement(using: &random) ?? "a")
+            }
+            let title = String(view)
+            for found in [TaskFileName.file(for: title), TaskFileName.folder(for: title)] {
+                let bytes = Array(found.name.utf8)
+                #expect((1...255).contains(bytes.count))
+                #expect(!bytes.contains(UInt8(ascii: "/")) && !bytes.contains { $0 < 0x20 })
+                #expect(bytes.first != UInt8(ascii: "."))
+            }
+            let file = TaskFileName.file(for: title)
+            #expect(
+                TaskFileName.title(of: file.name).utf8.elementsEqual(title.utf8) == file.carriesTitle, "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import DocumentModel
+import TaskModel
+import Testing
+
+@Suite struct TaskItemDocumentTests {
+    private let full = TaskItem(
+        title: "Ship 1.0", priority: .high, completed: true, due: Due(parsing: "2026-11-30"), tags: ["a", "b"],
+        notes: "text\n", fields: ["x": .integer(1), "priority": .string("urgent")],
+        attachments: [
+            "1": TaskAttachment(
+                name: "a.png", mimeType: "image/png", size: 3, sha256: "ab", manifest: "u/m",
+                createdTime: Timestamp(microseconds: 1))
+        ],
+        listId: "work", userId: "u", createdTime: Timestamp(microseconds: 1), updatedTime: Timestamp(microseconds: 2),
+        completedTime: Timestamp(microseconds: 3), deletedTime: Timestamp(microseconds: 4))
+
+    @Test func `a task comes back from its document`() {
+        #expect(TaskItem(fields: full.documentFields) == full)
+        let small = TaskItem(title: "x")
+        #expect(small.documentFields == ["title": .string("x"), "completed": .boolean(false)])
+        #expect(TaskItem(fields: small.documentFields) == small)
+    }
+
+    @Test func `a document may lack every field`() {
+        #expect(TaskItem(fields: [:]) == TaskItem(title: ""))
+    }
+
+    @Test func `wrong types count as not said, near types are taken`() {
+        let wrong = Dictionary(
+            uniqueKeysWithValues: [
+                "title", "priority", "completed", "due", "dueHasTime", "tags", "notes", "fields",
+                "attachments", "listId", "userId", "createdTime",
+            ].map { ($0, Value.geoPoint(GeoPoint(latitude: 0, longitude: 0))) })
+        #expect(TaskItem(fields: wrong) == TaskItem(title: ""))
+        let near = TaskItem(fields: [
+            "title": .integer(7), "priority": .double(1), "due": .string("2026-01-02"),
+            "tags": .array([.string("a"), .null, .string("a")]),
+            "createdTime": .string("1970-01-01T00:00:00Z"), "notes": .string("a\r\nb\u{0}"),
+            "attachments": .map(["x": .map([:]), "y": .null]), "fields": .map([:]),
+        ])
+        #expect(near.title == "7")
+        #expect(near.priority == .medium)
+        #expect(near.due?.text == "2026-01-02")
+        #expect(near.tags == ["a"])
+        #expect(near.createdTime == Timestamp(microseconds: 0))
+        #expect(near.notes == "a\nb\u{FFFD}")
+        #expect(near.attachments == ["x": TaskAttachment(name: "")])
+        #expect(TaskItem(fields: ["priority": .integer(9)]).priority == nil)
+    }
+
+    @Test(arguments: [
+        "2026-11-30", "2026-11-30T17:00", "2026-11-30T17:00+01:00", "2026-11-30T16:00Z", "2026-11-30 17:00:00",
+    ])
+    func `a due travels as it was written`(text: String) {
+        let item = TaskItem(title: "x", due: Due(parsing: text))
+        #expect(item.due?.text == text)
+        #expect(TaskItem(fields: item.documentFields) == item)
+        #expect(item.fields["due"] == nil)
+    }
+
+    @Test func `an app that knows only due and dueHasTime can change it`() throws {
+        var fields = TaskItem(title: "x", due: Due(parsing: "2026-11-30T17:00+01:00")).documentFields
+        #expect(fields["fields"] == .map(["due": .string("2026-11-30T17:00+01:00")]))
+        fields["due"] = .timestamp(try #require(Timestamp(rfc3339: "2026-12-01T09:00Z")))
+        let changed = TaskItem(fields: fields)
+        #expect(changed.due?.text == "2026-12-01T09:00Z")
+        #expect(changed.fields == [:])
+        fields["due"] = nil
+        #expect(TaskItem(fields: fields).due == nil)
+        #expect(TaskItem(fields: fields).fields == [:])
+        fields["due"] = .timestamp(Timestamp(microseconds: 5))
+        fields["dueHasTime"] = nil
+        #expect(TaskItem(fields: fields).due?.hasTime == true)
+    }
+
+    @Test func `a custom value that a file would understand as the known key is dropped`() {
+        let item = TaskItem(fields: [
+            "fields": .map([
+                "priority": .map(["$yaml": .string("high")]), "completed": .string("yes"), "title": .integer(3),
+                "tags": .array([.string("a")]), "due": .string("soon"), "x": .null,
+            ])
+        ])
+        #expect(item.fields == ["due": .string("soon"), "x": .null])
+    }
+
+    @Test func `equality sees the form of Unicode texts`() {
+        #expect(TaskItem(title: "é") != TaskItem(title: "e\u{301}"))
+        #expect(TaskItem(title: "x", tags: ["é"]) != TaskItem(title: "x", tags: ["e\u{301}"]))
+    }
+
+    @Test func `lists read leniently and come back`() {
+        let list = TaskList(name: "Work", userId: "u", sharedWith: ["v"], createdTime: Timestamp(microseconds: 1))
+        #expect(TaskList(fields: list.documentFields) == list)
+        #expect(TaskList(fields: ["name": .null, "sharedWith": .string("x")]) == TaskList(name: ""))
+    }
+}
