@@ -1,0 +1,168 @@
+import DocumentModel
+
+/// One run of a merge over the fields of two living versions.
+struct FieldMerge {
+    private let base: [String: Value]
+    private let mine: [String: Value]
+    private let theirs: [String: Value]
+    private let policy: MergePolicy
+    private var result: [String: Value] = [:]
+    private var displaced: [DisplacedValue] = []
+
+    init(base: [String: Value], mine: [String: Value], theirs: [String: Value], policy: MergePolicy) {
+        self.base = base
+        self.mine = mine
+        self.theirs = theirs
+        self.policy = policy
+    }
+
+    /// Whether anything but server times differs. A delete or restore of the document counts.
+    static func isEdited(_ fields: [String: Value], from base: [String: Value], policy: MergePolicy) -> Bool {
+        if let deletion = policy.deletion, (fields[deletion] == nil) != (base[deletion] == nil) { return true }
+        return Set(fields.keys).union(base.keys).contains { key in
+            policy.kind(of: key) != .serverTime && fields[key] != base[key]
+        }
+    }
+
+    mutating func run() -> MergeResult {
+        let keys = Set(mine.keys).union(theirs.keys).union(base.keys)
+        let grouped = Set(policy.groups.joined().filter { $0.segments.count == 1 }.map { $0.segments[0] })
+        for key in keys.sorted() where key != policy.deletion && !grouped.contains(key) { mergeField(key) }
+        for group in policy.groups { mergeGroup(group) }
+        mergeDeletion()
+        displaced.sort { $0.field < $1.field }
+        return MergeResult(fields: result, displaced: displaced)
+    }
+
+    private func groupedElements(of key: String) -> Set<String> {
+        Set(policy.groups.joined().filter { $0.segments.count == 2 && $0.segments[0] == key }.map { $0.segments[1] })
+    }
+
+    private mutating func mergeField(_ key: String) {
+        let (b, m, t) = (base[key], mine[key], theirs[key])
+        switch policy.kind(of: key) {
+        case .serverTime: result[key] = t ?? m
+        case .map where isMap(b) && isMap(m) && isMap(t):
+            let elements = mergeMap(key, b?.mapValue ?? [:], m?.mapValue ?? [:], t?.mapValue ?? [:])
+            // An empty map that both sides have stays; one that a side does not have is no field.
+            if !elements.isEmpty || (m != nil && t != nil) { result[key] = .map(elements) }
+        case let kind:
+            if let settled = Self.settled(b, m, t) {
+                result[key] = settled.value
+            } else {
+                result[key] = mergeConflict(key, kind, b, m, t)
+            }
+        }
+    }
+
+    private func isMap(_ value: Value?) -> Bool { value == nil || value?.mapValue != nil }
+
+    /// The outcome where at most one side changed a value, or both alike; nil where they disagree.
+    private static func settled(_ base: Value?, _ mine: Value?, _ theirs: Value?) -> Settled? {
+        if mine == theirs || theirs == base { return Settled(value: mine) }
+        if mine == base { return Settled(value: theirs) }
+        return nil
+    }
+
+    private struct Settled {
+        /// nil: the field is absent.
+        var value: Value?
+    }
+
+    private mutating func mergeConflict(
+        _ key: String, _ kind: MergePolicy.Kind, _ b: Value?, _ m: Value?, _ t: Value?
+    ) -> Value? {
+        switch (kind, m ?? .null, t ?? .null) {
+        case (.set, .array(let mine), .array(let theirs)):
+            return .array(Self.mergeSet(b?.arrayValue ?? [], mine, theirs))
+        case (.set, .array(let mine), .null) where t == nil:
+            return Self.nonEmpty(Self.mergeSet(b?.arrayValue ?? [], mine, []))
+        case (.set, .null, .array(let theirs)) where m == nil:
+            return Self.nonEmpty(Self.mergeSet(b?.arrayValue ?? [], [], theirs))
+        case (.text, .string(let mine), .string(let theirs)):
+            let merged = TextMerge(base: b?.stringValue ?? "", mine: mine, theirs: theirs)
+            if merged.hasConflict { displace(FieldPath(key: key), t, .overlappingText) }
+            return .string(merged.text)
+        default:
+            displace(FieldPath(key: key), t, .changedOnBothSides)
+            return m
+        }
+    }
+
+    private static func nonEmpty(_ values: [Value]) -> Value? { values.isEmpty ? nil : .array(values) }
+
+    /// Theirs without what I removed, then what I added: a removal removes only what it had seen.
+    private static func mergeSet(_ base: [Value], _ mine: [Value], _ theirs: [Value]) -> [Value] {
+        let (known, kept) = (Set(base), Set(mine))
+        var present = Set<Value>()
+        let left = theirs.filter { kept.contains($0) || !known.contains($0) }.filter { present.insert($0).inserted }
+        return left + mine.filter { !known.contains($0) && present.insert($0).inserted }
+    }
+
+    private mutating func mergeMap(
+        _ key: String, _ base: [String: Value], _ mine: [String: Value], _ theirs: [String: Value]
+    ) -> [String: Value] {
+        var merged: [String: Value] = [:]
+        let grouped = groupedElements(of: key)
+        for element in Set(mine.keys).union(theirs.keys).sorted() where !grouped.contains(element) {
+            let (b, m, t) = (base[element], mine[element], theirs[element])
+            if let settled = Self.settled(b, m, t) {
+                merged[element] = settled.value
+            } else if let m {
+                merged[element] = m
+                if let t { displace(FieldPath(key: key).appending(element), t, .changedOnBothSides) }
+            } else {
+                // I removed what they changed: the change had not been seen.
+                merged[element] = t
+            }
+        }
+        return merged
+    }
+
+    /// Sets the fields of a group from one side: theirs if it has all that I changed, else mine.
+    private mutating func mergeGroup(_ group: [FieldPath]) {
+        func values(_ fields: [String: Value], _ paths: [FieldPath]) -> [Value?] {
+            paths.map { fields.value(at: $0.segments[...]) }
+        }
+        let told = group.filter { policy.kind(of: $0.segments[0]) != .serverTime }
+        let (b, m, t) = (values(base, told), values(mine, told), values(theirs, told))
+        let isMine = !told.indices.allSatisfy { m[$0] == b[$0] || m[$0] == t[$0] }
+        for path in group {
+            let (mineValue, theirValue) = (
+                mine.value(at: path.segments[...]), theirs.value(at: path.segments[...])
+            )
+            result.setValue(isMine ? mineValue : theirValue, at: path.segments[...])
+            if isMine, told.contains(path), theirValue != mineValue,
+                theirValue != base.value(at: path.segments[...])
+            {
+                displace(path, theirValue, .changedOnBothSides)
+            }
+        }
+    }
+
+    /// Whether the document is in the trash afterwards.
+    private mutating func mergeDeletion() {
+        guard let key = policy.deletion else { return }
+        let (b, m, t) = (base[key], mine[key], theirs[key])
+        guard (m == nil) != (t == nil) else {
+            result[key] = t
+            return
+        }
+        let isMine = (m == nil) != (b == nil)
+        let deleted = isMine ? m : t
+        let other = isMine ? theirs : mine
+        if let deleted, Self.isEdited(other, from: base, policy: policy) {
+            displaced.append(
+                DisplacedValue(
+                    field: FieldPath(key: key), value: deleted, side: isMine ? .mine : .theirs,
+                    reason: .editSurvivesDelete))
+            result[key] = nil
+        } else {
+            result[key] = deleted
+        }
+    }
+
+    private mutating func displace(_ field: FieldPath, _ value: Value?, _ reason: DisplacedValue.Reason) {
+        displaced.append(DisplacedValue(field: field, value: value, side: .theirs, reason: reason))
+    }
+}

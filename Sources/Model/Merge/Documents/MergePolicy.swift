@@ -1,0 +1,53 @@
+package import DocumentModel
+
+/// How each field of a kind of documents is merged.
+package struct MergePolicy: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        /// One value; the later commit wins.
+        case scalar
+        /// An array whose elements are each there or not.
+        case set
+        /// A map whose elements are scalars of their own.
+        case map
+        /// Lines of text.
+        case text
+        /// A time that the remote sets with a commit: no edit, never displaced.
+        case serverTime
+    }
+
+    /// By top-level field; all others are scalars.
+    package var kinds: [String: Kind]
+    /// Fields that only make sense together: they come from one side, as one scalar. May name elements of maps.
+    package var groups: [[FieldPath]]
+    /// The field that a deleted document has. Setting it gives way to an edit of the other side.
+    package var deletion: String?
+
+    package init(kinds: [String: Kind] = [:], groups: [[FieldPath]] = [], deletion: String? = nil) {
+        self.kinds = kinds
+        self.groups = groups
+        self.deletion = deletion
+    }
+
+    package func kind(of field: String) -> Kind { kinds[field] ?? .scalar }
+
+    /// For `tasks/{id}`. A typed field and the custom field of the same name are two spellings of one thing: `priority: odd` in
+    /// a file is `fields.priority`, and `fields.due` is the text of `due`.
+    package static let tasks = MergePolicy(
+        kinds: [
+            "tags": .set, "fields": .map, "attachments": .map, "notes": .text, "layout": .text,
+            "createdTime": .serverTime,
+            "updatedTime": .serverTime, "completedTime": .serverTime, "deletedTime": .serverTime,
+        ],
+        groups: [
+            [FieldPath(key: "title"), custom("title")],
+            [FieldPath(key: "priority"), custom("priority")],
+            [FieldPath(key: "due"), FieldPath(key: "dueHasTime"), custom("due")],
+            [FieldPath(key: "completed"), FieldPath(key: "completedTime"), custom("completed")],
+        ],
+        deletion: "deletedTime")
+
+    /// For `lists/{id}`.
+    package static let lists = MergePolicy(kinds: ["sharedWith": .set, "createdTime": .serverTime])
+
+    private static func custom(_ key: String) -> FieldPath { FieldPath(key: "fields").appending(key) }
+}

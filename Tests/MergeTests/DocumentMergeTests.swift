@@ -1,0 +1,168 @@
+import DocumentModel
+import Merge
+import Testing
+
+@Suite struct DocumentMergeTests {
+    private typealias Fields = [String: Value]
+
+    private func merge(_ base: Fields?, _ mine: Fields?, _ theirs: Fields?) -> MergeResult {
+        DocumentMerge.merge(base: base, mine: mine, theirs: theirs, policy: .tasks)
+    }
+
+    /// `field=value side reason`, in order.
+    private func displaced(_ result: MergeResult) -> [String] {
+        result.displaced.map {
+            "\($0.field)=\($0.value.map { "\(text($0))" } ?? "-") \($0.side.rawValue) \($0.reason.rawValue)"
+        }
+    }
+
+    private func text(_ value: Value) -> String {
+        switch value {
+        case .string(let text): text
+        case .integer(let number): "\(number)"
+        case .boolean(let flag): "\(flag)"
+        case .timestamp(let time): "@\(time.microseconds)"
+        default: "\(value)"
+        }
+    }
+
+    private func tags(_ words: String...) -> Value { .array(words.map { .string($0) }) }
+    private func time(_ microseconds: Int64) -> Value { .timestamp(Timestamp(microseconds: microseconds)) }
+
+    @Test func `different fields never conflict`() {
+        let base: Fields = ["title": .string("a"), "priority": .integer(1), "x": .null]
+        let result = merge(
+            base, ["title": .string("b"), "priority": .integer(1), "x": .null],
+            ["title": .string("a"), "unknown": .string("u"), "x": .null])
+        #expect(result == MergeResult(fields: ["title": .string("b"), "unknown": .string("u"), "x": .null]))
+    }
+
+    @Test func `of one scalar the later commit stands and the other is displaced`() {
+        let result = merge(["title": .string("a")], ["title": .string("mine")], ["title": .string("theirs")])
+        #expect(result.fields == ["title": .string("mine")])
+        #expect(displaced(result) == ["title=theirs theirs changedOnBothSides"])
+        #expect(merge(["title": .string("a")], ["title": .string("b")], ["title": .string("b")]).displaced.isEmpty)
+        let removed = merge(["n": .integer(1)], ["z": .integer(0)], ["n": .integer(2)])
+        #expect(removed.fields == ["z": .integer(0)])
+        #expect(displaced(removed) == ["n=2 theirs changedOnBothSides"])
+    }
+
+    @Test func `tags merge one by one`() {
+        let result = merge(["tags": tags("a", "b", "c")], ["tags": tags("b", "c", "m")], ["tags": tags("a", "t", "c")])
+        #expect(result == MergeResult(fields: ["tags": tags("t", "c", "m")]))
+        let emptied = merge(["tags": tags("a")], [:], ["tags": tags("a", "t")])
+        #expect(emptied.fields == ["tags": tags("t")])
+        #expect(merge(["tags": tags("a", "b")], [:], ["tags": tags("b")]).fields == [:])
+        #expect(merge(nil, ["tags": tags("a")], ["tags": tags("b", "a")]).fields == ["tags": tags("b", "a")])
+    }
+
+    @Test func `custom fields and attachments merge by element, and a change beats a removal that had not seen it`() {
+        func fields(_ map: Fields) -> Fields { ["fields": .map(map)] }
+        let base = fields(["a": .integer(1), "b": .integer(1), "c": .integer(1), "d": .integer(1)])
+        let mine = fields(["a": .integer(2), "b": .integer(1), "d": .integer(5), "m": .integer(9)])
+        let theirs = fields(["a": .integer(3), "c": .integer(4), "d": .integer(1), "t": .integer(8)])
+        let result = merge(base, mine, theirs)
+        #expect(
+            result.fields
+                == fields(["a": .integer(2), "c": .integer(4), "d": .integer(5), "m": .integer(9), "t": .integer(8)]))
+        #expect(displaced(result) == ["fields.a=3 theirs changedOnBothSides"])
+        #expect(merge(base, [:], ["title": .string("x")].merging(base) { $1 }).fields == ["title": .string("x")])
+    }
+
+    @Test func `notes merge by lines, and overlapping ones go to history whole`() {
+        let base: Fields = ["notes": .string("a\nb\nc\n")]
+        let clean = merge(base, ["notes": .string("A\nb\nc\n")], ["notes": .string("a\nb\nC\n")])
+        #expect(clean == MergeResult(fields: ["notes": .string("A\nb\nC\n")]))
+        let overlap = merge(base, ["notes": .string("a\nM\nc\n")], ["notes": .string("a\nT\nc\nx\n")])
+        #expect(overlap.fields?["notes"] != nil)
+        #expect(displaced(overlap) == ["notes=a\nT\nc\nx\n theirs overlappingText"])
+        let both = merge([:], ["notes": .string("m")], ["notes": .string("t")])
+        #expect(both.fields == ["notes": .string("m")])
+        #expect(displaced(both) == ["notes=t theirs overlappingText"])
+        let gone = merge(base, [:], ["notes": .string("T")])
+        #expect(gone.fields == [:])
+        #expect(displaced(gone) == ["notes=T theirs changedOnBothSides"])
+    }
+
+    @Test func `a due comes from one side with all that tells it`() {
+        let base: Fields = ["due": time(0), "dueHasTime": .boolean(false)]
+        let mine: Fields = ["due": time(1), "dueHasTime": .boolean(false)]
+        let theirs: Fields = [
+            "due": time(2), "dueHasTime": .boolean(true), "fields": .map(["due": .string("T"), "k": .null]),
+        ]
+        let result = merge(base, mine, theirs)
+        #expect(result.fields == mine.merging(["fields": .map(["k": .null])]) { $1 })
+        #expect(
+            displaced(result) == [
+                "due=@2 theirs changedOnBothSides", "dueHasTime=true theirs changedOnBothSides",
+                "fields.due=T theirs changedOnBothSides",
+            ])
+    }
+
+    @Test func `server times are no edits and are never displaced`() {
+        let base: Fields = ["title": .string("a"), "updatedTime": time(1)]
+        let mine: Fields = ["title": .string("b"), "updatedTime": time(2)]
+        let theirs: Fields = ["title": .string("a"), "updatedTime": time(3)]
+        #expect(merge(base, mine, theirs) == MergeResult(fields: ["title": .string("b"), "updatedTime": time(3)]))
+        let done: Fields = ["completed": .boolean(true), "completedTime": time(5)]
+        let result = merge([:], ["completed": .boolean(true), "x": .null], done)
+        #expect(result == MergeResult(fields: done.merging(["x": .null]) { $1 }))
+    }
+
+    @Test func `an edit survives a delete, whichever came first`() {
+        let base: Fields = ["title": .string("a"), "updatedTime": time(1)]
+        let edited: Fields = ["title": .string("b"), "updatedTime": time(2)]
+        let trashed: Fields = ["title": .string("a"), "deletedTime": time(3), "updatedTime": time(3)]
+        let late = merge(base, edited, trashed)
+        #expect(late.fields?["title"] == .string("b"))
+        #expect(late.fields?["deletedTime"] == nil)
+        #expect(displaced(late) == ["deletedTime=@3 theirs editSurvivesDelete"])
+        let early = merge(base, trashed, edited)
+        #expect(early.fields?["title"] == .string("b"))
+        #expect(early.fields?["deletedTime"] == nil)
+        #expect(displaced(early) == ["deletedTime=@3 mine editSurvivesDelete"])
+        #expect(displaced(merge(base, edited, nil)) == ["__name__=- theirs editSurvivesDelete"])
+        #expect(merge(base, edited, nil).fields == edited)
+        #expect(merge(base, nil, edited).fields == edited)
+    }
+
+    @Test func `a delete that nobody edited against stands`() {
+        let base: Fields = ["title": .string("a"), "updatedTime": time(1)]
+        let touched: Fields = ["title": .string("a"), "updatedTime": time(2)]
+        let trashed: Fields = ["title": .string("a"), "deletedTime": time(3)]
+        #expect(merge(base, trashed, touched).fields?["deletedTime"] == time(3))
+        #expect(merge(base, touched, trashed).fields?["deletedTime"] == time(3))
+        #expect(merge(base, nil, touched) == MergeResult(fields: nil))
+        #expect(merge(base, nil, nil) == MergeResult(fields: nil))
+        #expect(merge(nil, nil, touched) == MergeResult(fields: touched))
+        #expect(
+            merge(base, trashed, ["title": .string("a"), "deletedTime": time(9)]).fields?["deletedTime"] == time(9))
+    }
+
+    @Test func `a restore beats a task that stayed in the trash, and a purge`() {
+        let trashed: Fields = ["title": .string("a"), "deletedTime": time(3)]
+        let restored: Fields = ["title": .string("a")]
+        #expect(
+            merge(trashed, restored, ["title": .string("b"), "deletedTime": time(3)]).fields == ["title": .string("b")])
+        #expect(
+            merge(trashed, ["title": .string("b"), "deletedTime": time(3)], restored).fields == ["title": .string("b")])
+        #expect(merge(trashed, restored, nil).fields == restored)
+    }
+
+    @Test func `fields of unexpected types are scalars`() {
+        let result = merge(
+            ["tags": .string("a"), "fields": .integer(1), "notes": .null],
+            ["tags": tags("m"), "fields": .integer(2), "notes": .integer(3)],
+            ["tags": .string("t"), "fields": .map([:]), "notes": .string("n")])
+        #expect(result.fields == ["tags": tags("m"), "fields": .integer(2), "notes": .integer(3)])
+        #expect(result.displaced.map(\.field.description) == ["fields", "notes", "tags"])
+    }
+
+    @Test func `lists merge whom they are shared with`() {
+        let result = DocumentMerge.merge(
+            base: ["name": .string("W"), "sharedWith": tags("a")],
+            mine: ["name": .string("W"), "sharedWith": tags("a", "b")],
+            theirs: ["name": .string("Work"), "sharedWith": tags("c")], policy: .lists)
+        #expect(result == MergeResult(fields: ["name": .string("Work"), "sharedWith": tags("c", "b")]))
+    }
+}
