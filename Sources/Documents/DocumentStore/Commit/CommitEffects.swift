@@ -1,0 +1,50 @@
+import DocumentModel
+import FirestoreProtocol
+
+/// What the writes of one commit do, computed before anything is stored: all of them hold, or nothing happens.
+struct CommitEffects {
+    /// What a commit does to one document.
+    struct Effect {
+        let name: DocumentName
+        let before: Document?
+        var after: Document?
+        var changed = false
+    }
+
+    /// One a document that was named, in the order of first mention.
+    private(set) var effects: [Effect] = []
+    private(set) var results: [WriteResult] = []
+    private(set) var changes: [ProposedChange] = []
+
+    /// - Parameter stored: the newest version of a document.
+    init(_ writes: [Write], at time: Timestamp, stored: (DocumentName) throws -> Document?) throws {
+        var places: [DocumentName: Int] = [:]
+        results.reserveCapacity(writes.count)
+        changes.reserveCapacity(writes.count)
+        for write in writes {
+            let name = write.name
+            let place: Int
+            if let known = places[name] {
+                place = known
+            } else {
+                let before = try stored(name)
+                place = effects.count
+                places[name] = place
+                effects.append(Effect(name: name, before: before, after: before))
+            }
+            let before = effects[place].after
+            let outcome = try WriteApplication.apply(write, to: before, at: time)
+            effects[place].after = outcome.document
+            effects[place].changed = effects[place].changed || outcome.changed
+            results.append(outcome.result)
+            changes.append(ProposedChange(write: write, before: before, after: outcome.document))
+        }
+        // Created and deleted again by the same commit: nobody ever sees it.
+        for index in effects.indices where effects[index].before == nil && effects[index].after == nil {
+            effects[index].changed = false
+        }
+    }
+
+    /// The documents of which there is a new version.
+    var changed: [Effect] { effects.filter(\.changed) }
+}

@@ -1,0 +1,291 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+import Synchronization
+
+/// The one writer of a database: applies commits in the order they came, many in one SQLite transaction.
+///
+/// While one group is being synced to the disk the next one gathers, so the number of commits a second does not depend
+/// on how long a sync takes. A commit is acknowledged, and told to listeners, after the sync of its group.
+actor CommitWriter {
+    struct Job: Sendable {
+        let writes: [Write]
+        let transaction: TransactionID?
+        let guarding: CommitGuard?
+        /// When waiting for locks ends; set when the commit first has to wait.
+        var deadline: Duration?
+        let continuation: CheckedContinuation<CommitResult, any Error>
+    }
+
+    private struct Queue {
+        var jobs: [Job] = []
+        var isScheduled = false
+        var isClosed = false
+        var isLeaseRequested = false
+    }
+
+    private enum Outcome {
+        case committed(Job, CommitResult, CommitRecord)
+        case refused(Job, any Error)
+        case waiting(Job, until: Duration)
+    }
+
+    /// Bounds how long the first commit of a group waits for the last.
+    private static let groupLimit = 500
+
+    nonisolated private let thread = SerialThread()
+    nonisolated private let queue = Mutex(Queue())
+    nonisolated private let clock: CommitClock
+    nonisolated private let transactions: TransactionRegistry
+    nonisolated private let listeners: ListenHub
+    private let tables: DocumentTables
+    private let writer: DocumentWriter
+    private let retention: Duration
+    private var waiting: [Job] = []
+    private var oldestChange: Int64?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    init(
+        _ tables: sending DocumentTables, clock: CommitClock, transactions: TransactionRegistry, listeners: ListenHub,
+        retention: Duration
+    ) throws {
+        self.clock = clock
+        self.transactions = transactions
+        self.listeners = listeners
+        self.retention = retention
+        writer = DocumentWriter(tables)
+        oldestChange = try writer.oldestChange()
+        self.tables = tables
+    }
+
+    deinit { thread.stop() }
+
+    // MARK: Handing in
+
+    nonisolated func commit(
+        _ writes: [Write], transaction: TransactionID?, guarding: CommitGuard?
+    ) async throws -> CommitResult {
+        try await withCheckedThrowingContinuation { continuation in
+            let job = Job(
+                writes: writes, transaction: transaction, guarding: guarding, deadline: nil, continuation: continuation)
+            let (accepted, mustSchedule) = queue.withLock { queue in
+                guard !queue.isClosed else { return (false, false) }
+                queue.jobs.append(job)
+                defer { queue.isScheduled = true }
+                return (true, !queue.isScheduled)
+            }
+            if !accepted { continuation.resume(throwing: DocumentStoreError.closed) }
+            if mustSchedule { schedule() }
+        }
+    }
+
+    /// Tries the commits again that wait for locks; called whenever a transaction has ended.
+    nonisolated func retryWaiting() {
+        thread.async { [self] in assumeIsolated { $0.admitWaiting() } }
+    }
+
+    /// Returns when every commit that was under way at the call has been published or has failed.
+    ///
+    /// Goes through the thread's queue by hand: the optimizer drops a hop to an actor that does nothing there.
+    nonisolated func barrier() async {
+        await withCheckedContinuation { continuation in thread.async { continuation.resume() } }
+    }
+
+    private nonisolated func schedule() {
+        // The closure keeps the actor, and so its thread, alive until the work is done.
+        thread.async { [self] in assumeIsolated { $0.drain() } }
+    }
+
+    // MARK: Groups
+
+    private func drain() {
+        let (jobs, more) = queue.withLock { queue in
+            let group = Array(queue.jobs.prefix(Self.groupLimit))
+            queue.jobs.removeFirst(group.count)
+            queue.isScheduled = !queue.jobs.isEmpty
+            return (group, queue.isScheduled)
+        }
+        run(jobs)
+        if more { schedule() }
+    }
+
+    private func admitWaiting() {
+        let jobs = waiting
+        waiting = []
+        if !jobs.isEmpty { run(jobs) }
+    }
+
+    private func run(_ jobs: [Job]) {
+        do {
+            finish(try runGroup(jobs))
+        } catch let error where jobs.count > 1 && !Self.concernsTheFile(error) {
+            // One of them upset SQLite; the others shall not suffer for it.
+            for job in jobs { run([job]) }
+        } catch {
+            for job in jobs {
+                end(job)
+                job.continuation.resume(throwing: DocumentStoreError(error))
+            }
+        }
+    }
+
+    private func runGroup(_ jobs: [Job]) throws -> [Outcome] {
+        var outcomes: [Outcome] = []
+        var newest: Int64?
+        var lease: Int64?
+        do {
+            try tables.sqlite.transaction {
+                for job in jobs {
+                    let outcome = try apply(job)
+                    outcomes.append(outcome)
+                    if case .committed(_, let result, _) = outcome { newest = result.commitTime.microseconds }
+                }
+                guard let newest else { return }
+                lease = try storeClock(newest: newest)
+                try prune(after: outcomes.count)
+            }
+        } catch {
+            tables.forgetNumbers()
+            clock.publish(newest: nil, lease: nil)
+            throw error
+        }
+        if newest != nil {
+            listeners.publish(outcomes.compactMap { if case .committed(_, _, let record) = $0 { record } else { nil } })
+        }
+        clock.publish(newest: newest, lease: lease)
+        return outcomes
+    }
+
+    /// - Throws: only what leaves the SQLite transaction in doubt.
+    private func apply(_ job: Job) throws -> Outcome {
+        let time = Timestamp(microseconds: clock.assign())
+        let effects: CommitEffects
+        do {
+            if let transaction = job.transaction { try transactions.checkOpen(transaction) }
+            effects = try CommitEffects(job.writes, at: time) { try tables.document($0).map(Document.init) }
+            let proposed = ProposedCommit(changes: effects.changes, time: time) { [tables] in
+                try tables.document($0).map(Document.init)
+            }
+            try job.guarding?(proposed)
+        } catch let error as SQLiteError {
+            throw error
+        } catch {
+            return .refused(job, error)
+        }
+        let changed = effects.changed
+        switch transactions.admit(job.transaction, changing: changed.map { ($0.name, $0.before, $0.after) }) {
+        case .wait(let until): return .waiting(job, until: until)
+        case .go: break
+        }
+        let record = CommitRecord(time: time, changes: changed.map(CommitRecord.Change.init))
+        for (effect, change) in zip(changed, record.changes) {
+            try writer.store(effect, change.encoded, at: time.microseconds)
+        }
+        return .committed(job, CommitResult(writeResults: effects.results, commitTime: time), record)
+    }
+
+    private func finish(_ outcomes: [Outcome]) {
+        for outcome in outcomes {
+            switch outcome {
+            case .committed(let job, let result, _):
+                end(job)
+                job.continuation.resume(returning: result)
+            case .refused(let job, let error):
+                end(job)
+                job.continuation.resume(throwing: DocumentStoreError(error))
+            case .waiting(var job, let until):
+                let now = transactions.now()
+                let deadline = job.deadline ?? now + transactions.limits.lockWait
+                job.deadline = deadline
+                if now >= deadline {
+                    end(job)
+                    job.continuation.resume(throwing: DocumentStoreError.lockTimeout)
+                } else {
+                    waiting.append(job)
+                    wake(after: min(deadline, until) - now)
+                }
+            }
+        }
+    }
+
+    /// A commit, and an error in it, ends its transaction.
+    private func end(_ job: Job) {
+        guard let transaction = job.transaction, transactions.end(transaction), !waiting.isEmpty else { return }
+        retryWaiting()
+    }
+
+    /// Owned by the wait for a lock: nothing is lost when it comes too late or for nothing.
+    private func wake(after delay: Duration) {
+        Task { [weak self] in
+            try? await Task.sleep(for: delay + .milliseconds(1))
+            self?.retryWaiting()
+        }
+    }
+
+    // MARK: Upkeep
+
+    private func storeClock(newest: Int64) throws -> Int64? {
+        try tables.setSetting("commit", newest)
+        guard let lease = clock.leaseToStore() else { return nil }
+        try tables.setSetting("clock", lease)
+        return lease
+    }
+
+    /// Forgets old changes in step with new ones, so that no commit waits long for it.
+    private func prune(after commits: Int) throws {
+        let limit = clock.wallTime - Int64(retention.components.seconds) * 1_000_000
+        if oldestChange == nil { oldestChange = try writer.oldestChange() }
+        guard let oldest = oldestChange, oldest <= limit else { return }
+        oldestChange = try writer.prune(through: limit, limit: commits * 4 + 16)
+    }
+
+    /// Makes read times up to a second from now possible when no commit has done so.
+    func renewLease(through time: Int64 = 0) throws {
+        guard let lease = clock.leaseToStore(through: time) else { return }
+        try tables.sqlite.transaction { try tables.setSetting("clock", lease) }
+        clock.publish(newest: nil, lease: lease)
+    }
+
+    /// Asks for a renewal soon; asking again before it came does nothing.
+    nonisolated func requestLease() {
+        let mustAsk = queue.withLock { queue in
+            defer { queue.isLeaseRequested = true }
+            return !queue.isLeaseRequested && !queue.isClosed
+        }
+        guard mustAsk else { return }
+        thread.async { [self] in
+            assumeIsolated { writer in
+                writer.queue.withLock { $0.isLeaseRequested = false }
+                // If it fails, read times stay as they are, and the next reader asks again.
+                try? writer.renewLease()
+            }
+        }
+    }
+
+    /// Runs `body` alone with the tables, between two groups.
+    func exclusively<Result: Sendable>(_ body: @Sendable (DocumentTables) throws -> Result) throws -> Result {
+        try body(tables)
+    }
+
+    /// Refuses new commits, finishes those handed in, and leaves the file closed with an exact clock.
+    func close() {
+        let rest = queue.withLock { queue in
+            queue.isClosed = true
+            defer { queue.jobs = [] }
+            return queue.jobs
+        }
+        run(rest)
+        for job in waiting { job.continuation.resume(throwing: DocumentStoreError.closed) }
+        waiting = []
+        // If this fails the lease stands, which only lets the clock begin up to a second later.
+        try? tables.setSetting("clock", clock.lastIssued)
+        try? tables.sqlite.checkpoint(truncating: true)
+        tables.sqlite.close()
+    }
+
+    private static func concernsTheFile(_ error: any Error) -> Bool {
+        guard let error = error as? SQLiteError else { return false }
+        return [.full, .corrupt, .readOnly, .inputOutput, .misuse].contains(error.code)
+    }
+}

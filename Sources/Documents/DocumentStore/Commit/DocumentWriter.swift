@@ -1,0 +1,154 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+/// Stores the effects of commits: documents, index entries, and log. Used inside a transaction only.
+struct DocumentWriter {
+    let tables: DocumentTables
+    private var sqlite: SQLiteDatabase { tables.sqlite }
+
+    init(_ tables: DocumentTables) {
+        self.tables = tables
+    }
+
+    func store(_ effect: CommitEffects.Effect, _ encoded: EncodedDocument?, at time: Int64) throws {
+        let id = Array(effect.name.id.utf8)
+        let collection = try makeCollection(effect.name)
+        let row = try effect.before == nil ? nil : tables.row(collection: collection, id: id)
+        try log(collection: collection, id: id, replaced: row, at: time)
+        let document: Int64
+        switch (row, encoded) {
+        case (nil, nil):
+            return
+        case (nil, let after?):
+            document = try insert(after, collection: collection, id: id)
+        case (let row?, let after?):
+            document = row.document
+            try update(after, document: document)
+        case (let row?, nil):
+            document = row.document
+            try sqlite.execute("DELETE FROM document WHERE document=?", [.integer(document)])
+        }
+        try index(effect, collection: collection, id: id, document: document)
+    }
+
+    // MARK: Documents
+
+    private func insert(_ after: EncodedDocument, collection: Int64, id: [UInt8]) throws -> Int64 {
+        try sqlite.withStatement(
+            "INSERT INTO document(collection, id, create_time, update_time, fields) VALUES(?,?,?,?,?)"
+        ) { statement in
+            try statement.bind(1, collection)
+            try statement.bind(2, id)
+            try statement.bind(3, after.createTime.microseconds)
+            try statement.bind(4, after.updateTime.microseconds)
+            try statement.bind(5, after.fields.bytes)
+            try statement.run()
+        }
+        return sqlite.lastInsertedRowID
+    }
+
+    private func update(_ after: EncodedDocument, document: Int64) throws {
+        try sqlite.withStatement("UPDATE document SET create_time=?, update_time=?, fields=? WHERE document=?") {
+            statement in
+            try statement.bind(1, after.createTime.microseconds)
+            try statement.bind(2, after.updateTime.microseconds)
+            try statement.bind(3, after.fields.bytes)
+            try statement.bind(4, document)
+            try statement.run()
+        }
+    }
+
+    private func log(collection: Int64, id: [UInt8], replaced row: DocumentTables.Row?, at time: Int64) throws {
+        try sqlite.withStatement(
+            "INSERT INTO change(time, collection, id, create_time, update_time, fields) VALUES(?,?,?,?,?,?)"
+        ) { statement in
+            try statement.bind(1, time)
+            try statement.bind(2, collection)
+            try statement.bind(3, id)
+            if let row {
+                try statement.bind(4, row.createTime)
+                try statement.bind(5, row.updateTime)
+                try statement.bind(6, row.fields)
+            }
+            try statement.run()
+        }
+    }
+
+    // MARK: Index
+
+    private func index(_ effect: CommitEffects.Effect, collection: Int64, id: [UInt8], document: Int64) throws {
+        let before = IndexEntries(effect.before?.fields).entries
+        let after = IndexEntries(effect.after?.fields).entries
+        guard after.count <= IndexEntries.maximumCount else {
+            throw DocumentStoreError(
+                .invalidArgument, "Document \(effect.name) has more than \(IndexEntries.maximumCount) index entries.")
+        }
+        for entry in before where !after.contains(entry) {
+            guard let field = try tables.field(entry.field) else { continue }
+            try sqlite.withStatement("DELETE FROM entry WHERE collection=? AND field=? AND key=? AND id=?") {
+                statement in
+                try statement.bind(1, collection)
+                try statement.bind(2, field)
+                try statement.bind(3, entry.key)
+                try statement.bind(4, id)
+                try statement.run()
+            }
+        }
+        for entry in after where !before.contains(entry) {
+            let field = try makeField(entry.field)
+            try sqlite.withStatement("INSERT INTO entry(collection, field, key, id, document) VALUES(?,?,?,?,?)") {
+                statement in
+                try statement.bind(1, collection)
+                try statement.bind(2, field)
+                try statement.bind(3, entry.key)
+                try statement.bind(4, id)
+                try statement.bind(5, document)
+                try statement.run()
+            }
+        }
+    }
+
+    // MARK: Numbers
+
+    private func makeCollection(_ name: DocumentName) throws -> Int64 {
+        let key = KeyBytes.path(name.collectionPath)
+        if let known = try tables.collection(key: key) { return known }
+        try sqlite.execute(
+            "INSERT INTO collection(path, name) VALUES(?,?)", [.blob(key), .blob(Array(name.collectionID.utf8))])
+        let number = sqlite.lastInsertedRowID
+        tables.remember(number, forCollection: key)
+        return number
+    }
+
+    private func makeField(_ key: [UInt8]) throws -> Int64 {
+        if let known = try tables.field(key) { return known }
+        try sqlite.execute("INSERT INTO field(path) VALUES(?)", [.blob(key)])
+        let number = sqlite.lastInsertedRowID
+        tables.remember(number, forField: key)
+        return number
+    }
+
+    // MARK: Log
+
+    /// Forgets up to `limit` changes no later than `time`. Answers the time of the oldest change that is left, if any.
+    func prune(through time: Int64, limit: Int) throws -> Int64? {
+        var newest: Int64?
+        var numbers: [Int64] = []
+        try sqlite.query(
+            "SELECT change, time FROM change WHERE time<=? ORDER BY time LIMIT ?", [.integer(time), .int(limit)]
+        ) { row in
+            numbers.append(row.int64(0))
+            newest = row.int64(1)
+        }
+        guard let newest else { return try oldestChange() }
+        // Before the rows go, the promise goes: reads at or before this time are refused from now on.
+        try tables.setSetting("horizon", newest)
+        for number in numbers { try sqlite.execute("DELETE FROM change WHERE change=?", [.integer(number)]) }
+        return try oldestChange()
+    }
+
+    func oldestChange() throws -> Int64? {
+        try sqlite.first("SELECT time FROM change ORDER BY time LIMIT 1") { $0.int64(0) }
+    }
+}

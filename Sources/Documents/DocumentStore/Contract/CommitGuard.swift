@@ -1,0 +1,37 @@
+package import DocumentModel
+
+/// Looks at a commit before it is stored; by throwing a `DocumentStoreError` it refuses it whole.
+///
+/// Runs on the store's writer, so it holds up every other commit: it must be quick and must not wait.
+package typealias CommitGuard = @Sendable (borrowing ProposedCommit) throws -> Void
+
+/// A commit that would be stored: what each write found and what it would leave.
+package struct ProposedCommit: ~Copyable {
+    /// One a write, in order. A later write of the same document finds what the earlier one left.
+    package let changes: [ProposedChange]
+    /// The commit's time, also the value of its server timestamps.
+    package let time: Timestamp
+    private let stored: (DocumentName) throws -> Document?
+
+    init(changes: [ProposedChange], time: Timestamp, stored: @escaping (DocumentName) throws -> Document?) {
+        self.changes = changes
+        self.time = time
+        self.stored = stored
+    }
+
+    /// A document as it is before this commit.
+    package func get(_ name: DocumentName) throws -> Document? { try stored(name) }
+
+    /// A document as it would be after this commit.
+    package func getAfter(_ name: DocumentName) throws -> Document? {
+        for change in changes.reversed() where change.write.name == name { return change.after }
+        return try stored(name)
+    }
+}
+
+/// One write of a proposed commit.
+package struct ProposedChange: Sendable {
+    package let write: Write
+    package let before: Document?
+    package let after: Document?
+}

@@ -1,0 +1,66 @@
+package import DocumentModel
+package import FirestoreProtocol
+
+/// One database of documents: the engine behind `google.firestore.v1.Firestore`, one method per RPC.
+///
+/// Commits have one order, given by strictly increasing commit times. A read is of one moment: a strong read sees every
+/// commit that was acknowledged before it began, a read at a time sees the commits up to and including that time, and a
+/// time that was handed out never changes its content. Every method throws `DocumentStoreError`, or
+/// `CancellationError` when its task was cancelled before anything was done.
+package protocol DocumentStore: Sendable {
+    var database: DatabaseName { get }
+
+    /// Applies all writes in order, or none. Returns when the commit is durable.
+    ///
+    /// With a transaction, ends it, also by an error. Without, waits for the locks of transactions.
+    /// - Parameter guarding: decides inside the transaction, after the preconditions held, whether the commit may be.
+    func commit(_ writes: [Write], transaction: TransactionID?, guarding: CommitGuard?) async throws -> CommitResult
+
+    /// Applies each write on its own, in no promised order; one answer a write. No document may occur twice.
+    func batchWrite(_ writes: [Write], guarding: CommitGuard?) async throws -> [Result<WriteResult, DocumentStoreError>]
+
+    /// Reads documents of one moment, one entry a name in the same order; nil for a missing one.
+    func get(_ names: [DocumentName], at moment: ReadMoment) async throws -> GetResult
+
+    /// Starts a query. Its documents are read as they are asked for, all of one moment.
+    func query(_ query: Query, at moment: ReadMoment) async throws -> QueryResult
+
+    /// Counts, sums, and averages over a query's results, keyed by alias (`field_1` … where one is empty).
+    func aggregate(_ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment) async throws
+        -> AggregateResult
+
+    /// A page of a collection's documents.
+    func list(_ listing: DocumentListing, at moment: ReadMoment) async throws -> DocumentPage
+
+    /// A page of the ids of the collections below `parent` that hold a document, directly or deeper.
+    func listCollectionIDs(
+        parent: ParentName, pageSize: Int32, pageToken: String, at moment: ReadMoment
+    ) async throws -> CollectionIDPage
+
+    /// Splits a collection group query ordered by name into parts of about equal size.
+    /// - Returns: at most `count` names, ascending, each the start of a part.
+    func partition(_ query: Query, count: Int64, at moment: ReadMoment) async throws -> [DocumentName]
+
+    func beginTransaction(_ options: TransactionOptions) async throws -> TransactionID
+
+    /// Ends a transaction without writes.
+    func rollback(_ transaction: TransactionID) async throws
+
+    /// Opens a stream of listen targets.
+    func listen() -> any ListenStream
+
+    /// Deletes every document; what listeners held is deleted for them too.
+    func deleteAllDocuments() async throws
+}
+
+extension DocumentStore {
+    package func commit(_ writes: [Write]) async throws -> CommitResult {
+        try await commit(writes, transaction: nil, guarding: nil)
+    }
+
+    package func get(_ name: DocumentName, at moment: ReadMoment = .strong) async throws -> EncodedDocument? {
+        try await get([name], at: moment).documents.first ?? nil
+    }
+
+    package func query(_ query: Query) async throws -> QueryResult { try await self.query(query, at: .strong) }
+}

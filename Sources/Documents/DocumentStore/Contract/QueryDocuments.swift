@@ -1,0 +1,65 @@
+package import FirestoreProtocol
+
+/// The documents of a query in its order, fetched page by page while they are consumed.
+package struct QueryDocuments: AsyncSequence, Sendable {
+    package typealias Element = EncodedDocument
+
+    /// Answers the next page; empty at the end.
+    typealias Pages = @Sendable () -> () async throws -> QueryPage
+
+    private let pages: Pages
+
+    init(pages: @escaping Pages) {
+        self.pages = pages
+    }
+
+    package func makeAsyncIterator() -> Iterator { Iterator(nextPage: pages()) }
+
+    package struct Iterator: AsyncIteratorProtocol {
+        private let nextPage: () async throws -> QueryPage
+        private var page: [EncodedDocument] = []
+        private var index = 0
+        private var isDone = false
+        /// How many documents the query's offset has skipped so far.
+        package private(set) var skippedCount = 0
+
+        init(nextPage: @escaping () async throws -> QueryPage) {
+            self.nextPage = nextPage
+        }
+
+        package mutating func next() async throws -> EncodedDocument? {
+            while index == page.count {
+                if isDone { return nil }
+                try await fetch()
+            }
+            defer { index += 1 }
+            return page[index]
+        }
+
+        /// The next several documents at once; nil at the end.
+        package mutating func nextPage() async throws -> [EncodedDocument]? {
+            while index == page.count {
+                if isDone { return nil }
+                try await fetch()
+            }
+            defer { index = page.count }
+            return index == 0 ? page : Array(page[index...])
+        }
+
+        private mutating func fetch() async throws {
+            try Task.checkCancellation()
+            let next = try await nextPage()
+            page = next.documents
+            index = 0
+            isDone = next.isLast
+            skippedCount += next.skippedCount
+        }
+    }
+}
+
+/// Some results of a query.
+struct QueryPage: Sendable {
+    var documents: [EncodedDocument] = []
+    var skippedCount = 0
+    var isLast = true
+}

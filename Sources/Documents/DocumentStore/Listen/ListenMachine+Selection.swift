@@ -1,0 +1,46 @@
+import DocumentModel
+
+extension ListenMachine.Selection {
+    /// Refuses what cannot be listened to, in production's words.
+    init(checking selection: ListenTarget.Selection, in database: DatabaseName) throws {
+        switch selection {
+        case .query(let query):
+            let plan = try QueryPlan(query)
+            try DocumentStoreError.checkDatabase(query.parent.database, is: database)
+            guard !plan.isKindless else {
+                throw DocumentStoreError(
+                    .invalidArgument, "All-collection queries are not supported by real-time queries.")
+            }
+            guard !query.allDescendants || query.parent.path.isEmpty else {
+                throw DocumentStoreError(
+                    .invalidArgument,
+                    "'all_descendants' in CollectionSelector with document parent is not supported by real-time queries."
+                )
+            }
+            guard query.findNearest == nil else {
+                throw DocumentStoreError(.invalidArgument, "Vector searches are not supported by real-time queries.")
+            }
+            self = .query(plan)
+        case .documents(let names):
+            for name in names { try DocumentStoreError.checkDatabase(name.database, is: database) }
+            self = .documents(names)
+        }
+    }
+
+    /// Whether a document of this name may belong to it.
+    func isInScope(_ name: DocumentName) -> Bool {
+        switch self {
+        case .query(let plan): plan.isInScope(name)
+        case .documents(let names): names.contains(name)
+        }
+    }
+}
+
+extension DocumentStoreError {
+    static func checkDatabase(_ named: DatabaseName, is database: DatabaseName) throws(DocumentStoreError) {
+        guard named != database else { return }
+        throw DocumentStoreError(
+            .invalidArgument,
+            "The request was for database '\(database)' but was attempting to access database '\(named)'")
+    }
+}

@@ -1,0 +1,337 @@
+import DocumentModel
+import FirestoreProtocol
+
+/// One listen stream over the SQLite store: does the reading that its machine asks for, when its consumer pulls.
+actor SQLiteListenStream: ListenStream {
+    /// A target whose documents are being told.
+    private struct Loading {
+        enum Work {
+            case query(QueryExecution)
+            case documents([DocumentName])
+        }
+
+        let id: Int32
+        let time: Timestamp
+        var work: Work
+
+        init(_ id: Int32, _ selection: ListenMachine.Selection, at time: Timestamp) {
+            self.id = id
+            self.time = time
+            switch selection {
+            case .query(let plan): work = .query(QueryExecution(plan: plan, readTime: time.microseconds))
+            case .documents(let names): work = .documents(names)
+            }
+        }
+    }
+
+    /// A difference larger than this is told as a reset instead.
+    private static let differenceLimit = 10_000
+    private static let catchUpChunk = 500
+
+    nonisolated private let stream: UInt64
+    nonisolated private let mailbox: ListenMailbox
+    nonisolated private let hub: ListenHub
+    nonisolated private let readers: ReaderPool
+    nonisolated private let epoch: [UInt8]
+    nonisolated private let database: DatabaseName
+    private var machine: ListenMachine
+    private var loads: [Loading] = []
+    private var postponed: [ListenTarget] = []
+    private var catchUp: (after: Int64, through: Int64)?
+
+    init(hub: ListenHub, readers: ReaderPool, epoch: [UInt8], database: DatabaseName, mailboxLimit: Int) {
+        (stream, mailbox) = hub.open(mailboxLimit: mailboxLimit)
+        self.hub = hub
+        self.readers = readers
+        self.epoch = epoch
+        self.database = database
+        machine = ListenMachine(epoch: epoch, start: Timestamp(microseconds: hub.separatingTime()))
+    }
+
+    deinit { hub.close(stream) }
+
+    nonisolated func add(_ target: ListenTarget) { mailbox.post(.add(target)) }
+
+    nonisolated func remove(_ targetID: Int32) { mailbox.post(.remove(targetID)) }
+
+    nonisolated func cancel() { hub.close(stream) }
+
+    func next() async throws -> [ListenEvent]? {
+        while true {
+            try Task.checkCancellation()
+            let events: [ListenEvent]
+            if catchUp != nil {
+                events = try await readLog()
+            } else if !loads.isEmpty {
+                events = try await loadPage()
+            } else if !postponed.isEmpty {
+                events = try await begin(postponed.removeFirst())
+            } else {
+                let mailbox = mailbox
+                let item = await withTaskCancellationHandler {
+                    await mailbox.next()
+                } onCancel: {
+                    mailbox.close()
+                }
+                if case .closed = item { return nil }
+                events = try await handle(item)
+            }
+            if !events.isEmpty { return events }
+        }
+    }
+
+    private func handle(_ item: ListenMailbox.Item) async throws -> [ListenEvent] {
+        switch item {
+        case .add(let target): return try await begin(target)
+        case .remove(let id): return remove(target: id)
+        case .commit(let record, let targets): return try await apply(record, candidates: targets)
+        case .lagging:
+            startCatchUp()
+            return []
+        case .idle:
+            let time = hub.separatingTime()
+            return mailbox.isEmpty ? machine.boundary(at: Timestamp(microseconds: time)) : []
+        case .closed: return []
+        }
+    }
+
+    private func remove(target id: Int32, cause: DocumentStoreError? = nil) -> [ListenEvent] {
+        hub.unregister(id, of: stream)
+        loads.removeAll { $0.id == id }
+        return machine.remove(id, cause: cause)
+    }
+
+    // MARK: Adding a target
+
+    private func begin(_ target: ListenTarget) async throws -> [ListenEvent] {
+        let selection: ListenMachine.Selection
+        let resumeTime: Resumption
+        do {
+            guard machine.selection(of: target.id) == nil else {
+                throw DocumentStoreError(.alreadyExists, "Target ID already exists: \(target.id)")
+            }
+            selection = try ListenMachine.Selection(checking: target.selection, in: database)
+            resumeTime = try resumption(target.resumption)
+        } catch {
+            return [.removed(targetID: target.id, cause: DocumentStoreError(error))]
+        }
+        var time = hub.register(target.id, of: stream, selection)
+        var events: [ListenEvent] = []
+        while let item = mailbox.take(if: { Self.isDue($0, before: time) }) {
+            switch item {
+            case .add(let other): postponed.append(other)
+            case .lagging:
+                startCatchUp()
+                while catchUp != nil { events += try await readLog() }
+                time = max(time, machine.toldThrough.microseconds)
+            default: events += try await handle(item)
+            }
+        }
+        events += machine.add(target.id, selection, once: target.once)
+        return events
+            + (try await startLoading(target, selection, resumeTime, at: Timestamp(microseconds: time)))
+    }
+
+    /// Whether an item comes before a target's loading time: the client's wishes do, and the commits up to it.
+    private static func isDue(_ item: ListenMailbox.Item, before time: Int64) -> Bool {
+        switch item {
+        case .commit(let record, _): record.time.microseconds <= time
+        case .add, .remove, .lagging: true
+        case .idle, .closed: false
+        }
+    }
+
+    private enum Resumption {
+        case none
+        case after(Timestamp)
+        case impossible
+    }
+
+    private func resumption(_ wish: ListenTarget.Resumption?) throws(DocumentStoreError) -> Resumption {
+        switch wish {
+        case nil: return .none
+        case .readTime(let time): return .after(time)
+        case .token(let token):
+            guard !token.isEmpty else { return .none }
+            switch ListenMachine.parse(token: token, epoch: epoch) {
+            case .malformed: throw DocumentStoreError(.invalidArgument, "bad resume token")
+            case .foreign: return .impossible
+            case .time(let time): return .after(time)
+            }
+        }
+    }
+
+    private func startLoading(
+        _ target: ListenTarget, _ selection: ListenMachine.Selection, _ resumption: Resumption, at time: Timestamp
+    ) async throws -> [ListenEvent] {
+        var events: [ListenEvent] = []
+        switch resumption {
+        case .none: break
+        case .impossible: events.append(.reset(targetID: target.id))
+        case .after(let start):
+            if let difference = try await resume(target, selection, from: start, at: time) { return difference }
+            events.append(.reset(targetID: target.id))
+        }
+        loads.append(Loading(target.id, selection, at: time))
+        return events + (try await loadPage())
+    }
+
+    private func load(_ names: [DocumentName], into id: Int32, at time: Timestamp) async throws -> [ListenEvent] {
+        let documents = try await readers.read { tables, _ in
+            try names.map { try tables.document($0, at: time.microseconds) }
+        }
+        var events: [ListenEvent] = []
+        for (name, document) in zip(names, documents) {
+            if let document {
+                events += machine.load(id, [document])
+            } else {
+                events.append(.deleted(name, readTime: time, removedTargetIDs: [id]))
+            }
+        }
+        return events
+    }
+
+    private func loadPage() async throws -> [ListenEvent] {
+        guard var loading = loads.first else { return [] }
+        var events: [ListenEvent]
+        switch loading.work {
+        case .documents(let names):
+            events = try await load(names, into: loading.id, at: loading.time)
+        case .query(let execution):
+            let (next, page) = try await readers.read { tables, visible in
+                try tables.checkHorizon(execution.readTime)
+                var execution = execution
+                let page = try execution.nextPage(in: tables, visible: visible)
+                return (execution, page)
+            }
+            events = machine.load(loading.id, page.documents)
+            guard page.isLast else {
+                loading.work = .query(next)
+                loads[0] = loading
+                return events
+            }
+        }
+        loads.removeFirst()
+        events += finish(loading.id, at: loading.time)
+        return events
+    }
+
+    private func finish(_ id: Int32, at time: Timestamp) -> [ListenEvent] {
+        let events = machine.finishLoading(id, at: time)
+        if machine.selection(of: id) == nil { hub.unregister(id, of: stream) }
+        return events
+    }
+
+    // MARK: Resuming
+
+    /// What the client has missed; nil if the history does not tell.
+    private func resume(
+        _ target: ListenTarget, _ selection: ListenMachine.Selection, from start: Timestamp, at time: Timestamp
+    ) async throws -> [ListenEvent]? {
+        guard start <= time else { return nil }
+        let id = target.id
+        var events: [ListenEvent] = []
+        if case .query(let plan) = selection, selection.isWindow {
+            let windows = try await readers.read {
+                tables, visible -> (old: [EncodedDocument], new: [EncodedDocument])? in
+                guard try tables.setting("horizon") <= start.microseconds else { return nil }
+                return (
+                    try QueryExecution.all(plan, at: start.microseconds, in: tables, visible: visible),
+                    try QueryExecution.all(plan, at: time.microseconds, in: tables, visible: visible)
+                )
+            }
+            guard let windows else { return nil }
+            machine.resumeWindow(id, windows.old)
+            let gone = try await missing(windows.old.map(\.name), at: time)
+            events += machine.updateWindow(id, windows.new, deleted: gone, at: time)
+        } else {
+            let difference = try await readers.read { tables, _ -> CommitRecord? in
+                guard try tables.setting("horizon") <= start.microseconds else { return nil }
+                return try ChangeLog(tables: tables).difference(
+                    from: start.microseconds, to: time.microseconds, limit: Self.differenceLimit,
+                    isWanted: selection.isInScope)
+            }
+            guard let difference else { return nil }
+            events += machine.loadDifference(id, difference)
+        }
+        if target.expectedCount != nil {
+            events.append(.existenceFilter(targetID: id, count: try await count(selection, at: time)))
+        }
+        return events + finish(id, at: time)
+    }
+
+    private func missing(_ names: [DocumentName], at time: Timestamp) async throws -> Set<DocumentName> {
+        try await readers.read { tables, _ in
+            Set(try names.filter { try tables.document($0, at: time.microseconds) == nil })
+        }
+    }
+
+    private func count(_ selection: ListenMachine.Selection, at time: Timestamp) async throws -> Int32 {
+        try await readers.read { tables, visible in
+            switch selection {
+            case .query(let plan):
+                let count = try QueryExecution.all(plan, at: time.microseconds, in: tables, visible: visible).count
+                return Int32(clamping: count)
+            case .documents(let names):
+                let count = try names.count { try tables.document($0, at: time.microseconds) != nil }
+                return Int32(clamping: count)
+            }
+        }
+    }
+
+    // MARK: Commits
+
+    private func apply(_ record: CommitRecord, candidates: [[Int32]]) async throws -> [ListenEvent] {
+        var (events, windows) = machine.commit(record, candidates: candidates)
+        for id in windows {
+            guard case .query(let plan)? = machine.selection(of: id) else { continue }
+            let documents = try await readers.read { tables, visible in
+                try QueryExecution.all(plan, at: record.time.microseconds, in: tables, visible: visible)
+            }
+            let deleted = Set(record.changes.filter { $0.after == nil }.map(\.name))
+            events += machine.updateWindow(id, documents, deleted: deleted, at: record.time)
+        }
+        return events.isEmpty ? [] : events + machine.boundary(at: record.time)
+    }
+
+    private func startCatchUp() {
+        catchUp = (machine.toldThrough.microseconds, hub.endLag(of: mailbox))
+    }
+
+    /// Tells a part of what the mailbox had to drop.
+    private func readLog() async throws -> [ListenEvent] {
+        guard let range = catchUp else { return [] }
+        let ids = machine.targetIDs
+        let selections = ids.compactMap { machine.selection(of: $0) }
+        let part = try await readers.read { tables, _ -> (records: [CommitRecord], through: Int64)? in
+            guard try tables.setting("horizon") <= range.after else { return nil }
+            return try ChangeLog(tables: tables).commits(
+                after: range.after, through: range.through, limit: Self.catchUpChunk
+            ) { name in selections.contains { $0.isInScope(name) } }
+        }
+        guard let part else {
+            catchUp = nil
+            return reloadAll(at: Timestamp(microseconds: range.through))
+        }
+        catchUp = part.through < range.through ? (part.through, range.through) : nil
+        var events: [ListenEvent] = []
+        for record in part.records {
+            events += try await apply(record, candidates: record.changes.map { _ in ids })
+        }
+        if catchUp == nil { events += machine.boundary(at: Timestamp(microseconds: range.through)) }
+        return events
+    }
+
+    /// The log no longer reaches back to what was told last: everything is told anew.
+    private func reloadAll(at time: Timestamp) -> [ListenEvent] {
+        var events: [ListenEvent] = []
+        loads = []
+        for id in machine.targetIDs.sorted() {
+            guard let selection = machine.selection(of: id) else { continue }
+            events.append(.reset(targetID: id))
+            machine.resumeWindow(id, [])
+            loads.append(Loading(id, selection, at: time))
+        }
+        return events
+    }
+}

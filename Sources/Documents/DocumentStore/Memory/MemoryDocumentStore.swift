@@ -1,0 +1,287 @@
+package import DocumentModel
+import FirestoreProtocol
+import Glibc
+
+/// A document store without a disk: the reference that the real one is compared with, as strict as it.
+///
+/// It keeps every version for ever and answers each query by looking at every document.
+package actor MemoryDocumentStore: DocumentStore {
+    nonisolated package let database: DatabaseName
+    private let transactions: TransactionRegistry
+    private let now: @Sendable () -> Int64
+    private var history = DocumentHistory()
+    private var lastIssued: Int64 = 0
+    /// Those who wait for a transaction to end, or for a commit.
+    private var waiters: [CheckedContinuation<Void, Never>] = []
+    private var listeners: [CheckedContinuation<Void, Never>] = []
+
+    package init(_ database: DatabaseName, lockWaitLimit: Duration = .seconds(15)) {
+        self.database = database
+        var limits = LockTable.Limits()
+        limits.lockWait = lockWaitLimit
+        transactions = TransactionRegistry(limits: limits)
+        now = CommitClock.system
+    }
+
+    // MARK: Time
+
+    private func tick() -> Timestamp {
+        lastIssued = max(now(), lastIssued + 1)
+        return Timestamp(microseconds: lastIssued)
+    }
+
+    private func readTime(_ moment: ReadMoment) throws -> Timestamp {
+        switch moment {
+        case .strong:
+            lastIssued = max(lastIssued, now())
+            return Timestamp(microseconds: lastIssued)
+        case .at(let time):
+            guard time.microseconds <= max(now(), lastIssued) else {
+                throw DocumentStoreError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
+            }
+            lastIssued = max(lastIssued, time.microseconds)
+            return time
+        case .transaction(let id):
+            guard let kind = id.kind else { throw DocumentStoreError.invalidTransaction }
+            return kind == .readOnly
+                ? Timestamp(microseconds: try transactions.readTime(id)) : try readTime(.strong)
+        }
+    }
+
+    private func lock(_ moment: ReadMoment, documents: [DocumentName] = [], plan: QueryPlan? = nil) throws {
+        guard case .transaction(let id) = moment, id.kind == .readWrite else { return }
+        try transactions.lock(id, documents: documents, queries: plan.map { [LockTable.LockedQuery($0)] } ?? [])
+    }
+
+    // MARK: Writing
+
+    package func commit(
+        _ writes: [Write], transaction: TransactionID?, guarding: CommitGuard?
+    ) async throws -> CommitResult {
+        defer { if let transaction, transactions.end(transaction) { wakeWaiters() } }
+        do {
+            for write in writes { try DocumentStoreError.checkDatabase(write.name.database, is: database) }
+            if let transaction {
+                try transactions.checkOpen(transaction)
+                if transaction.kind == .readOnly, !writes.isEmpty { throw DocumentStoreError.readOnlyTransaction }
+            }
+            let deadline = transactions.now() + transactions.limits.lockWait
+            while true {
+                if let result = try attempt(writes, transaction, guarding) { return result }
+                guard transactions.now() < deadline else { throw DocumentStoreError.lockTimeout }
+                await waitForTransactions(until: deadline)
+            }
+        } catch {
+            throw DocumentStoreError(error)
+        }
+    }
+
+    /// nil if locks are in the way.
+    private func attempt(
+        _ writes: [Write], _ transaction: TransactionID?, _ guarding: CommitGuard?
+    ) throws -> CommitResult? {
+        if let transaction { try transactions.checkOpen(transaction) }
+        let time = tick()
+        let stored: (DocumentName) -> Document? = { [history] in history.document($0, at: time) }
+        let effects = try CommitEffects(writes, at: time, stored: stored)
+        try guarding?(ProposedCommit(changes: effects.changes, time: time, stored: stored))
+        let changed = effects.changed
+        let committer = transaction?.kind == .readWrite ? transaction : nil
+        guard transactions.admit(committer, changing: changed.map { ($0.name, $0.before, $0.after) }) == .go else {
+            return nil
+        }
+        history.append(changed, at: time)
+        signalEvent()
+        return CommitResult(writeResults: effects.results, commitTime: time)
+    }
+
+    private func waitForTransactions(until deadline: Duration) async {
+        let pause = min(.seconds(1), deadline - transactions.now()) + .milliseconds(1)
+        // Wakes the waiters even if no transaction ends, so that a limit is noticed.
+        let alarm = Task {
+            try? await Task.sleep(for: pause)
+            wakeWaiters()
+        }
+        await withCheckedContinuation { waiters.append($0) }
+        alarm.cancel()
+    }
+
+    private func wakeWaiters() {
+        for waiter in waiters { waiter.resume() }
+        waiters = []
+    }
+
+    package func batchWrite(
+        _ writes: [Write], guarding: CommitGuard?
+    ) async throws -> [Result<WriteResult, DocumentStoreError>] {
+        guard Set(writes.map(\.name)).count == writes.count else {
+            throw DocumentStoreError(
+                .invalidArgument, "the same document cannot be written more than once in a single request")
+        }
+        var results: [Result<WriteResult, DocumentStoreError>] = []
+        for write in writes {
+            do {
+                let commit = try await commit([write], transaction: nil, guarding: guarding)
+                results.append(.success(commit.writeResults.first ?? WriteResult(updateTime: nil)))
+            } catch {
+                results.append(.failure(DocumentStoreError(error)))
+            }
+        }
+        return results
+    }
+
+    package func deleteAllDocuments() async throws {
+        let all = history.documents(at: try readTime(.strong))
+        _ = try await commit(all.map { Write(.delete($0.name)) })
+    }
+
+    package func beginTransaction(_ options: TransactionOptions) throws -> TransactionID {
+        switch options {
+        case .readWrite(let retry):
+            defer { wakeWaiters() }
+            return transactions.beginReadWrite(retry: retry, wallTime: now())
+        case .readOnly(let time):
+            return transactions.beginReadOnly(at: try readTime(time.map { .at($0) } ?? .strong).microseconds)
+        }
+    }
+
+    package func rollback(_ transaction: TransactionID) throws {
+        try transactions.rollBack(transaction)
+        wakeWaiters()
+    }
+
+    // MARK: Reading
+
+    package func get(_ names: [DocumentName], at moment: ReadMoment) throws -> GetResult {
+        for name in names { try DocumentStoreError.checkDatabase(name.database, is: database) }
+        try lock(moment, documents: names)
+        let time = try readTime(moment)
+        return GetResult(
+            documents: names.map { history.document($0, at: time).map(EncodedDocument.init) }, readTime: time)
+    }
+
+    package func query(_ query: Query, at moment: ReadMoment) throws -> QueryResult {
+        let plan = try checked(query)
+        try lock(moment, plan: plan)
+        let time = try readTime(moment)
+        let results = history.results(plan, at: time)
+        let page = QueryPage(
+            documents: results.documents.map(EncodedDocument.init), skippedCount: results.skipped, isLast: true)
+        return QueryResult(readTime: time, documents: QueryDocuments { { page } })
+    }
+
+    package func aggregate(
+        _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment
+    ) throws -> AggregateResult {
+        let plan = try checked(query)
+        do {
+            var aggregator = try Aggregator(aggregations)
+            try lock(moment, plan: plan)
+            let time = try readTime(moment)
+            for document in history.results(plan, at: time).documents { aggregator.add(document) }
+            return AggregateResult(values: aggregator.results(), readTime: time)
+        } catch {
+            throw DocumentStoreError(error)
+        }
+    }
+
+    package func list(_ listing: DocumentListing, at moment: ReadMoment) throws -> DocumentPage {
+        guard listing.pageSize >= 0 else {
+            throw DocumentStoreError(.invalidArgument, "Page size must be nonnegative.")
+        }
+        guard !listing.showMissing || listing.orders.isEmpty else {
+            throw DocumentStoreError(.invalidArgument, "show_missing cannot be used with an order.")
+        }
+        let token = try PageToken(parsing: listing.pageToken)
+        let query = Query(parent: listing.parent, collectionID: listing.collectionID, orders: listing.orders)
+        let plan = try checked(query)
+        try lock(moment, plan: plan)
+        let time = try readTime(token.map { .at($0.time) } ?? moment)
+        var entries = history.results(plan, at: time).documents.map { DocumentPage.Entry.document(EncodedDocument($0)) }
+        if listing.showMissing {
+            let collection = listing.parent.collectionPath(listing.collectionID)
+            let present = Set(entries.map(\.name))
+            var ids = Set<String>()
+            for document in history.documents(at: time) {
+                if let id = Self.segment(of: document.name.path, below: collection) { ids.insert(id) }
+            }
+            let missing = try ids.map { try DocumentName(database: database, path: "\(collection)/\($0)") }
+            entries += missing.filter { !present.contains($0) }.map(DocumentPage.Entry.missing)
+            entries.sort { $0.name < $1.name }
+        }
+        if let token {
+            let index = entries.firstIndex { $0.name.id == token.text }.map { $0 + 1 } ?? entries.count
+            entries.removeFirst(index)
+        }
+        let size = listing.pageSize == 0 ? 300 : Int(listing.pageSize)
+        guard entries.count > size else { return DocumentPage(entries: entries, nextPageToken: "", readTime: time) }
+        entries.removeLast(entries.count - size)
+        let next = PageToken(time: time, text: entries.last?.name.id ?? "").description
+        return DocumentPage(entries: entries, nextPageToken: next, readTime: time)
+    }
+
+    package func listCollectionIDs(
+        parent: ParentName, pageSize: Int32, pageToken: String, at moment: ReadMoment
+    ) throws -> CollectionIDPage {
+        guard pageSize >= 0 else { throw DocumentStoreError(.invalidArgument, "Page size must be nonnegative.") }
+        let token = try PageToken(parsing: pageToken)
+        let time = try readTime(token.map { .at($0.time) } ?? moment)
+        let ids = Set(history.documents(at: time).compactMap { Self.segment(of: $0.name.path, below: parent.path) })
+        var sorted = ids.sorted { UTF8Order.precedes($0, $1) }
+        if let token { sorted.removeAll { !UTF8Order.precedes(token.text, $0) } }
+        let size = pageSize == 0 ? 300 : Int(pageSize)
+        guard sorted.count > size else { return CollectionIDPage(ids: sorted, nextPageToken: "") }
+        sorted.removeLast(sorted.count - size)
+        return CollectionIDPage(
+            ids: sorted, nextPageToken: PageToken(time: time, text: sorted.last ?? "").description)
+    }
+
+    package func partition(_ query: Query, count: Int64, at moment: ReadMoment) throws -> [DocumentName] {
+        _ = try checked(query)
+        return []
+    }
+
+    private static func segment(of path: String, below parent: String) -> String? {
+        if parent.isEmpty { return path.split(separator: "/").first.map(String.init) }
+        guard path.utf8.starts(with: "\(parent)/".utf8) else { return nil }
+        return path.split(separator: "/").dropFirst(parent.split(separator: "/").count).first.map(String.init)
+    }
+
+    private func checked(_ query: Query) throws(DocumentStoreError) -> QueryPlan {
+        try DocumentStoreError.checkDatabase(query.parent.database, is: database)
+        do { return try QueryPlan(query) } catch { throw DocumentStoreError(error) }
+    }
+
+    // MARK: Listening
+
+    nonisolated package func listen() -> any ListenStream { MemoryListenStream(self) }
+
+    /// The documents of each selection, all as of one time that no later commit precedes.
+    func contents(_ selections: [ListenMachine.Selection]) throws -> (documents: [[Document]], time: Timestamp) {
+        let time = try readTime(.strong)
+        let documents = selections.map { selection in
+            switch selection {
+            case .query(let plan): history.results(plan, at: time).documents
+            case .documents(let names): names.compactMap { history.document($0, at: time) }
+            }
+        }
+        return (documents, time)
+    }
+
+    func document(_ name: DocumentName, at time: Timestamp) -> Document? { history.document(name, at: time) }
+
+    /// How often there was something to look at: a commit, or a listener's wish.
+    private(set) var eventCount = 0
+
+    /// Waits until `eventCount` is greater than `count`.
+    func waitForEvent(after count: Int) async {
+        if eventCount > count { return }
+        await withCheckedContinuation { listeners.append($0) }
+    }
+
+    func signalEvent() {
+        eventCount += 1
+        for listener in listeners { listener.resume() }
+        listeners = []
+    }
+}

@@ -1,0 +1,59 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+/// The results of a query among documents that were changed after its read time: as they were at that time.
+///
+/// Whoever scans the newest versions leaves out those newer than the read time and takes these instead. Grows while
+/// a query is read page by page and commits go on.
+struct PastVersions: Sendable {
+    let plan: QueryPlan
+    let readTime: Int64
+    /// Changes up to this time are known.
+    private var through: Int64
+    private var seen = Set<DocumentName>()
+    /// Matching documents in the order of the results.
+    private(set) var documents: [Document] = []
+
+    init(plan: QueryPlan, readTime: Int64) {
+        self.plan = plan
+        self.readTime = readTime
+        through = readTime
+    }
+
+    /// Takes in the changes up to `visible`, leaving out what does not come after `last`.
+    mutating func extend(through visible: Int64, after last: EncodedDocument?, in tables: DocumentTables) throws {
+        guard visible > through else { return }
+        let last = try last.map(Document.init)
+        var changed: [(collection: Int64, id: [UInt8])] = []
+        try tables.sqlite.query(
+            "SELECT collection, id FROM change WHERE time>? AND time<=?", [.integer(through), .integer(visible)]
+        ) { changed.append(($0.int64(0), $0.bytes(1))) }
+        through = visible
+        var found: [Document] = []
+        for (collection, id) in changed {
+            let name = try tables.name(collection: collection, id: id)
+            guard plan.isInScope(name), seen.insert(name).inserted else { continue }
+            guard let encoded = try tables.document(name, collection: collection, id: id, at: readTime) else {
+                continue
+            }
+            let document = try Document(encoded)
+            guard plan.matches(document) else { continue }
+            if let last, plan.compare(document, last) <= 0 { continue }
+            found.append(document)
+        }
+        guard !found.isEmpty else { return }
+        documents = (documents + found).sorted { plan.compare($0, $1) < 0 }
+    }
+
+    /// Takes out the documents that come before `next`; all of them for nil.
+    mutating func take(before next: Document?) -> [Document] {
+        guard let next else {
+            defer { documents = [] }
+            return documents
+        }
+        let count = documents.firstIndex { plan.compare($0, next) >= 0 } ?? documents.count
+        defer { documents.removeFirst(count) }
+        return Array(documents[..<count])
+    }
+}

@@ -1,0 +1,211 @@
+import DocumentModel
+import FirestoreProtocol
+
+/// A query under way: reads its results page by page, each page in a snapshot of its own, all as of one time.
+///
+/// A value that moves between a query's stream and the readers; it holds no snapshot, so a slow consumer keeps nothing
+/// from being cleaned up.
+struct QueryExecution: Sendable {
+    private enum Progress {
+        case notStarted
+        case ordered(Scan, needsMatching: Bool, sortsGroups: Bool, after: ScanPosition?, group: [Match])
+        /// The names of all results still to come, in order.
+        case listed([DocumentName], next: Int)
+        /// The results still to come, in order; only of vector searches, which are at most 1000.
+        case computed([Document], next: Int)
+        case done
+    }
+
+    /// A result under way to the consumer: only what the plan looks at is decoded.
+    private struct Match {
+        let document: Document
+        let encoded: EncodedDocument
+    }
+
+    let plan: QueryPlan
+    let readTime: Int64
+    private var progress = Progress.notStarted
+    private var past: PastVersions
+    private var last: EncodedDocument?
+    private var offsetLeft: Int
+    private var limitLeft: Int
+    /// Set by the first page.
+    private(set) var accessPath: AccessPath?
+
+    init(plan: QueryPlan, readTime: Int64) {
+        self.plan = plan
+        self.readTime = readTime
+        past = PastVersions(plan: plan, readTime: readTime)
+        offsetLeft = Int(plan.query.offset)
+        limitLeft = plan.query.limit.map { Int($0) } ?? .max
+    }
+
+    /// Reads on in a snapshot whose newest commit is `visible`.
+    mutating func nextPage(in tables: DocumentTables, visible: Int64) throws -> QueryPage {
+        if case .notStarted = progress { try start(in: tables, visible: visible) }
+        var page = QueryPage()
+        switch progress {
+        case .notStarted, .done: break
+        case .ordered: try readOrdered(into: &page, in: tables, visible: visible)
+        case .listed(let names, let next): try readListed(names, from: next, into: &page, in: tables)
+        case .computed(let documents, let next):
+            let end = min(documents.count, next + tables.tuning.pageCount)
+            page.documents = documents[next..<end].map(EncodedDocument.init)
+            progress = end == documents.count ? .done : .computed(documents, next: end)
+        }
+        if case .done = progress { page.isLast = true } else { page.isLast = false }
+        return page
+    }
+
+    private mutating func start(in tables: DocumentTables, visible: Int64) throws {
+        let path = try QueryPlanner(plan: plan, tables: tables).accessPath()
+        accessPath = path
+        switch path {
+        case .nothing: progress = .done
+        case .ordered(let scan, let needsMatching, let sortsGroups):
+            progress = .ordered(scan, needsMatching: needsMatching, sortsGroups: sortsGroups, after: nil, group: [])
+        case .gathered(let scans):
+            try past.extend(through: visible, after: nil, in: tables)
+            if plan.query.findNearest == nil {
+                progress = .listed(try gather(scans, in: tables), next: 0)
+            } else {
+                var matches: [Document] = []
+                try forEachMatch(scans, in: tables, whole: true) { matches.append($0) }
+                progress = .computed(plan.results(among: matches).documents, next: 0)
+            }
+        }
+    }
+
+    /// All results at once, for those that are known to be few.
+    static func all(_ plan: QueryPlan, at time: Int64, in tables: DocumentTables, visible: Int64) throws
+        -> [EncodedDocument]
+    {
+        var execution = QueryExecution(plan: plan, readTime: time)
+        var documents: [EncodedDocument] = []
+        while true {
+            let page = try execution.nextPage(in: tables, visible: visible)
+            documents += page.documents
+            if page.isLast { return documents }
+        }
+    }
+
+    // MARK: Along an order
+
+    private mutating func readOrdered(into page: inout QueryPage, in tables: DocumentTables, visible: Int64) throws {
+        guard case .ordered(let scan, let needsMatching, let sortsGroups, var position, var group) = progress else {
+            return
+        }
+        try past.extend(through: visible, after: last, in: tables)
+        var size = 0
+        var isFull = false
+        try ScanReader(tables: tables).read(scan, after: position) { candidate in
+            if let key = position?.key, key != candidate.position.key, !group.isEmpty {
+                try emit(&group, into: &page, size: &size)
+            }
+            if limitLeft == 0 || page.documents.count >= tables.tuning.pageCount || size >= tables.tuning.pageBytes {
+                isFull = true
+                return false
+            }
+            position = candidate.position
+            guard candidate.document.updateTime.microseconds <= readTime else { return true }
+            // A key of full length may be cut: then it does not tell its documents apart.
+            let isCut = candidate.position.key.count >= IndexEntries.keyLimit
+            if needsMatching || sortsGroups || isCut || !past.documents.isEmpty {
+                let document = try partlyDecoded(candidate.document)
+                guard !needsMatching || plan.matches(document) else { return true }
+                if sortsGroups || isCut {
+                    group.append(Match(document: document, encoded: candidate.document))
+                    return true
+                }
+                try emitPast(before: document, into: &page, size: &size)
+            }
+            try emit(candidate.document, into: &page, size: &size)
+            return true
+        }
+        if isFull, limitLeft > 0 {
+            progress = .ordered(
+                scan, needsMatching: needsMatching, sortsGroups: sortsGroups, after: position, group: group)
+        } else {
+            try emit(&group, into: &page, size: &size)
+            try emitPast(before: nil, into: &page, size: &size)
+            progress = .done
+        }
+    }
+
+    private func partlyDecoded(_ encoded: EncodedDocument) throws -> Document {
+        Document(
+            name: encoded.name, fields: try encoded.fields.decoded(only: plan.fieldKeys),
+            createTime: encoded.createTime,
+            updateTime: encoded.updateTime)
+    }
+
+    private mutating func emit(_ group: inout [Match], into page: inout QueryPage, size: inout Int) throws {
+        group.sort { plan.compare($0.document, $1.document) < 0 }
+        for match in group {
+            try emitPast(before: match.document, into: &page, size: &size)
+            try emit(match.encoded, into: &page, size: &size)
+        }
+        group = []
+    }
+
+    private mutating func emitPast(before next: Document?, into page: inout QueryPage, size: inout Int) throws {
+        guard !past.documents.isEmpty else { return }
+        for document in past.take(before: next) { try emit(EncodedDocument(document), into: &page, size: &size) }
+    }
+
+    private mutating func emit(_ document: EncodedDocument, into page: inout QueryPage, size: inout Int) throws {
+        guard limitLeft > 0 else { return }
+        last = document
+        guard offsetLeft == 0 else {
+            offsetLeft -= 1
+            page.skippedCount += 1
+            return
+        }
+        if limitLeft != .max { limitLeft -= 1 }
+        let projected = try plan.project(document)
+        size += projected.fields.bytes.count + 200
+        page.documents.append(projected)
+    }
+
+    // MARK: Collected and sorted
+
+    private func gather(_ scans: [Scan], in tables: DocumentTables) throws -> [DocumentName] {
+        var collector = ResultCollector(plan, wanted: plan.query.limit.map { Int(plan.query.offset) + Int($0) })
+        try forEachMatch(scans, in: tables, whole: false) { collector.add($0) }
+        return collector.names()
+    }
+
+    /// Calls `body` once with each match, in no order.
+    /// - Parameter whole: with all fields, not only those that the plan looks at.
+    private func forEachMatch(
+        _ scans: [Scan], in tables: DocumentTables, whole: Bool, _ body: (Document) throws -> Void
+    ) throws {
+        var seen = Set<DocumentName>()
+        for scan in scans {
+            try ScanReader(tables: tables).read(scan, after: nil) { candidate in
+                guard candidate.document.updateTime.microseconds <= readTime else { return true }
+                let document = try whole ? Document(candidate.document) : partlyDecoded(candidate.document)
+                guard plan.matches(document) else { return true }
+                if scans.count == 1 || seen.insert(document.name).inserted { try body(document) }
+                return true
+            }
+        }
+        for document in past.documents { try body(document) }
+    }
+
+    private mutating func readListed(
+        _ names: [DocumentName], from start: Int, into page: inout QueryPage, in tables: DocumentTables
+    ) throws {
+        var next = start
+        var size = 0
+        while next < names.count, limitLeft > 0, page.documents.count < tables.tuning.pageCount,
+            size < tables.tuning.pageBytes
+        {
+            if let document = try tables.document(names[next], at: readTime) {
+                try emit(document, into: &page, size: &size)
+            }
+            next += 1
+        }
+        progress = next < names.count && limitLeft > 0 ? .listed(names, next: next) : .done
+    }
+}

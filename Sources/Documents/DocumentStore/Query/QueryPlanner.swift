@@ -1,0 +1,213 @@
+import DocumentModel
+import SQLite
+
+/// Chooses what a query reads.
+struct QueryPlanner {
+    let plan: QueryPlan
+    let tables: DocumentTables
+
+    private var query: Query { plan.query }
+
+    func accessPath() throws -> AccessPath {
+        if query.limit == 0 { return .nothing }
+        guard !plan.isKindless, !query.allDescendants, let id = query.collectionID else { return try descendants() }
+        guard let collection = try tables.collection(query.parent.collectionPath(id)) else { return .nothing }
+        let selective = try selectiveScans(in: collection)
+        guard query.findNearest == nil else { return .gathered(selective ?? [nameScan(in: collection)]) }
+        if let selective {
+            if let scan = selective.first, selective.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
+                return .ordered(scan, needsMatching: !isExact(scan), sortsGroups: false)
+            }
+            if try isSmall(selective) { return .gathered(selective) }
+        }
+        return orderedScan(in: collection)
+    }
+
+    // MARK: Along the order
+
+    private func orderedScan(in collection: Int64) -> AccessPath {
+        let first = plan.orders[0]
+        guard !first.path.isDocumentName else {
+            var scan = nameScan(in: collection)
+            scan.descending = first.descending
+            let isExact = query.filter == nil && query.start == nil && query.end == nil
+            return .ordered(scan, needsMatching: !isExact, sortsGroups: false)
+        }
+        var range = IndexRange.all
+        if plan.disjunctions.count == 1 {
+            for condition in plan.disjunctions[0] where condition.path == first.path {
+                range = range.intersection(IndexRange(condition.test))
+            }
+        }
+        if let value = query.start?.values.first {
+            let key = IndexEntries.key(value)
+            range = range.intersection(first.descending ? IndexRange(through: key) : IndexRange(from: key))
+        }
+        if let value = query.end?.values.first {
+            let key = IndexEntries.key(value)
+            range = range.intersection(first.descending ? IndexRange(from: key) : IndexRange(through: key))
+        }
+        let scan = Scan(
+            collection: collection, column: .field(FieldKey.value(KeyBytes.field(first.path))), range: range,
+            descending: first.descending)
+        let followsIndex = plan.orders.count == 2 && plan.orders[1].descending == first.descending
+        return .ordered(scan, needsMatching: true, sortsGroups: !followsIndex)
+    }
+
+    private func nameScan(in collection: Int64) -> Scan {
+        var ids = cursorIDs()
+        if plan.disjunctions.count == 1 {
+            for condition in plan.disjunctions[0] where condition.path.isDocumentName {
+                switch condition.test {
+                case .equal(let value):
+                    if let id = id(value) { ids = ids.intersection(IndexRange(key: id)) }
+                case .lessThan(let value), .lessThanOrEqual(let value):
+                    if let id = id(value) { ids = ids.intersection(IndexRange(through: id)) }
+                case .greaterThan(let value), .greaterThanOrEqual(let value):
+                    if let id = id(value) { ids = ids.intersection(IndexRange(from: id)) }
+                default: break
+                }
+            }
+        }
+        return Scan(collection: collection, column: .name, ids: ids)
+    }
+
+    /// Bounds of the ids by the cursors, where the name is all that orders.
+    private func cursorIDs() -> IndexRange {
+        guard plan.orders.count == 1, let order = plan.orders.first else { return .all }
+        var range = IndexRange.all
+        if let id = query.start?.values.first.flatMap(id) {
+            range = range.intersection(order.descending ? IndexRange(through: id) : IndexRange(from: id))
+        }
+        if let id = query.end?.values.first.flatMap(id) {
+            range = range.intersection(order.descending ? IndexRange(from: id) : IndexRange(through: id))
+        }
+        return range
+    }
+
+    /// The id that a reference into the query's own collection ends in; nil for any other, and for a numeric id.
+    private func id(_ value: Value) -> [UInt8]? {
+        guard case .reference(let reference) = value, let name = try? DocumentName(parsing: reference),
+            plan.isInScope(name), DocumentName.numericID(name.id[...]) == nil
+        else { return nil }
+        return Array(name.id.utf8)
+    }
+
+    // MARK: By what is equal
+
+    /// One scan a disjunction, each of a single key; nil where a disjunction has no equality.
+    private func selectiveScans(in collection: Int64) throws -> [Scan]? {
+        var scans: [Scan] = []
+        for conjunction in plan.disjunctions {
+            let candidates = conjunction.compactMap { selectiveScan($0, in: collection) }
+            guard let scan = try fewest(candidates) else { return nil }
+            scans.append(scan)
+        }
+        if scans.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
+            scans[0].descending = plan.orders.last?.descending ?? false
+            scans[0].ids = scans[0].ids.intersection(cursorIDs())
+        }
+        return scans
+    }
+
+    private func fewest(_ scans: [Scan]) throws -> Scan? {
+        guard scans.count > 1 else { return scans.first }
+        var best: (scan: Scan, count: Int)?
+        for scan in scans {
+            let count = try count(scan)
+            if count < best?.count ?? .max { best = (scan, count) }
+        }
+        return best?.scan
+    }
+
+    private func selectiveScan(_ condition: Condition, in collection: Int64) -> Scan? {
+        let path = KeyBytes.field(condition.path)
+        switch condition.test {
+        case .equal(let value) where condition.path.isDocumentName:
+            return id(value).map { Scan(collection: collection, column: .name, ids: IndexRange(key: $0)) }
+        case .equal, .isNull, .isNaN:
+            guard !condition.path.isDocumentName else { return nil }
+            return Scan(
+                collection: collection, column: .field(FieldKey.value(path)), range: IndexRange(condition.test))
+        case .arrayContains(let value):
+            guard !condition.path.isDocumentName else { return nil }
+            return Scan(
+                collection: collection, column: .field(FieldKey.element(path)), range: IndexRange(equalTo: value))
+        default: return nil
+        }
+    }
+
+    /// Whether the results are ordered by name among documents that fulfil `conjunction`.
+    private func ordersByNameOnly(given conjunction: [Condition]) -> Bool {
+        plan.orders.dropLast().allSatisfy { order in
+            conjunction.contains { condition in
+                switch condition.test {
+                case .equal, .isNull, .isNaN: condition.path == order.path
+                default: false
+                }
+            }
+        }
+    }
+
+    private func isExact(_ scan: Scan) -> Bool {
+        guard case .field = scan.column, scan.range.lower.count < IndexEntries.keyLimit, plan.disjunctions.count == 1,
+            plan.disjunctions[0].count == 1, plan.orders.count == 1, query.start == nil, query.end == nil
+        else { return false }
+        switch plan.disjunctions[0][0].test {
+        // Null and NaN operands match nothing, though there are entries for them.
+        case .equal(let value), .arrayContains(let value): return value != .null && !value.isNaN
+        case .isNull, .isNaN: return true
+        default: return false
+        }
+    }
+
+    private func isSmall(_ scans: [Scan]) throws -> Bool {
+        var total = 0
+        for scan in scans {
+            total += try count(scan)
+            if total > tables.tuning.gatherLimit { return false }
+        }
+        return true
+    }
+
+    /// How many entries a scan meets, at most a little over `gatherLimit`.
+    private func count(_ scan: Scan) throws -> Int {
+        guard case .field(let key) = scan.column else { return 1 }
+        guard let field = try tables.field(key) else { return 0 }
+        return try tables.sqlite.withStatement(
+            "SELECT count(*) FROM (SELECT 1 FROM entry WHERE collection=? AND field=? AND key>=? AND key<? LIMIT ?)"
+        ) { statement in
+            try statement.bind(1, scan.collection)
+            try statement.bind(2, field)
+            try statement.bind(3, scan.range.lower)
+            try statement.bind(4, scan.range.upper)
+            try statement.bind(5, tables.tuning.gatherLimit + 1)
+            return try statement.step() ? statement.int(0) : 0
+        }
+    }
+
+    // MARK: Several collections
+
+    private func descendants() throws -> AccessPath {
+        var scans: [Scan] = []
+        for collection in try collectionsBelow() {
+            scans += try selectiveScans(in: collection) ?? [Scan(collection: collection, column: .name)]
+        }
+        return scans.isEmpty ? .nothing : .gathered(scans)
+    }
+
+    private func collectionsBelow() throws -> [Int64] {
+        let prefix = KeyBytes.path(query.parent.path)
+        let upper = KeyBytes.successor(ofPrefix: prefix) ?? IndexRange.all.upper
+        var sql = "SELECT collection FROM collection WHERE path>=? AND path<?"
+        if !plan.isKindless { sql += " AND name=?" }
+        return try tables.sqlite.withStatement(sql) { statement in
+            try statement.bind(1, prefix)
+            try statement.bind(2, upper)
+            if !plan.isKindless { try statement.bind(3, Array((query.collectionID ?? "").utf8)) }
+            var collections: [Int64] = []
+            while try statement.step() { collections.append(statement.int64(0)) }
+            return collections
+        }
+    }
+}

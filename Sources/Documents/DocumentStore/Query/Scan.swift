@@ -1,0 +1,37 @@
+import DocumentModel
+
+/// One way through a part of one collection, in the order of an index.
+struct Scan: Sendable, Hashable {
+    enum Column: Sendable, Hashable {
+        /// By id.
+        case name
+        /// By an index column (`FieldKey`), then by id.
+        case field([UInt8])
+    }
+
+    var collection: Int64
+    var column: Column
+    /// Bounds of the keys; without meaning for `.name`.
+    var range = IndexRange.all
+    var descending = false
+    /// Bounds of the ids; only for `.name` and where `range` is a single key.
+    var ids = IndexRange.all
+}
+
+/// Where a scan goes on: after this entry.
+struct ScanPosition: Sendable, Hashable {
+    var key: [UInt8]
+    var id: [UInt8]
+}
+
+/// What a query reads, chosen by `QueryPlanner`. The results are the same whatever is chosen.
+enum AccessPath: Sendable, Hashable {
+    /// Nothing can match.
+    case nothing
+    /// The scan meets the results in their order.
+    /// - needsMatching: false where everything scanned is a result.
+    /// - sortsGroups: entries with equal keys come in another order than the results.
+    case ordered(Scan, needsMatching: Bool, sortsGroups: Bool)
+    /// Everything these scans meet is collected, then sorted. They may overlap.
+    case gathered([Scan])
+}

@@ -1,0 +1,113 @@
+import DocumentModel
+import Glibc
+import Synchronization
+
+/// The one clock of a database: strictly increasing commit times, and read times that no later commit can precede.
+///
+/// Times follow the system's clock but never go back. A limit up to which times may be handed out is kept on disk (the
+/// lease), so that a restart, even with the system's clock set back, continues after every time that anybody saw. The
+/// writer renews it; a reader that finds it used up gets an older time, which is as true while nothing is committed.
+final class CommitClock: Sendable {
+    private struct State {
+        var lastIssued: Int64
+        var lastAssigned: Int64
+        /// The newest commit that readers can see and listeners were told of.
+        var published: Int64
+        /// The newest time that still is before every commit under way.
+        var beforeUnpublished: Int64
+        var lease: Int64
+    }
+
+    static let leaseLength: Int64 = 1_000_000
+
+    private let state: Mutex<State>
+    private let now: @Sendable () -> Int64
+
+    /// - Parameter persisted: the lease as the disk has it.
+    init(persisted: Int64, lastCommit: Int64, now: @escaping @Sendable () -> Int64) {
+        let start = max(persisted, lastCommit)
+        self.now = now
+        state = Mutex(
+            State(
+                lastIssued: start, lastAssigned: lastCommit, published: lastCommit, beforeUnpublished: start,
+                lease: start))
+    }
+
+    static let system: @Sendable () -> Int64 = {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    /// The time of the next commit. Only the writer calls it, and publishes in the same order.
+    func assign() -> Int64 {
+        state.withLock { state in
+            if state.lastAssigned <= state.published { state.beforeUnpublished = state.lastIssued }
+            state.lastIssued = max(now(), state.lastIssued + 1)
+            state.lastAssigned = state.lastIssued
+            return state.lastIssued
+        }
+    }
+
+    /// The lease that the writer must store, because the present one is nearly used up or does not reach `time`.
+    func leaseToStore(through time: Int64 = 0) -> Int64? {
+        state.withLock { state in
+            let wanted = max(now(), state.lastIssued, time)
+            return state.lease - wanted < Self.leaseLength / 2 ? wanted + Self.leaseLength : nil
+        }
+    }
+
+    /// The least lease that covers every time handed out, for an orderly end.
+    var lastIssued: Int64 { state.withLock { $0.lastIssued } }
+
+    /// Ends a group of commits: `newest` is the last that became durable, `lease` what is now on disk.
+    ///
+    /// Times that were assigned to commits which then failed are never used again.
+    func publish(newest: Int64?, lease: Int64?) {
+        state.withLock { state in
+            if let newest { state.published = max(state.published, newest) }
+            state.lastAssigned = state.published
+            if let lease { state.lease = max(state.lease, lease) }
+        }
+    }
+
+    /// The newest commit that listeners were told of.
+    var published: Int64 { state.withLock { $0.published } }
+
+    /// The newest time that was given to a commit, which may still be under way.
+    var lastAssigned: Int64 { state.withLock { $0.lastAssigned } }
+
+    /// A read time for a snapshot of the disk whose newest commit is `visible`.
+    func readTime(visible: Int64) -> (time: Int64, wantsLease: Bool) {
+        state.withLock { state in
+            guard state.lastAssigned <= visible else {
+                // Commits are under way that the snapshot lacks: the time must be before them.
+                return (visible >= state.published ? max(visible, state.beforeUnpublished) : visible, false)
+            }
+            let current = now()
+            state.lastIssued = max(state.lastIssued, visible, min(current, state.lease))
+            return (state.lastIssued, state.lease - current < Self.leaseLength / 4)
+        }
+    }
+
+    enum Reservation {
+        case reserved
+        /// The time lies beyond the lease on disk.
+        case needsLease
+        /// Commits up to the time are under way.
+        case needsBarrier
+    }
+
+    /// Makes every later commit later than `time`, which must not be in the future.
+    func reserve(_ time: Int64) -> Reservation {
+        state.withLock { state in
+            guard time <= max(state.lease, state.lastIssued) else { return .needsLease }
+            state.lastIssued = max(state.lastIssued, time)
+            let isUnderWay = state.lastAssigned > state.published && state.beforeUnpublished < time
+            return isUnderWay ? .needsBarrier : .reserved
+        }
+    }
+
+    /// A time for something that happens now, without promise about commits.
+    var wallTime: Int64 { now() }
+}

@@ -1,0 +1,41 @@
+import SQLite
+
+/// The tables of one database.
+///
+/// - `collection`: collections that ever held a document; `path` is `KeyBytes.path`, `name` the last segment.
+/// - `document`: the newest version of each document; `fields` are the entries of the Document message's `fields`.
+/// - `field`: numbers for field paths; `path` is a kind (`=` value, `@` array element) and `KeyBytes.field`.
+/// - `entry`: the automatic index: one row for each indexed value of each document; see `IndexEntries`.
+/// - `change`: the log: one row for each changed document of each commit, with the version that it replaced (NULLs where
+///   there was none). A document as of time T is its present version if that is no later than T, else the version replaced
+///   by its first change after T.
+/// - `setting`: `epoch` random bytes that name this database's history, `commit` the newest commit's time, `clock` the
+///   lease of `CommitClock`, `horizon` the log is complete after this time.
+enum DocumentSchema {
+    static let component = "documents"
+
+    static let migrations = [
+        SQLiteMigration(
+            "documents, index, log",
+            sql: """
+                CREATE TABLE setting(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+                INSERT INTO setting VALUES('epoch', randomblob(8)), ('commit', 0), ('clock', 0), ('horizon', 0);
+                CREATE TABLE collection(
+                    collection INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, name BLOB NOT NULL);
+                CREATE INDEX collection_name ON collection(name, path);
+                CREATE TABLE document(
+                    document INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id BLOB NOT NULL,
+                    create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, fields BLOB NOT NULL);
+                CREATE UNIQUE INDEX document_name ON document(collection, id);
+                CREATE TABLE field(field INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE);
+                CREATE TABLE entry(
+                    collection INTEGER NOT NULL, field INTEGER NOT NULL, key BLOB NOT NULL, id BLOB NOT NULL,
+                    document INTEGER NOT NULL, PRIMARY KEY(collection, field, key, id)) WITHOUT ROWID;
+                CREATE TABLE change(
+                    change INTEGER PRIMARY KEY, time INTEGER NOT NULL, collection INTEGER NOT NULL, id BLOB NOT NULL,
+                    create_time INTEGER, update_time INTEGER, fields BLOB);
+                CREATE INDEX change_time ON change(time);
+                CREATE INDEX change_document ON change(collection, id, time) WHERE update_time IS NOT NULL;
+                """)
+    ]
+}

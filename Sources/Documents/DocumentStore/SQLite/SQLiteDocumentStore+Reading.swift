@@ -1,0 +1,143 @@
+package import DocumentModel
+import FirestoreProtocol
+
+extension SQLiteDocumentStore {
+    /// Runs `body` on a snapshot of the given moment. `visible` is the snapshot's newest commit, `time` the read time: where
+    /// they differ, newer versions must be overlooked.
+    ///
+    /// - Parameter locking: what a read-write transaction is about to read.
+    func read<Result: Sendable>(
+        at moment: ReadMoment, locking: (documents: [DocumentName], queries: [LockTable.LockedQuery]) = ([], []),
+        _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+    ) async throws -> Result {
+        switch moment {
+        case .strong:
+            return try await readNow(body)
+        case .at(let time):
+            try await prepareReading(at: time.microseconds)
+            return try await read(at: time.microseconds, body)
+        case .transaction(let id):
+            guard let kind = id.kind else { throw DocumentStoreError.invalidTransaction }
+            switch kind {
+            case .readOnly: return try await read(at: try transactions.readTime(id), body)
+            case .readWrite:
+                try transactions.lock(id, documents: locking.documents, queries: locking.queries)
+                // A commit under way may have been admitted before the lock: what is read must include it.
+                if clock.lastAssigned > clock.published { await writer.barrier() }
+                return try await readNow(body)
+            }
+        }
+    }
+
+    private func readNow<Result: Sendable>(
+        _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+    ) async throws -> Result {
+        let (clock, writer) = (clock, writer)
+        return try await readers.read { tables, visible in
+            let (time, wantsLease) = clock.readTime(visible: visible)
+            if wantsLease { writer.requestLease() }
+            return try body(tables, visible, time)
+        }
+    }
+
+    private func read<Result: Sendable>(
+        at time: Int64, _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+    ) async throws -> Result {
+        try await readers.read { tables, visible in
+            try tables.checkHorizon(time)
+            return try body(tables, visible, time)
+        }
+    }
+
+    /// Makes sure that no commit after this call gets a time up to `time`, and that all commits up to it are visible.
+    private func prepareReading(at time: Int64) async throws {
+        guard time <= max(clock.wallTime, clock.lastIssued) else {
+            throw DocumentStoreError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
+        }
+        while true {
+            switch clock.reserve(time) {
+            case .reserved: return
+            case .needsLease: try await writer.renewLease(through: time)
+            case .needsBarrier: await writer.barrier()
+            }
+        }
+    }
+
+    // MARK: Documents
+
+    package func get(_ names: [DocumentName], at moment: ReadMoment) async throws -> GetResult {
+        for name in names { try DocumentStoreError.checkDatabase(name.database, is: database) }
+        return try await read(at: moment, locking: (names, [])) { tables, visible, time in
+            let documents = try names.map { name in
+                visible <= time ? try tables.document(name) : try tables.document(name, at: time)
+            }
+            return GetResult(documents: documents, readTime: Timestamp(microseconds: time))
+        }
+    }
+
+    // MARK: Queries
+
+    package func query(_ query: Query, at moment: ReadMoment) async throws -> QueryResult {
+        let plan = try checked(query)
+        let (first, page) = try await read(at: moment, locking: ([], [LockTable.LockedQuery(plan)])) {
+            tables, visible, time in
+            var execution = QueryExecution(plan: plan, readTime: time)
+            let page = try execution.nextPage(in: tables, visible: visible)
+            return (execution, page)
+        }
+        let readers = readers
+        let documents = QueryDocuments {
+            var execution = first
+            var isFirst = true
+            return {
+                if isFirst {
+                    isFirst = false
+                    return page
+                }
+                let current = execution
+                let (next, page) = try await readers.read { tables, visible in
+                    try tables.checkHorizon(current.readTime)
+                    var next = current
+                    let page = try next.nextPage(in: tables, visible: visible)
+                    return (next, page)
+                }
+                execution = next
+                return page
+            }
+        }
+        return QueryResult(readTime: Timestamp(microseconds: first.readTime), documents: documents)
+    }
+
+    package func aggregate(
+        _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment
+    ) async throws -> AggregateResult {
+        let plan = try checked(query)
+        let empty: Aggregator
+        do { empty = try Aggregator(aggregations) } catch { throw DocumentStoreError(error) }
+        return try await read(at: moment, locking: ([], [LockTable.LockedQuery(plan)])) { tables, visible, time in
+            var aggregator = empty
+            var execution = QueryExecution(plan: plan, readTime: time)
+            while !aggregator.isComplete {
+                let page = try execution.nextPage(in: tables, visible: visible)
+                if aggregator.countsOnly {
+                    aggregator.add(count: Int64(page.documents.count))
+                } else {
+                    for document in page.documents { aggregator.add(try Document(document)) }
+                }
+                if page.isLast { break }
+            }
+            return AggregateResult(values: aggregator.results(), readTime: Timestamp(microseconds: time))
+        }
+    }
+
+    func checked(_ query: Query) throws(DocumentStoreError) -> QueryPlan {
+        try DocumentStoreError.checkDatabase(query.parent.database, is: database)
+        do { return try QueryPlan(query) } catch { throw DocumentStoreError(error) }
+    }
+}
+
+extension LockTable.LockedQuery {
+    init(_ plan: QueryPlan) {
+        self.init(matches: plan.matches)
+    }
+}

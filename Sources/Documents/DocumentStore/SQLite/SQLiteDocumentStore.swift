@@ -1,0 +1,174 @@
+package import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+/// The document store in one SQLite file (and its WAL beside it).
+///
+/// One writer commits in groups; readers use snapshots of their own and never wait for it. Opening replays nothing
+/// but what SQLite itself replays.
+package final class SQLiteDocumentStore: DocumentStore {
+    package struct Configuration: Sendable {
+        /// How far back `read_time` and resume tokens reach.
+        package var retention: Duration = .seconds(3600)
+        package var readerCount = 3
+        package var writerCacheKiB = 16 * 1024
+        package var readerCacheKiB = 8 * 1024
+        /// When a transaction that is not used is over.
+        package var transactionIdleLimit: Duration = .seconds(60)
+        package var transactionLimit: Duration = .seconds(270)
+        /// How long a commit waits for a transaction's locks.
+        package var lockWaitLimit: Duration = .seconds(15)
+        /// How often an idle listener hears from the store.
+        package var heartbeat: Duration = .seconds(30)
+        /// How many changes wait for a listener that does not pull, before they are dropped and later read from the log.
+        package var listenerBacklog = 1000
+        package var tuning = QueryTuning()
+        /// Microseconds since 1970.
+        package var now: @Sendable () -> Int64 = CommitClock.system
+
+        package init() {}
+    }
+
+    package let database: DatabaseName
+    let path: String
+    let configuration: Configuration
+    let clock: CommitClock
+    let transactions: TransactionRegistry
+    let hub: ListenHub
+    let writer: CommitWriter
+    let readers: ReaderPool
+    let epoch: [UInt8]
+    private let heart: Task<Void, Never>
+
+    /// Opens the file, making it if need be.
+    package init(
+        _ database: DatabaseName, path: String, configuration: Configuration = Configuration()
+    ) async throws {
+        self.database = database
+        self.path = path
+        self.configuration = configuration
+        do {
+            var settings = SQLiteConfiguration()
+            settings.cacheKiB = configuration.writerCacheKiB
+            // The log takes many groups before their pages are moved into the file, each page once.
+            settings.automaticCheckpointPages = 8192
+            let sqlite = try SQLiteDatabase(path: path, configuration: settings)
+            try sqlite.migrate(DocumentSchema.component, DocumentSchema.migrations)
+            let tables = DocumentTables(sqlite, name: database)
+            epoch = try tables.epoch()
+            clock = CommitClock(
+                persisted: try tables.setting("clock"), lastCommit: try tables.setting("commit"), now: configuration.now
+            )
+            hub = ListenHub(clock: clock)
+            transactions = TransactionRegistry(
+                limits: LockTable.Limits(
+                    idle: configuration.transactionIdleLimit, total: configuration.transactionLimit,
+                    lockWait: configuration.lockWaitLimit))
+            writer = try CommitWriter(
+                tables, clock: clock, transactions: transactions, listeners: hub, retention: configuration.retention)
+            settings.cacheKiB = configuration.readerCacheKiB
+            readers = ReaderPool(
+                try (0..<max(1, configuration.readerCount)).map { _ in
+                    let sqlite = try SQLiteDatabase(path: path, configuration: settings.readOnly)
+                    return DocumentReader(DocumentTables(sqlite, name: database, tuning: configuration.tuning))
+                })
+        } catch {
+            throw DocumentStoreError(error)
+        }
+        let (hub, pause) = (hub, configuration.heartbeat / 4)
+        heart = Task {
+            while (try? await Task.sleep(for: pause)) != nil { hub.tick(limit: 4) }
+        }
+        try await writer.renewLease()
+    }
+
+    deinit { heart.cancel() }
+
+    /// Finishes the commits handed in, ends the listeners, and closes the file.
+    package func close() async {
+        heart.cancel()
+        hub.closeAll()
+        await readers.close()
+        await writer.close()
+    }
+
+    // MARK: Writing
+
+    package func commit(
+        _ writes: [Write], transaction: TransactionID?, guarding: CommitGuard?
+    ) async throws -> CommitResult {
+        try Task.checkCancellation()
+        for write in writes { try DocumentStoreError.checkDatabase(write.name.database, is: database) }
+        if let transaction, transaction.kind != .readWrite {
+            return try await commitReadOnly(transaction, isEmpty: writes.isEmpty)
+        }
+        return try await writer.commit(writes, transaction: transaction, guarding: guarding)
+    }
+
+    private func commitReadOnly(_ transaction: TransactionID, isEmpty: Bool) async throws -> CommitResult {
+        try transactions.checkOpen(transaction)
+        transactions.end(transaction)
+        guard isEmpty else { throw DocumentStoreError.readOnlyTransaction }
+        return try await writer.commit([], transaction: nil, guarding: nil)
+    }
+
+    package func batchWrite(
+        _ writes: [Write], guarding: CommitGuard?
+    ) async throws -> [Result<WriteResult, DocumentStoreError>] {
+        guard Set(writes.map(\.name)).count == writes.count else {
+            throw DocumentStoreError(
+                .invalidArgument, "the same document cannot be written more than once in a single request")
+        }
+        return await withTaskGroup(of: (Int, Result<WriteResult, DocumentStoreError>).self) { group in
+            for (index, write) in writes.enumerated() {
+                group.addTask {
+                    do {
+                        let commit = try await self.commit([write], transaction: nil, guarding: guarding)
+                        return (index, .success(commit.writeResults.first ?? WriteResult(updateTime: nil)))
+                    } catch {
+                        return (index, .failure(DocumentStoreError(error)))
+                    }
+                }
+            }
+            var results = [Result<WriteResult, DocumentStoreError>](
+                repeating: .failure(.closed), count: writes.count)
+            for await (index, result) in group { results[index] = result }
+            return results
+        }
+    }
+
+    package func deleteAllDocuments() async throws {
+        let everything = Query(
+            parent: ParentName(database), collectionID: nil, allDescendants: true, projection: [.documentName])
+        var documents = try await query(everything).documents.makeAsyncIterator()
+        while let page = try await documents.nextPage() {
+            _ = try await commit(page.map { Write(.delete($0.name)) })
+        }
+    }
+
+    // MARK: Transactions and listeners
+
+    package func beginTransaction(_ options: TransactionOptions) async throws -> TransactionID {
+        switch options {
+        case .readWrite(let retry):
+            let id = transactions.beginReadWrite(retry: retry, wallTime: clock.wallTime)
+            // What the retried transaction held is free.
+            if retry != nil { writer.retryWaiting() }
+            return id
+        case .readOnly(let time):
+            let moment: ReadMoment = time.map { .at($0) } ?? .strong
+            let readTime = try await read(at: moment) { _, _, time in time }
+            return transactions.beginReadOnly(at: readTime)
+        }
+    }
+
+    package func rollback(_ transaction: TransactionID) async throws {
+        try transactions.rollBack(transaction)
+        writer.retryWaiting()
+    }
+
+    package func listen() -> any ListenStream {
+        SQLiteListenStream(
+            hub: hub, readers: readers, epoch: epoch, database: database, mailboxLimit: configuration.listenerBacklog)
+    }
+}

@@ -1,0 +1,121 @@
+import DocumentModel
+import DocumentStore
+
+extension DocumentStoreContract {
+    static let listening = [
+        DocumentStoreContract("a listener gets what is there, then every commit") { test in
+            try await test.set("a/1", ["u": .string("x")])
+            try await test.set("a/2", ["u": .string("y")])
+            var client = ListenClient(test.store)
+            let mine = test.query("a", .field(try test.path("u"), .equal, .string("x")))
+            await client.stream.add(ListenTarget(id: 2, selection: .query(mine)))
+            try await client.advance()
+            try requireEqual(client.documents(2), ["a/1"], "the first snapshot")
+            try require(client.targets[2]?.isCurrent == true, "the target is current")
+            var time = try await test.set("a/3", ["u": .string("x")])
+            try await client.advance(through: time)
+            try requireEqual(client.documents(2), ["a/1", "a/3"], "after a create")
+            time = try await test.set("a/1", ["u": .string("z")])
+            try await client.advance(through: time)
+            try requireEqual(client.documents(2), ["a/3"], "after one left")
+            time = try await test.delete("a/3")
+            try await client.advance(through: time)
+            try requireEqual(client.documents(2), [], "after a delete")
+            await client.stream.cancel()
+        },
+        DocumentStoreContract("one commit is one boundary over all targets of a stream") { test in
+            var client = ListenClient(test.store)
+            await client.stream.add(ListenTarget(id: 2, selection: .query(test.query("a"))))
+            await client.stream.add(ListenTarget(id: 4, selection: .query(test.query("b"))))
+            try await client.advance(through: Timestamp(microseconds: 0))
+            while client.targets.count < 2 || client.targets.values.contains(where: { !$0.isCurrent }) {
+                try await client.advance()
+            }
+            for round in 1...10 {
+                let writes = ["a", "b"].map { collection in
+                    Result { Write(.update(try test.name("\(collection)/\(round)"), fields: ["n": .integer(1)])) }
+                }
+                let time = try await test.store.commit(try writes.map { try $0.get() }).commitTime
+                while client.readTime < time { try await client.advance() }
+                try requireEqual(client.documents(2).count, round, "the first target")
+                try requireEqual(client.documents(4).count, round, "the second target")
+            }
+        },
+        DocumentStoreContract("a limited query is a window that others move into") { test in
+            for index in 1...5 { try await test.set("a/\(index)", ["n": .integer(Int64(index))]) }
+            var client = ListenClient(test.store)
+            let top = test.query("a", orders: [Query.Order(try test.path("n"))], limit: 2)
+            await client.stream.add(ListenTarget(id: 2, selection: .query(top)))
+            try await client.advance()
+            try requireEqual(client.documents(2), ["a/1", "a/2"], "the window")
+            var time = try await test.delete("a/1")
+            try await client.advance(through: time)
+            try requireEqual(client.documents(2), ["a/2", "a/3"], "one moved in")
+            time = try await test.set("a/9", ["n": .integer(0)])
+            try await client.advance(through: time)
+            try requireEqual(client.documents(2), ["a/2", "a/9"], "one pushed out")
+        },
+        DocumentStoreContract("documents can be listened to, also missing ones") { test in
+            var client = ListenClient(test.store)
+            await client.stream.add(ListenTarget(id: 1, selection: .documents([try test.name("a/1")])))
+            try await client.advance()
+            try requireEqual(client.documents(1), [], "the missing document")
+            let time = try await test.set("a/1", ["n": .integer(1)])
+            try await client.advance(through: time)
+            try requireEqual(client.documents(1), ["a/1"], "the document")
+        },
+        DocumentStoreContract("a resumed listener ends up with what is there") { test in
+            for index in 1...5 { try await test.set("a/\(index)", ["n": .integer(Int64(index))]) }
+            var client = ListenClient(test.store)
+            await client.stream.add(ListenTarget(id: 2, selection: .query(test.query("a"))))
+            try await client.advance()
+            let token = client.token
+            await client.stream.cancel()
+            try await test.delete("a/1")
+            try await test.set("a/6", [:])
+            let time = try await test.set("a/2", ["n": .integer(22)])
+            var resumed = ListenClient(test.store)
+            await resumed.stream.add(
+                ListenTarget(id: 2, selection: .query(test.query("a")), resumption: .token(token), expectedCount: 5))
+            try await resumed.advance(through: time)
+            // Either only the difference was told, or everything anew after a reset.
+            let wanted = resumed.resets == 0 ? ["a/2", "a/6"] : ["a/2", "a/3", "a/4", "a/5", "a/6"]
+            try requireEqual(resumed.documents(2), wanted, "what was told")
+            try requireEqual(resumed.targets[2]?.filterCount ?? 5, 5, "the count")
+        },
+        DocumentStoreContract("bad targets are removed with a cause and the stream goes on") { test in
+            var client = ListenClient(test.store)
+            let query = test.query("a")
+            await client.stream.add(ListenTarget(id: 2, selection: .query(query), resumption: .token([1, 2])))
+            try await client.advance(untilRemoved: 2)
+            try requireEqual(client.removed[2]??.message, "bad resume token", "the cause")
+            let everything = Query(parent: ParentName(test.store.database), collectionID: nil, allDescendants: true)
+            await client.stream.add(ListenTarget(id: 4, selection: .query(everything)))
+            try await client.advance(untilRemoved: 4)
+            try requireEqual(client.removed[4]??.code, .invalidArgument, "the cause")
+            await client.stream.add(ListenTarget(id: 6, selection: .query(query), resumption: .token([])))
+            try await client.advance()
+            try require(client.targets[6]?.isCurrent == true, "a good target is served")
+            await client.stream.remove(6)
+            try await client.advance(untilRemoved: 6)
+            try requireEqual(client.removed[6] ?? nil, nil, "no cause")
+        },
+        DocumentStoreContract("a target for once is removed when it is current") { test in
+            try await test.set("a/1", [:])
+            var client = ListenClient(test.store)
+            await client.stream.add(ListenTarget(id: 2, selection: .query(test.query("a")), once: true))
+            try await client.advance(untilRemoved: 2)
+            try requireEqual(client.removed[2] ?? nil, nil, "no cause")
+        },
+        DocumentStoreContract("a write that changes nothing is told to nobody") { test in
+            try await test.set("a/1", ["n": .integer(1)])
+            var client = ListenClient(test.store)
+            await client.stream.add(ListenTarget(id: 2, selection: .query(test.query("a"))))
+            try await client.advance()
+            try await test.set("a/1", ["n": .integer(1)])
+            let time = try await test.set("a/2", [:])
+            try await client.advance()
+            try require(client.readTime >= time, "the first boundary is of the second commit")
+        },
+    ]
+}

@@ -1,0 +1,161 @@
+import DocumentModel
+import DocumentStore
+
+extension DocumentStoreContract {
+    static let writing = [
+        DocumentStoreContract("what was set is got, with its times") { test in
+            let time = try await test.set(
+                "a/1", ["n": .integer(1), "m": .map(["x": .array([.null, .boolean(true)])])])
+            let document = try await test.document("a/1")
+            try requireEqual(document?.fields["n"], .integer(1), "the field")
+            try requireEqual(document?.fields["m"], .map(["x": .array([.null, .boolean(true)])]), "the map")
+            try requireEqual(document?.createTime, time, "the create time")
+            try requireEqual(document?.updateTime, time, "the update time")
+        },
+        DocumentStoreContract("a missing document is nil and its delete is no error") { test in
+            try requireEqual(try await test.document("a/none"), nil, "a missing document")
+            let first = try await test.delete("a/none")
+            let second = try await test.delete("a/none")
+            try require(first < second, "commit times must grow")
+        },
+        DocumentStoreContract("an update keeps the create time, a delete and set do not") { test in
+            let created = try await test.set("a/1", ["n": .integer(1)])
+            let updated = try await test.set("a/1", ["n": .integer(2)])
+            try requireEqual(try await test.document("a/1")?.createTime, created, "the create time")
+            try requireEqual(try await test.document("a/1")?.updateTime, updated, "the update time")
+            try await test.delete("a/1")
+            let again = try await test.set("a/1", ["n": .integer(2)])
+            try requireEqual(try await test.document("a/1")?.createTime, again, "the new create time")
+        },
+        DocumentStoreContract("a mask changes only its paths") { test in
+            try await test.set("a/1", ["keep": .integer(1), "m": .map(["a": .integer(1), "b": .integer(2)])])
+            try await test.set("a/1", ["m": .map(["a": .integer(9)]), "other": .integer(3)], mask: ["m.a", "gone"])
+            let fields = try await test.fields("a/1")
+            try requireEqual(
+                fields, ["keep": .integer(1), "m": .map(["a": .integer(9), "b": .integer(2)])], "the masked document")
+        },
+        DocumentStoreContract("a present but empty mask creates an empty document") { test in
+            try await test.set("a/1", ["ignored": .integer(1)], mask: [])
+            try requireEqual(try await test.fields("a/1"), [:], "the touched document")
+        },
+        DocumentStoreContract("preconditions are kept, with the words that clients look for") { test in
+            try await requireRefusal(.notFound, "No document to update: ", "an update of nothing") {
+                try await test.set("a/1", [:], precondition: .exists(true))
+            }
+            let time = try await test.set("a/1", ["n": .integer(1)], precondition: .exists(false))
+            try await requireRefusal(.alreadyExists, "Document already exists: ", "a second create") {
+                try await test.set("a/1", [:], precondition: .exists(false))
+            }
+            try await requireRefusal(.failedPrecondition, "does not match the required base version", "an old base") {
+                try await test.set(
+                    "a/1", [:], precondition: .updateTime(Timestamp(microseconds: time.microseconds - 1)))
+            }
+            try await test.set("a/1", ["n": .integer(2)], precondition: .updateTime(time))
+            try requireEqual(try await test.fields("a/1"), ["n": .integer(2)], "the document")
+        },
+        DocumentStoreContract("a commit is all or nothing") { test in
+            let writes = [
+                Write(.update(try test.name("a/1"), fields: [:])),
+                Write(.update(try test.name("a/2"), fields: [:]), precondition: .exists(true)),
+            ]
+            try await requireRefusal(.notFound, "", "the commit") { _ = try await test.store.commit(writes) }
+            try requireEqual(try await test.document("a/1"), nil, "the first document")
+        },
+        DocumentStoreContract("a later write of a commit sees the earlier ones, and there is one version") { test in
+            let name = try test.name("a/1")
+            let result = try await test.store.commit([
+                Write(.update(name, fields: ["n": .integer(1)]), precondition: .exists(false)),
+                Write(
+                    .update(name, fields: [:]), mask: [],
+                    transforms: [FieldTransform(try test.path("n"), .increment(.integer(2)))],
+                    precondition: .exists(true)),
+            ])
+            try requireEqual(result.writeResults[1].transformResults, [.integer(3)], "the transform's result")
+            try requireEqual(try await test.fields("a/1"), ["n": .integer(3)], "the document")
+            try requireEqual(try await test.document("a/1")?.updateTime, result.commitTime, "the version")
+        },
+        DocumentStoreContract("a write that changes nothing keeps the version") { test in
+            let time = try await test.set("a/1", ["n": .double(1)])
+            let result = try await test.store.commit([Write(.update(try test.name("a/1"), fields: ["n": .double(1)]))])
+            try requireEqual(result.writeResults[0].updateTime, time, "the result's version")
+            try require(result.commitTime > time, "the commit time must still grow")
+            try requireEqual(try await test.document("a/1")?.updateTime, time, "the stored version")
+            try await test.set("a/1", ["n": .integer(1)])
+            try require(try await test.document("a/1")?.updateTime != time, "1 and 1.0 are different content")
+        },
+        DocumentStoreContract("server timestamps are the commit's time") { test in
+            let result = try await test.store.commit([
+                Write(
+                    .update(try test.name("a/1"), fields: [:]),
+                    transforms: [FieldTransform(try test.path("at"), .serverTimestamp)])
+            ])
+            try requireEqual(try await test.fields("a/1"), ["at": .timestamp(result.commitTime)], "the document")
+        },
+        DocumentStoreContract("a verify changes nothing") { test in
+            let time = try await test.set("a/1", ["n": .integer(1)])
+            _ = try await test.store.commit([Write(.verify(try test.name("a/1")), precondition: .updateTime(time))])
+            try await requireRefusal(.failedPrecondition, "", "a verify of another version") {
+                let other = Precondition.updateTime(Timestamp(microseconds: 1))
+                _ = try await test.store.commit([Write(.verify(try test.name("a/1")), precondition: other)])
+            }
+            try requireEqual(try await test.document("a/1")?.updateTime, time, "the version")
+        },
+        DocumentStoreContract("a guard sees before and after, and refuses the commit whole") { test in
+            try await test.set("a/1", ["n": .integer(1)])
+            try await test.set("b/1", ["allowed": .boolean(false)])
+            let other = try test.name("b/1")
+            let write = Write(.update(try test.name("a/1"), fields: ["n": .integer(2)]))
+            try await requireRefusal(.permissionDenied, "", "the guarded commit") {
+                _ = try await test.store.commit([write], transaction: nil) { proposed in
+                    try requireEqual(proposed.changes[0].before?.fields, ["n": .integer(1)], "before")
+                    try requireEqual(proposed.changes[0].after?.fields, ["n": .integer(2)], "after")
+                    guard try proposed.get(other)?.fields["allowed"] == .boolean(true) else {
+                        throw DocumentStoreError(.permissionDenied, "Missing or insufficient permissions.")
+                    }
+                }
+            }
+            try requireEqual(try await test.fields("a/1"), ["n": .integer(1)], "the document")
+        },
+        DocumentStoreContract("a batch write answers each write on its own") { test in
+            let results = try await test.store.batchWrite(
+                [
+                    Write(.update(try test.name("a/1"), fields: [:])),
+                    Write(.update(try test.name("a/2"), fields: [:]), precondition: .exists(true)),
+                    Write(.delete(try test.name("a/3"))),
+                ], guarding: nil)
+            try requireEqual(results.map { (try? $0.get()) != nil }, [true, false, true], "the successes")
+            try require(try await test.document("a/1") != nil, "the first write is there")
+            try await requireRefusal(.invalidArgument, "more than once", "a document twice") {
+                let twice = [Write(.delete(try test.name("a/3"))), Write(.delete(try test.name("a/3")))]
+                _ = try await test.store.batchWrite(twice, guarding: nil)
+            }
+        },
+        DocumentStoreContract("limits and reserved names are refused") { test in
+            try await requireRefusal(.invalidArgument, "reserved", "a reserved id") {
+                try await test.set("a/__id7__", [:])
+            }
+            try await requireRefusal(.invalidArgument, "Nested arrays", "an array in an array") {
+                try await test.set("a/1", ["n": .array([.array([])])])
+            }
+            try await requireRefusal(.invalidArgument, "exceeds the maximum", "a document that is too large") {
+                let half = Value.string(String(repeating: "x", count: 600_000))
+                try await test.set("a/1", ["a": half, "b": half])
+            }
+            try await requireRefusal(.invalidArgument, "attempting to access database", "another database") {
+                let other = DatabaseName(project: "elsewhere")
+                _ = try await test.store.commit([Write(.delete(try DocumentName(database: other, path: "a/1")))])
+            }
+        },
+        DocumentStoreContract("names that differ only in their Unicode form are two documents") { test in
+            try await test.set("a/\u{e9}", ["n": .integer(1)])
+            try await test.set("a/e\u{301}", ["n": .integer(2)])
+            try requireEqual(try await test.fields("a/\u{e9}"), ["n": .integer(1)], "the composed one")
+            try requireEqual(try await test.fields("a/e\u{301}"), ["n": .integer(2)], "the decomposed one")
+        },
+        DocumentStoreContract("all documents can be deleted") { test in
+            for index in 0..<5 { try await test.set("a/\(index)/b/c", [:]) }
+            try await test.store.deleteAllDocuments()
+            try requireEqual(try await test.paths(test.query("b", group: true)), [], "what is left")
+        },
+    ]
+}

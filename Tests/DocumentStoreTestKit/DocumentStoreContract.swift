@@ -1,0 +1,49 @@
+package import DocumentStore
+
+/// What every `DocumentStore` must do, as a list of checks that each implementation's tests run on an empty store.
+package struct DocumentStoreContract: Sendable, CustomStringConvertible {
+    package struct Violation: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(_ description: String) {
+            self.description = description
+        }
+    }
+
+    /// A sentence.
+    package let description: String
+
+    private let check: @Sendable (StoreUnderTest) async throws -> Void
+
+    /// Throws a `Violation`, or whatever the store throws where it should not.
+    package func run(on store: any DocumentStore) async throws { try await check(StoreUnderTest(store)) }
+
+    init(_ description: String, _ check: @escaping @Sendable (StoreUnderTest) async throws -> Void) {
+        self.description = description
+        self.check = check
+    }
+
+    package static let all = writing + reading + querying + transactions + listening
+}
+
+func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {
+    guard condition else { throw DocumentStoreContract.Violation(message()) }
+}
+
+func requireEqual<Value: Equatable>(_ found: Value, _ wanted: Value, _ what: @autoclosure () -> String) throws {
+    try require(found == wanted, "\(what()): found \(found), wanted \(wanted)")
+}
+
+/// Checks that `body` is refused with `code` and, where given, a message that contains `words`.
+func requireRefusal(
+    _ code: DocumentStoreError.Code, _ words: String = "", _ what: String, _ body: () async throws -> Void
+) async throws {
+    do {
+        try await body()
+    } catch let error as DocumentStoreError {
+        try requireEqual(error.code, code, "\(what) failed otherwise (\(error))")
+        try require(error.message.contains(words), "\(what) failed with the words: \(error.message)")
+        return
+    }
+    throw DocumentStoreContract.Violation("\(what) should have failed with \(code)")
+}

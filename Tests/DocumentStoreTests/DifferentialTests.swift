@@ -1,0 +1,116 @@
+import DocumentModel
+import DocumentStore
+import DocumentStoreTestKit
+import FirestoreProtocol
+import Testing
+
+/// The SQLite store against the memory store: the same random life must give the same answers.
+struct DifferentialTests {
+    /// Both stores' times of one commit.
+    private struct Moment {
+        let real: Timestamp
+        let reference: Timestamp
+    }
+
+    private static func outcome<Result>(_ body: () async throws -> Result) async -> (Result?, String) {
+        do { return (try await body(), "ok") } catch {
+            let code = (error as? DocumentStoreError)?.code
+            return (nil, code.map { "\($0)" } ?? "\(error)")
+        }
+    }
+
+    /// Documents without times, which differ between the stores.
+    private static func contents(_ query: Query, _ store: any DocumentStore, _ moment: ReadMoment) async throws
+        -> [String]
+    {
+        var found: [String] = []
+        for try await document in try await store.query(query, at: moment).documents {
+            found.append("\(document.name.path) \(document.fields.bytes)")
+        }
+        return found
+    }
+
+    @Test(arguments: 0..<8)
+    func `random commits and queries give the same results as the reference`(seed: UInt64) async throws {
+        let temporary = try TemporaryStore()
+        var configuration = SQLiteDocumentStore.Configuration()
+        // Every way through a query must lead to the same results.
+        configuration.tuning.gatherLimit = seed % 2 == 0 ? 2000 : 1
+        configuration.tuning.pageCount = seed % 3 == 0 ? 300 : 2
+        let real = try await temporary.open(configuration)
+        let reference = MemoryDocumentStore(TemporaryStore.database)
+        var random = RandomOperations(seed: seed, database: TemporaryStore.database)
+        var moments: [Moment] = []
+        for step in 0..<250 {
+            let note = Comment(rawValue: "seed \(seed), step \(step)")
+            let writes = try random.commit()
+            let (realCommit, realOutcome) = await Self.outcome { try await real.commit(writes) }
+            let (referenceCommit, referenceOutcome) = await Self.outcome { try await reference.commit(writes) }
+            try #require(realOutcome == referenceOutcome, note)
+            if let realCommit, let referenceCommit {
+                moments.append(Moment(real: realCommit.commitTime, reference: referenceCommit.commitTime))
+                #expect(
+                    realCommit.writeResults.map(\.transformResults)
+                        == referenceCommit.writeResults.map(\.transformResults),
+                    note)
+            }
+            let query = try random.query()
+            var (at, referenceAt) = (ReadMoment.strong, ReadMoment.strong)
+            if !moments.isEmpty, random.number(below: 3) == 0 {
+                let moment = moments[random.number(below: moments.count)]
+                (at, referenceAt) = (.at(moment.real), .at(moment.reference))
+            }
+            let (realResults, realQueried) = await Self.outcome { try await Self.contents(query, real, at) }
+            let (wanted, wantedQueried) = await Self.outcome { try await Self.contents(query, reference, referenceAt) }
+            try #require(realQueried == wantedQueried, "\(note) \(query)")
+            try #require(realResults == wanted, "\(note) \(query)")
+            let name = try random.name()
+            let realFields = try await real.get([name], at: at).documents[0]?.fields
+            let wantedFields = try await reference.get([name], at: referenceAt).documents[0]?.fields
+            #expect(realFields == wantedFields, note)
+        }
+        #expect(try await real.check() == [], "seed \(seed)")
+        await real.close()
+    }
+
+    @Test(arguments: 0..<5)
+    func `listeners hold the same documents as the reference after every commit`(seed: UInt64) async throws {
+        let temporary = try TemporaryStore()
+        var configuration = SQLiteDocumentStore.Configuration()
+        // Small, so that some listeners fall behind and catch up from the log.
+        configuration.listenerBacklog = 3
+        let real = try await temporary.open(configuration)
+        var random = RandomOperations(seed: seed + 1000, database: TemporaryStore.database)
+        for _ in 0..<10 { _ = try? await real.commit(try random.commit()) }
+        var client = ListenClient(real)
+        var queries: [Int32: Query] = [:]
+        for id in 1...6 as ClosedRange<Int32> {
+            let query = try random.query(forListening: true)
+            queries[id] = query
+            await client.stream.add(ListenTarget(id: id, selection: .query(query)))
+        }
+        try await client.advance(untilAnswered: Array(queries.keys))
+        for step in 0..<60 {
+            var last: Timestamp?
+            for _ in 0...random.number(below: 8) {
+                if let commit = try? await real.commit(try random.commit()) { last = commit.commitTime }
+            }
+            guard let last else { continue }
+            // A change that concerns every target, so that there is something to wait for.
+            try await client.advance(past: last, marker: real)
+            for (id, query) in queries where client.targets[id] != nil {
+                var wanted = query
+                wanted.projection = nil
+                var names: [String] = []
+                for try await document in try await real.query(wanted, at: .at(client.readTime)).documents {
+                    names.append(document.name.path)
+                    let held = client.targets[id]?.documents[document.name]
+                    #expect(held?.updateTime == document.updateTime, "seed \(seed), step \(step), target \(id)")
+                }
+                try #require(client.documents(id) == names.sorted(), "seed \(seed), step \(step), \(query)")
+            }
+        }
+        await client.stream.cancel()
+        await real.close()
+    }
+}

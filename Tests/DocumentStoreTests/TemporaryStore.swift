@@ -1,0 +1,25 @@
+import DocumentModel
+import DocumentStore
+import Foundation
+
+/// A SQLite store in a directory of its own, which is gone when the test is over.
+final class TemporaryStore: Sendable {
+    static let database = DatabaseName(project: "test")
+
+    let directory: String
+
+    var path: String { directory + "/documents.db" }
+
+    init() throws {
+        directory = NSTemporaryDirectory() + "ferry-documents-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    func open(
+        _ configuration: SQLiteDocumentStore.Configuration = SQLiteDocumentStore.Configuration()
+    ) async throws -> SQLiteDocumentStore {
+        try await SQLiteDocumentStore(Self.database, path: path, configuration: configuration)
+    }
+}
