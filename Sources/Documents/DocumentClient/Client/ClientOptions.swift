@@ -1,0 +1,15 @@
+/// How a client behaves, apart from where it keeps its state and what it talks to.
+public struct ClientOptions: Sendable {
+    public var policies = RebasePolicies()
+    public var receipt: CommitReceipt?
+    /// Names this copy in history. Only used when the state file is made; ids of a replica never change. Empty: made up.
+    public var replicaID = ""
+    /// Who the remote is: server, database and account in any fixed form. A state file remembers it; nil: not checked.
+    public var remoteIdentity: String?
+    /// How long a listen stream may be silent before it counts as dead.
+    public var silence = Duration.seconds(120)
+    /// Memory for pages of the state file.
+    public var cacheKiB = 2048
+
+    public init() {}
+}

@@ -1,0 +1,263 @@
+import DocumentModel
+import SQLite
+
+extension DocumentClient {
+    /// Keeps the copy in step with the remote until the task is cancelled. Nothing that the network does ends it; it throws
+    /// only when the state file fails.
+    public func run() async throws {
+        try checkOpen()
+        guard !isRunning else { throw DocumentClientError(.invalid, "The document client runs already.") }
+        isRunning = true
+        defer {
+            isRunning = false
+            stream?.close()
+            stream = nil
+            _ = session.ended(.transient)
+            currentTargets = []
+            if case .otherRemote = status.connection {} else { status.connection = .stopped }
+            updateStatus()
+        }
+        if case .stopped = status.connection { status.connection = .connecting }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.send() }
+            group.addTask { try await self.listen() }
+            group.addTask { await self.watchSilence() }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    var isBlocked: Bool {
+        if case .otherRemote = status.connection { return true }
+        return needsSignIn
+    }
+
+    // MARK: Sending
+
+    private func send() async throws {
+        while !Task.isCancelled {
+            do {
+                try await sendOnce()
+                noteStorage(nil)
+            } catch let error as SQLiteError where error.code == .full || error.code == .busy {
+                // Nothing is lost: what could not be recorded is found out again.
+                noteStorage(error)
+                await pause(Self.storageDelay)
+            }
+        }
+    }
+
+    private func sendOnce() async throws {
+        guard !isBlocked, let request = try replica.nextRequest() else {
+            return await sendWakeup.wait()
+        }
+        let verdict = try await perform(request)
+        published()
+        switch verdict {
+        case .goOn(wait: false), .park: break
+        case .goOn(wait: true):
+            // A commit's fate also decides about what was heard meanwhile, so the next attempt must come.
+            await pause(sendDelay.next(random: Double.random(in: 0..<1)))
+        case .signIn: requireSignIn()
+        }
+    }
+
+    private static let storageDelay = Duration.seconds(5)
+
+    private func noteStorage(_ error: SQLiteError?) {
+        guard status.storageProblem != error?.message else { return }
+        status.storageProblem = error?.message
+        updateStatus()
+    }
+
+    private func perform(_ request: Replica.Request) async throws -> Journal.Verdict {
+        do {
+            switch request {
+            case .commit(let writes): try replica.committed(try await remote.commit(writes))
+            case .read(let names): try replica.read(try await remote.documents(names))
+            }
+            sendDelay.reset()
+            heardFromRemote()
+            try await handle(try replica.applyHeld())
+            return .goOn(wait: false)
+        } catch let error as RemoteError {
+            if error.code.isTransient { wentOffline(error) } else { heardFromRemote() }
+            let verdict = try replica.failed(error)
+            try await handle(try replica.applyHeld())
+            return verdict
+        } catch is CancellationError {
+            return try replica.failed(RemoteError(.transient, "The client is stopping."))
+        }
+    }
+
+    /// Waits, unless somebody knows better (`networkChanged`).
+    private func pause(_ duration: Duration) async {
+        let deadline = ContinuousClock.now + duration
+        isHurried = false
+        while !Task.isCancelled, !isHurried {
+            let left = deadline - ContinuousClock.now
+            guard left > .zero, await sendWakeup.wait(atMost: left) else { return }
+        }
+    }
+
+    // MARK: Listening
+
+    private func listen() async throws {
+        while !Task.isCancelled {
+            guard !isBlocked, session.isWanted else {
+                await listenWakeup.wait()
+                continue
+            }
+            var code = RemoteError.Code.transient
+            do {
+                code = try await followStream()
+            } catch let error as SQLiteError where error.code == .full || error.code == .busy {
+                noteStorage(error)
+                await pauseListening(Self.storageDelay)
+            }
+            if session.isHealthy { listenDelay.reset() }
+            stream?.close()
+            stream = nil
+            try await perform(session.ended(code))
+        }
+    }
+
+    private func pauseListening(_ duration: Duration) async { _ = await listenWakeup.wait(atMost: duration) }
+
+    /// One stream from its opening to its end. Answers how it ended.
+    private func followStream() async throws -> RemoteError.Code {
+        do {
+            for case .open(let targets) in session.open() {
+                lastHeard = .now
+                stream = try await remote.listen(targets)
+            }
+            guard let stream else { return .transient }
+            while let events = try await Self.nextEvents(of: stream) {
+                lastHeard = .now
+                heardFromRemote()
+                for event in events { try await perform(session.received(event)) }
+                published()
+                if isBlocked { return .transient }
+            }
+            return .transient
+        } catch let error as RemoteError {
+            if error.code != .unauthenticated { wentOffline(error) }
+            return error.code
+        } catch is CancellationError {
+            return .transient
+        }
+    }
+
+    /// Events up to the next word about targets, so that a large result costs few turns of the actor.
+    private nonisolated static func nextEvents(of stream: any RemoteListen) async throws -> [RemoteEvent]? {
+        var events: [RemoteEvent] = []
+        while events.count < 256, let event = try await stream.next() {
+            events.append(event)
+            if case .targetChange = event { return events }
+        }
+        return events.isEmpty ? nil : events
+    }
+
+    func perform(_ actions: [ListenSession.Action]) async throws {
+        for action in actions {
+            switch action {
+            case .open: break
+            case .add(let target): await stream?.add(target)
+            case .remove(let target): await stream?.remove(target)
+            case .close: stream?.close()
+            case .apply(let boundary): try await handle(try replica.receive(boundary))
+            case .refused(let target, let error): noteRefused(target, error)
+            case .currentTargets(let targets): noteCurrent(targets)
+            case .wait(let overloaded):
+                let wait = listenDelay.next(random: Double.random(in: 0..<1), isOverloaded: overloaded)
+                _ = await listenWakeup.wait(atMost: wait)
+            case .signIn: requireSignIn()
+            }
+        }
+    }
+
+    /// What applying boundaries asks for.
+    private func handle(_ outcome: Replica.ListenOutcome) async throws {
+        if outcome.wentBack {
+            status.connection = .otherRemote(
+                "The remote is older than what this state has seen of it; perhaps it was restored from a backup.")
+            updateStatus()
+            stream?.close()
+            return
+        }
+        if !outcome.mismatched.isEmpty {
+            try replica.forgetTokens(of: outcome.mismatched)
+            try await perform(session.restart(outcome.mismatched))
+        }
+        if !outcome.missing.isEmpty {
+            missing += outcome.missing
+            try await resolveMissing()
+        }
+    }
+
+    /// Documents that a target lost without a word are asked for one by one: only the remote can say that they are gone.
+    private func resolveMissing() async throws {
+        while !missing.isEmpty {
+            let names = Array(missing.prefix(300))
+            missing.removeFirst(names.count)
+            do {
+                try await handle(try replica.resolveMissing(names, try await remote.documents(names)))
+            } catch let error as RemoteError {
+                if error.code.isTransient || error.code == .unauthenticated {
+                    missing += names
+                    return
+                }
+                try await handle(try replica.resolveMissing(names, nil))
+            } catch is CancellationError {
+                missing += names
+                return
+            }
+        }
+    }
+
+    private func watchSilence() async {
+        while !Task.isCancelled {
+            let left = lastHeard + options.silence - .now
+            if left > .zero {
+                try? await Task.sleep(for: left)
+            } else {
+                // The stream's reader sees it end, and goes on from the last boundary.
+                stream?.close()
+                lastHeard = .now
+            }
+        }
+    }
+
+    // MARK: What the outside knows
+
+    /// The network came back or changed, or the machine woke up: tries again now, and does not trust a silent stream.
+    public func networkChanged() {
+        remote.networkChanged()
+        isHurried = true
+        sendDelay.reset()
+        listenDelay.reset()
+        sendWakeup.set()
+        listenWakeup.set()
+        stream?.close()
+    }
+
+    /// Somebody signed in (again).
+    public func signedIn() {
+        needsSignIn = false
+        if status.connection == .needsSignIn { status.connection = .connecting }
+        updateStatus()
+        networkChanged()
+    }
+
+    /// Goes on with the remote as it is now: everything here is offered to it, everything there comes here, nothing is
+    /// deleted on either side.
+    public func adoptRemote() throws {
+        try checkOpen()
+        try replica.adoptRemote(options.remoteIdentity)
+        session.forgetTokens()
+        missing = []
+        status.connection = isRunning ? .connecting : .stopped
+        published()
+        networkChanged()
+    }
+}

@@ -1,0 +1,152 @@
+package import DocumentModel
+import SQLite
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A local-first client of a document database.
+///
+/// Reads answer from a durable copy; writes go to a durable journal and show at once. `run` keeps both in step with the
+/// remote: it sends what waits, watches queries, merges what others changed, and outlives every interruption. All work on the
+/// state file happens on a thread of the client's own.
+public actor DocumentClient {
+    private let thread: SerialThread
+    let replica: Replica
+    let remote: any RemoteDocuments
+    let options: ClientOptions
+
+    // Sending
+    let sendWakeup = Wakeup()
+    var sendDelay = Backoff()
+    var isHurried = false
+    // Listening
+    var session = ListenSession()
+    var stream: (any RemoteListen)?
+    let listenWakeup = Wakeup()
+    var listenDelay = Backoff()
+    var currentTargets: Set<Int32> = []
+    var targetUses: [Int32: Int] = [:]
+    var missing: [DocumentName] = []
+    var lastHeard = ContinuousClock.now
+    // Watchers
+    var listeners: [Int: QueryListener] = [:]
+    var nextListener = 0
+    var changeWaiters: [Int: Wakeup] = [:]
+    var settleWaiters: [(position: Int64, continuation: CheckedContinuation<Void, any Error>)] = []
+    var status = ClientStatus()
+    var lastStatus = ClientStatus()
+    var statusStreams: [Int: AsyncStream<ClientStatus>.Continuation] = [:]
+    var isRunning = false
+    var isClosed = false
+    var needsSignIn = false
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    /// Opens, or makes, the state file. Blocks while it is brought up to date.
+    package init(
+        path: String, database: DatabaseName, remote: any RemoteDocuments, options: ClientOptions = ClientOptions()
+    ) throws {
+        var configuration = SQLiteConfiguration()
+        configuration.cacheKiB = options.cacheKiB
+        let file = try SQLiteDatabase(path: path, configuration: configuration)
+        let id = options.replicaID.isEmpty ? DocumentID.make() : options.replicaID
+        let replica = try Replica(
+            database: file, databaseName: database, replicaID: id, policies: options.policies,
+            receipt: options.receipt, clock: Self.milliseconds)
+        if let identity = options.remoteIdentity, let known = try replica.bindRemote(identity) {
+            status.connection = .otherRemote("The state belongs to \(known), but the remote is \(identity).")
+        }
+        self.replica = replica
+        self.remote = remote
+        self.options = options
+        status.pendingCount = replica.journal.count - replica.journal.parkedCount
+        status.parkedCount = replica.journal.parkedCount
+        thread = SerialThread()
+    }
+
+    deinit { thread.stop() }
+
+    /// The local clock, for showing only.
+    private static func milliseconds() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    // MARK: Transactions of the file
+
+    /// Runs `body` as one transaction of the state file: documents, journal, and the caller's own tables. What it appends is
+    /// sent, and what it changes is shown to listeners, once it is on the disk. An error undoes all of it.
+    package func transaction<Result: Sendable>(
+        _ body: @Sendable (ReplicaTransaction) throws -> Result
+    ) throws -> Result {
+        try checkOpen()
+        let result = try replica.transaction { try body(ReplicaTransaction(replica: replica)) }
+        published()
+        return result
+    }
+
+    /// Reads without a transaction of its own; `body` must not change anything.
+    package func reading<Result: Sendable>(_ body: @Sendable (ReplicaTransaction) throws -> Result) throws -> Result {
+        try checkOpen()
+        return try body(ReplicaTransaction(replica: replica))
+    }
+
+    /// Returns when there is a change of any document after `sequence`.
+    package func waitForChanges(after sequence: Int64) async throws {
+        let wakeup = Wakeup()
+        let id = nextListener
+        nextListener += 1
+        changeWaiters[id] = wakeup
+        defer { changeWaiters[id] = nil }
+        while try replica.changes(after: sequence, limit: 1).isEmpty {
+            try checkOpen()
+            try Task.checkCancellation()
+            await wakeup.wait()
+        }
+    }
+
+    func checkOpen() throws {
+        if isClosed { throw DocumentClientError(.closed, "The document client was closed.") }
+    }
+
+    /// After every transaction: wakes the sender and whoever watches.
+    func published() {
+        let changed = replica.changedPaths
+        replica.changedPaths = []
+        sendWakeup.set()
+        if !changed.isEmpty {
+            for id in listeners.keys {
+                listeners[id]?.note(changed)
+                listeners[id]?.wakeup.set()
+            }
+            for waiter in changeWaiters.values { waiter.set() }
+        }
+        settle()
+        updateStatus()
+    }
+
+    private func settle() {
+        settleWaiters.removeAll { waiter in
+            guard replica.journal.isSettled(through: waiter.position) else { return false }
+            waiter.continuation.resume()
+            return true
+        }
+    }
+
+    /// Gives up the state file. What waits in the journal is sent by the next client on it. End `run` before.
+    public func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        let error = DocumentClientError(.closed, "The document client was closed.")
+        for waiter in settleWaiters { waiter.continuation.resume(throwing: error) }
+        settleWaiters = []
+        for listener in listeners.values { listener.wakeup.set() }
+        for waiter in changeWaiters.values { waiter.set() }
+        for stream in statusStreams.values { stream.finish() }
+        statusStreams = [:]
+        replica.database.close()
+    }
+}

@@ -1,0 +1,62 @@
+package import DocumentModel
+package import SQLite
+
+/// The replica inside one transaction of its file. Valid only in the closure that it is given to.
+package struct ReplicaTransaction {
+    let replica: Replica
+
+    /// The file, for tables of the caller's own. Do not touch tables that begin with `client_`.
+    package var database: SQLiteDatabase { replica.database }
+
+    /// Names this replica in history.
+    package var replicaID: String { replica.replicaID }
+
+    /// The database that all documents are in.
+    package var databaseName: DatabaseName { replica.databaseName }
+
+    /// The document as this replica sees it: the remote's version with the journal on top.
+    package func document(_ name: DocumentName) throws -> DocumentSnapshot { try replica.snapshot(name) }
+
+    /// The remote's version without local changes; nil if it does not exist or was never seen.
+    package func base(_ name: DocumentName) throws -> Document? {
+        guard let row = try replica.row(name.path), case .exists(let fields, let time) = try row.base() else {
+            return nil
+        }
+        return Document(name: name, fields: fields, createTime: row.created, updateTime: time)
+    }
+
+    /// The documents that match a query here.
+    package func documents(_ query: Query) throws -> [DocumentSnapshot] {
+        try replica.results(of: QueryPlan(query))
+    }
+
+    /// Adds a mutation to the journal; it is sent when the transaction has been committed.
+    package func append(_ mutation: Mutation) throws { try replica.append([mutation]) }
+
+    /// Adds mutations that take effect in one commit or not at all.
+    package func append(asOne mutations: [Mutation]) throws { try replica.append(mutations, asOne: true) }
+
+    /// What changed after the last acknowledgement of `consumer`, whoever changed it, oldest first.
+    ///
+    /// Until a change is acknowledged it is handed out again, also after a crash. Acknowledging in the transaction that
+    /// records what was made of it makes handling exactly once.
+    package func changes(for consumer: String, limit: Int = 500) throws -> [DocumentChangeNotice] {
+        try replica.changes(after: replica.acknowledged(by: consumer), limit: limit)
+    }
+
+    package func changes(after sequence: Int64, limit: Int = 500) throws -> [DocumentChangeNotice] {
+        try replica.changes(after: sequence, limit: limit)
+    }
+
+    package func acknowledge(through sequence: Int64, for consumer: String) throws {
+        try replica.acknowledge(sequence, by: consumer)
+    }
+
+    /// The mutations of a document that the remote has not ordered, oldest first.
+    package func pending(_ name: DocumentName) throws -> [PendingMutation] {
+        try replica.pending(of: name)
+    }
+
+    /// The number of the newest change.
+    package var latestSequence: Int64 { replica.latestNumber }
+}

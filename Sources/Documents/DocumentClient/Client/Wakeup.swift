@@ -1,0 +1,55 @@
+import Synchronization
+
+/// Wakes one waiting task, or the next one to wait: several calls before that count as one.
+final class Wakeup: Sendable {
+    private struct State {
+        var isSet = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func set() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let waiter = state.waiter else {
+                state.isSet = true
+                return nil
+            }
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns after the next `set`, at once if there was one since the last wait, and when the task is cancelled.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state -> Bool in
+                    if state.isSet || Task.isCancelled || state.waiter != nil {
+                        state.isSet = false
+                        return true
+                    }
+                    state.waiter = continuation
+                    return false
+                }
+                if goesOn { continuation.resume() }
+            }
+        } onCancel: {
+            set()
+        }
+    }
+
+    /// As `wait`, but no longer than `duration`. Answers false when the time was up.
+    func wait(atMost duration: Duration) async -> Bool {
+        let timer = Task { [self] in
+            try? await Task.sleep(for: duration)
+            if Task.isCancelled { return false }
+            set()
+            return true
+        }
+        await wait()
+        timer.cancel()
+        return await !timer.value
+    }
+}

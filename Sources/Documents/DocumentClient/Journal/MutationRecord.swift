@@ -1,0 +1,42 @@
+import DocumentModel
+import FirestoreProtocol
+
+/// A mutation as the journal keeps it: kind = 1, write = 2 (`google.firestore.v1.Write`), companions = 3 (repeated Write).
+struct MutationRecord: ProtobufMessage {
+    var mutation: Mutation
+
+    init(_ mutation: Mutation) { self.mutation = mutation }
+
+    init(from reader: inout ProtobufReader) throws(ProtocolError) {
+        var kind: Mutation.Kind?
+        var write: Write?
+        var companions: [Write] = []
+        while try reader.next() {
+            switch reader.field {
+            case 1: kind = Mutation.Kind(rawValue: try reader.int32())
+            case 2: write = try reader.message()
+            case 3: companions.append(try reader.message())
+            default: try reader.skip()
+            }
+        }
+        guard let kind, let write else {
+            throw ProtocolError(.invalid, "A journal record lacks its kind or its write.")
+        }
+        var fields: [String: Value] = [:]
+        if case .update(_, let content) = write.operation { fields = content }
+        mutation = Mutation(
+            kind, write.name, fields: fields, mask: write.mask ?? [], transforms: write.transforms,
+            companions: companions)
+    }
+
+    func encode(to writer: inout ProtobufWriter) {
+        writer.write(mutation.kind.rawValue, field: 1)
+        let write =
+            mutation.kind == .delete
+            ? Write(.delete(mutation.name))
+            : Write(
+                .update(mutation.name, fields: mutation.fields), mask: mutation.mask, transforms: mutation.transforms)
+        writer.write(write, field: 2)
+        writer.writeEach(mutation.companions, field: 3)
+    }
+}

@@ -1,0 +1,30 @@
+import DocumentModel
+import FirestoreProtocol
+
+/// All that the remote said between two consistent points of a listen stream. Applied as a whole or not at all.
+struct Boundary: Sendable {
+    enum Item: Sendable {
+        /// The members of these targets will be told again; who is missing by the time they are current has left.
+        case reset(Set<Int32>)
+        case changed(EncodedDocument, added: [Int32], removed: [Int32])
+        case deleted(DocumentName, readTime: Timestamp?)
+        case left(DocumentName, removed: [Int32])
+        case current(Set<Int32>)
+        case count(target: Int32, Int32)
+
+        /// The document that this is about.
+        var name: DocumentName? {
+            switch self {
+            case .changed(let document, _, _): document.name
+            case .deleted(let name, _), .left(let name, _): name
+            case .reset, .current, .count: nil
+            }
+        }
+    }
+
+    var items: [Item]
+    var readTime: Timestamp
+    /// Where these targets go on after this.
+    var resumeToken: [UInt8]
+    var targets: Set<Int32>
+}

@@ -1,0 +1,219 @@
+import DocumentModel
+
+/// Follows one listen stream after another for a set of targets. A value: events in, actions out; no clock, no I/O.
+///
+/// What the remote says is collected until a boundary and handed on as one. A target that the remote cannot resume is asked
+/// anew, without a token. After a stream ends, targets go on from the last boundary that was handed on.
+struct ListenSession: Sendable {
+    enum Action: Sendable {
+        case open([RemoteTarget])
+        case add(RemoteTarget)
+        case remove(Int32)
+        case close
+        case apply(Boundary)
+        /// The target is refused until the next stream.
+        case refused(Int32, RemoteError)
+        /// Whether all of these are consistent with the remote as of a recent time.
+        case currentTargets(Set<Int32>)
+        /// Call `open` again after this time.
+        case wait(overloaded: Bool)
+        /// Call `open` again when somebody has signed in.
+        case signIn
+    }
+
+    private struct Target {
+        enum Phase {
+            case closed
+            /// Asked for; nothing counts until the remote says so.
+            case adding
+            case active
+            /// Taken back; nothing counts any more. `again`: to be asked anew as soon as that is confirmed.
+            case removing(again: Bool)
+            case refused
+        }
+
+        var query: Query
+        var token: [UInt8]
+        var phase = Phase.closed
+        var isCurrent = false
+        /// Whether a boundary's token already speaks for all of this target.
+        var isResumable: Bool { isCurrent || !token.isEmpty }
+    }
+
+    private var targets: [Int32: Target] = [:]
+    private var isOpen = false
+    private var items: [Boundary.Item] = []
+    /// The read time of the newest boundary that was handed on; idle ones are handed on only now and then.
+    private var handedOn = Timestamp.distantPast
+    private(set) var isHealthy = false
+
+    /// How much read time may pass before an idle boundary is handed on, so that its token is kept.
+    static let idleMicroseconds: Int64 = 300_000_000
+
+    var isWanted: Bool { !targets.isEmpty }
+
+    func query(of target: Int32) -> Query? { targets[target]?.query }
+
+    /// Every target starts afresh with the next stream.
+    mutating func forgetTokens() {
+        for id in targets.keys { targets[id]?.token = [] }
+        items = []
+        handedOn = .distantPast
+    }
+
+    // MARK: Targets
+
+    mutating func add(_ target: RemoteTarget) -> [Action] {
+        guard targets[target.id] == nil else { return [] }
+        targets[target.id] = Target(query: target.query, token: target.resumeToken)
+        guard isOpen else { return [] }
+        return ask(target.id)
+    }
+
+    mutating func remove(_ id: Int32) -> [Action] {
+        guard let target = targets.removeValue(forKey: id) else { return [] }
+        guard isOpen else { return [] }
+        switch target.phase {
+        case .closed, .refused: return []
+        case .adding, .active, .removing: return [.remove(id), currentTargets]
+        }
+    }
+
+    /// Asks for targets again from the start: the replica's members do not agree with the remote's count.
+    mutating func restart(_ ids: Set<Int32>) -> [Action] {
+        var actions: [Action] = []
+        for id in ids.sorted() where targets[id] != nil {
+            targets[id]?.token = []
+            targets[id]?.isCurrent = false
+            guard isOpen, case .active? = targets[id]?.phase else { continue }
+            targets[id]?.phase = .removing(again: true)
+            actions.append(.remove(id))
+        }
+        return actions + [currentTargets]
+    }
+
+    private mutating func ask(_ id: Int32) -> [Action] {
+        guard let target = targets[id] else { return [] }
+        targets[id]?.phase = .adding
+        return [.add(RemoteTarget(id: id, query: target.query, resumeToken: target.token))]
+    }
+
+    // MARK: Streams
+
+    /// Asks for a stream with all targets.
+    mutating func open() -> [Action] {
+        guard !isOpen, !targets.isEmpty else { return [] }
+        isOpen = true
+        for id in targets.keys { targets[id]?.phase = .adding }
+        return [
+            .open(
+                targets.sorted { $0.key < $1.key }.map {
+                    RemoteTarget(id: $0.key, query: $0.value.query, resumeToken: $0.value.token)
+                })
+        ]
+    }
+
+    /// The stream ended, could not be opened, or was silent for too long.
+    mutating func ended(_ code: RemoteError.Code) -> [Action] {
+        isOpen = false
+        isHealthy = false
+        items = []
+        for id in targets.keys {
+            targets[id]?.phase = .closed
+            targets[id]?.isCurrent = false
+        }
+        if code == .unauthenticated { return [currentTargets, .signIn] }
+        return [currentTargets, .wait(overloaded: code == .overloaded || !code.isTransient)]
+    }
+
+    private var currentTargets: Action {
+        .currentTargets(Set(targets.lazy.filter { $0.value.isCurrent }.map(\.key)))
+    }
+
+    // MARK: Events
+
+    mutating func received(_ event: RemoteEvent) -> [Action] {
+        guard isOpen else { return [] }
+        switch event {
+        case .targetChange(let change): return targetChanged(change)
+        case .changed(let document, let added, let removed):
+            let (added, removed) = (active(added), active(removed))
+            if !added.isEmpty || !removed.isEmpty {
+                items.append(.changed(document, added: added, removed: removed))
+            }
+        case .deleted(let name, let removed, let readTime):
+            if !active(removed).isEmpty { items.append(.deleted(name, readTime: readTime)) }
+        case .left(let name, let removed):
+            let removed = active(removed)
+            if !removed.isEmpty { items.append(.left(name, removed: removed)) }
+        case .filter(let target, let count):
+            if !active([target]).isEmpty { items.append(.count(target: target, count)) }
+        }
+        return []
+    }
+
+    private func active(_ ids: [Int32]) -> [Int32] {
+        ids.filter { if case .active? = targets[$0]?.phase { true } else { false } }
+    }
+
+    private mutating func targetChanged(_ change: RemoteEvent.TargetChange) -> [Action] {
+        let ids = change.targetIDs.isEmpty ? Array(targets.keys) : change.targetIDs
+        switch change.kind {
+        case .added:
+            for id in ids {
+                guard case .adding? = targets[id]?.phase else { continue }
+                targets[id]?.phase = .active
+                if targets[id]?.token.isEmpty == true { items.append(.reset([id])) }
+            }
+        case .current:
+            let current = Set(active(ids))
+            for id in current { targets[id]?.isCurrent = true }
+            items.append(.current(current))
+        case .reset:
+            let reset = Set(active(ids))
+            for id in reset {
+                targets[id]?.isCurrent = false
+                targets[id]?.token = []
+            }
+            items.append(.reset(reset))
+        case .removed:
+            return ids.flatMap { wasRemoved($0, cause: change.cause) }
+        case .noChange:
+            guard change.targetIDs.isEmpty, let readTime = change.readTime else { return [] }
+            return boundary(readTime, token: change.resumeToken)
+        }
+        return []
+    }
+
+    private mutating func wasRemoved(_ id: Int32, cause: RemoteError?) -> [Action] {
+        guard let target = targets[id] else { return [] }
+        targets[id]?.isCurrent = false
+        if case .removing(again: true) = target.phase { return ask(id) }
+        if let cause, cause.code == .invalid || cause.code == .precondition, !target.token.isEmpty {
+            // A token that the remote does not know (any more) is no reason to give up.
+            targets[id]?.token = []
+            return ask(id) + [currentTargets]
+        }
+        targets[id]?.phase = .refused
+        let reason = cause ?? RemoteError(.transient, "The remote stopped watching a query without a reason.")
+        return [.refused(id, reason), currentTargets]
+    }
+
+    private mutating func boundary(_ readTime: Timestamp, token: [UInt8]) -> [Action] {
+        isHealthy = true
+        let speaksFor = targets.filter { entry in
+            if case .active = entry.value.phase { entry.value.isResumable } else { false }
+        }
+        if !token.isEmpty {
+            for id in speaksFor.keys { targets[id]?.token = token }
+        }
+        let isIdle = items.isEmpty
+        let age = readTime.microseconds.subtractingReportingOverflow(handedOn.microseconds)
+        if isIdle, !age.overflow, age.partialValue < Self.idleMicroseconds { return [] }
+        handedOn = readTime
+        let boundary = Boundary(
+            items: items, readTime: readTime, resumeToken: token, targets: Set(speaksFor.keys))
+        items = []
+        return [.apply(boundary), currentTargets]
+    }
+}

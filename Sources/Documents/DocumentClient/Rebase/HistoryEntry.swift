@@ -1,0 +1,28 @@
+public import DocumentModel
+
+/// `{document}/{collection}/{id}`: one value that a merge displaced.
+///
+/// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent if the field was removed), `baseTime`,
+/// `replacedTime` (when the remote ordered the displacement), `replica`, `reason`.
+public enum HistoryEntry {
+    /// One write a value, with ids that are the same however often the rebase is repeated.
+    ///
+    /// - Parameter extra: further fields of each entry, such as the owner that rules ask for.
+    public static func writes(
+        of displaced: [DisplacedValue], in context: RebaseContext, collection: String, extra: [String: Value] = [:]
+    ) -> [Write] {
+        displaced.enumerated().compactMap { index, entry in
+            let path = "\(context.name.path)/\(collection)/\(context.id)-\(index)"
+            guard let name = try? DocumentName(database: context.name.database, path: path) else { return nil }
+            var fields = extra
+            fields["field"] = .string(entry.path?.description ?? "__document__")
+            fields["value"] = entry.value
+            fields["baseTime"] = context.baseTime.map { .timestamp($0) }
+            fields["replica"] = .string(context.replica)
+            fields["reason"] = .string(entry.reason)
+            return Write(
+                .update(name, fields: fields),
+                transforms: [FieldTransform(FieldPath(key: "replacedTime"), .serverTimestamp)])
+        }
+    }
+}

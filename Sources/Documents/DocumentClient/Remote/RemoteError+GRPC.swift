@@ -1,0 +1,36 @@
+import FirestoreProtocol
+import GRPC
+
+extension RemoteError {
+    init(_ status: GRPCStatus, doing method: String) {
+        self.init(
+            Self.code(status.code, status.message), "\(method): \(status.code): \(status.message)", cause: status)
+    }
+
+    init(_ status: RPCStatus) {
+        let code = GRPCStatus.Code(wire: Int(status.code))
+        self.init(Self.code(code, status.message), "\(code): \(status.message)")
+    }
+
+    /// Which of the status codes of `google.firestore.v1` call for what.
+    private static func code(_ code: GRPCStatus.Code, _ message: String) -> Code {
+        // A proxy or a captive portal answers in the server's place, and gRPC makes a status of its HTTP code.
+        if message.contains("http2 header with status") { return .transient }
+        switch code {
+        case .ok, .cancelled, .unknown, .deadlineExceeded, .aborted, .internal, .unavailable, .dataLoss,
+            .unimplemented:
+            return .transient
+        case .resourceExhausted: return message.contains("larger than max") ? .tooLarge : .overloaded
+        case .unauthenticated: return .unauthenticated
+        case .permissionDenied: return .permission
+        case .failedPrecondition, .alreadyExists: return .precondition
+        case .notFound: return message.hasPrefix("No document to update") ? .precondition : .notFound
+        case .invalidArgument: return isAboutSize(message) ? .tooLarge : .invalid
+        case .outOfRange: return .invalid
+        }
+    }
+
+    private static func isAboutSize(_ message: String) -> Bool {
+        ["longer than", "exceeds the maximum", "too large", "bigger than"].contains { message.contains($0) }
+    }
+}

@@ -1,0 +1,80 @@
+import DocumentModel
+
+extension Replica {
+    /// Adds mutations to the journal, each behind the others of its document; unsent ones of a document become one.
+    ///
+    /// - Parameter asOne: they take effect in one commit or not at all.
+    /// - Throws: `DocumentClientError` for a mutation that makes no sense; then none is added.
+    func append(_ mutations: [Mutation], asOne: Bool = false) throws {
+        try transaction {
+            var group: Int64 = asOne && mutations.count > 1 ? -1 : 0
+            for mutation in mutations {
+                let sequence = try append(mutation, group: group)
+                if group == -1 { group = sequence }
+            }
+        }
+    }
+
+    private func append(_ mutation: Mutation, group: Int64) throws -> Int64 {
+        let path = mutation.name.path
+        guard mutation.name.database == databaseName else {
+            throw DocumentClientError(
+                .invalid, "\(mutation.name) is in another database than this client's, \(databaseName).")
+        }
+        try touch(path)
+        let chain = journal.sequences(of: path)
+        var state = DocumentRow.State.unknown
+        if let row = try row(path) {
+            state = row.state
+            if state == .outside, chain.isEmpty {
+                // The user does not see what was known of it, so nothing may be built on that.
+                state = .unknown
+                try forgetBase(of: row.id)
+            }
+        }
+        if chain.isEmpty, state == .missing, mutation.kind == .update {
+            throw DocumentClientError(
+                .notFound, "There is no document \(path) to update. Set or create it instead.")
+        }
+        for sequence in chain where journal.entries[sequence]?.isParked == true {
+            // A new edit may be what the remote was waiting for.
+            try unpark(sequence)
+        }
+        if group == 0, let last = journal.joinable(path) {
+            let before = try self.mutation(last)
+            let isFirst = chain.first == last
+            if isFirst, before.kind == .create, mutation.kind == .delete, before.companions.isEmpty {
+                try deleteMutation(last)
+                return last
+            }
+            if let joined = before.followed(by: mutation) {
+                let needsRead = isFirst && state == .unknown && joined.needsRead(on: .unknown)
+                return try insertMutation(joined, group: 0, needsRead: needsRead, replacing: last)
+            }
+        }
+        if chain.isEmpty, state == .missing, mutation.kind == .delete { return 0 }
+        let needsRead = chain.isEmpty && state == .unknown && mutation.needsRead(on: .unknown)
+        return try insertMutation(mutation, group: group, needsRead: needsRead)
+    }
+
+    /// Gives up a parked mutation, and with it the others of its group.
+    func discard(_ sequence: Int64) throws {
+        try transaction {
+            guard let entry = journal.entries[sequence], entry.isParked else { return }
+            let group = journal.entries.values.filter { entry.group != 0 && $0.group == entry.group }.map(\.sequence)
+            for member in Set(group + [sequence]).sorted() {
+                guard let path = journal.entries[member]?.path else { continue }
+                try deleteMutation(member)
+                try touch(path)
+                try requireRead(path)
+            }
+        }
+    }
+
+    /// If the base of a document is unknown, makes its first mutation wait for a read where it needs one.
+    func requireRead(_ path: String) throws {
+        guard let first = journal.sequences(of: path).first else { return }
+        let isUnknown = try row(path).map { $0.state == .unknown } ?? true
+        journal.setNeedsRead(first, try isUnknown && mutation(first).needsRead(on: .unknown))
+    }
+}

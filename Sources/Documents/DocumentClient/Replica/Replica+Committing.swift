@@ -1,0 +1,161 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+extension Replica {
+    /// What to ask of the remote next.
+    enum Request: Sendable, Hashable {
+        case commit([Write])
+        case read([DocumentName])
+    }
+
+    /// The next request for the journal's sake; nil while one is under way or when there is nothing to do.
+    func nextRequest() throws -> Request? {
+        if let probe = try nextProbe() { return probe }
+        guard let job = journal.next() else { return nil }
+        do {
+            return try database.snapshot { try request(for: job) }
+        } catch {
+            journal.forgetOutcome(of: job)
+            throw error
+        }
+    }
+
+    private func request(for job: Journal.Job) throws -> Request {
+        switch job {
+        case .commit(let sequences):
+            var writes: [Write] = []
+            var isSigned = false
+            for sequence in sequences {
+                let mutation = try mutation(sequence)
+                if signs(mutation) { isSigned = true }
+                writes += mutation.writes(on: try base(mutation.name.path))
+            }
+            if let receipt, isSigned { writes.append(receipt.write(for: sequences, version: try receiptVersion())) }
+            return .commit(writes)
+        case .read(let sequences):
+            var names = try sequences.map { try mutation($0).name }
+            if let receipt, receiptState != .refused { names.append(receipt.document) }
+            return .read(names)
+        }
+    }
+
+    /// Records an outcome; if that fails, it is as if the answer had been lost, which a later attempt finds out.
+    private func recording(_ body: () throws -> Void) throws {
+        let job = journal.current
+        do {
+            try transaction(body)
+        } catch {
+            journal.forgetOutcome(of: job)
+            throw error
+        }
+    }
+
+    /// The remote applied the commit under way.
+    func committed(_ result: CommitResult) throws {
+        try recording {
+            if try probeCommitted(result) { return }
+            var results = result.writeResults[...]
+            try noteReceipt(of: result)
+            for sequence in journal.committed() {
+                let mutation = try mutation(sequence)
+                let path = mutation.name.path
+                let mine = results.prefix(mutation.writeCount)
+                results = results.dropFirst(mutation.writeCount)
+                let row = try row(path)
+                if mutation.isOnlyCompanions {
+                    try deleteMutation(sequence)
+                    try touch(path)
+                } else if let state = try state(after: mutation, row, mine.first, commitTime: result.commitTime) {
+                    try moveBase(of: path, to: state, after: sequence, row: row)
+                } else {
+                    // The remote's answer does not fit what was sent; what it has now must be read.
+                    if let id = row?.id { try forgetBase(of: id) }
+                    try deleteMutation(sequence)
+                    try requireRead(path)
+                    try touch(path)
+                }
+            }
+        }
+    }
+
+    private func moveBase(of path: String, to state: RemoteState, after sequence: Int64, row: DocumentRow?) throws {
+        guard journal.sequences(of: path) != [sequence] else {
+            try store(state, at: path, row: row)
+            return try deleteMutation(sequence)
+        }
+        var settlement = Settlement()
+        settlement.applied = [sequence]
+        try moveBase(of: path, to: state, settling: settlement)
+    }
+
+    private func state(
+        after mutation: Mutation, _ row: DocumentRow?, _ result: WriteResult?, commitTime: Timestamp
+    ) throws -> RemoteState? {
+        guard let result else { return nil }
+        let base = try row?.base() ?? .unknown
+        guard let write = mutation.writes(on: base).first else { return nil }
+        let before = base.fields.map {
+            Document(
+                name: mutation.name, fields: $0, createTime: row?.created ?? commitTime,
+                updateTime: base.updateTime ?? commitTime)
+        }
+        do {
+            let after = try WriteApplication.document(
+                after: write, of: before, result: result, commitTime: commitTime)
+            return after.map { .exists(EncodedDocument($0)) } ?? .missing(commitTime)
+        } catch {
+            return nil
+        }
+    }
+
+    /// The request under way failed. Answers how to go on; what has to be parked is parked.
+    func failed(_ error: RemoteError) throws -> Journal.Verdict {
+        if let verdict = probeFailed(error.code) { return verdict }
+        let verdict = journal.failed(error.code)
+        guard case .park(let sequences) = verdict else { return verdict }
+        // Perhaps it is the receipt that the rules refuse: try it alone before anything is parked for it.
+        if error.code != .permission || !probeReceipt() {
+            try park(sequences, reason: "\(error.code): \(error.message)")
+        }
+        return .goOn(wait: false)
+    }
+
+    /// The documents of the read under way.
+    func read(_ answer: RemoteRead) throws {
+        try recording {
+            var states: [String: RemoteState] = [:]
+            for document in answer.found { states[document.name.path] = .exists(document) }
+            for name in answer.missing { states[name.path] = .missing(answer.readTime) }
+            if try probeRead(states) { return }
+            let sequences = journal.wasRead()
+            let (signed, isNewReceipt) = try noteReceipt(states, for: sequences)
+            let stale = try sequences.filter { try isStale($0, states: states) }
+            for sequence in sequences {
+                guard let entry = journal.entries[sequence], let state = states[entry.path] else { continue }
+                var settlement = Settlement()
+                if signed.contains(sequence) { settlement.applied = [sequence] }
+                settlement.failed = !entry.needsRead && (stale.contains(sequence) || stale.isEmpty && !isNewReceipt)
+                if settlement.applied.isEmpty, !entry.needsRead, !stale.contains(sequence) {
+                    journal.keep(sequence, isMoved: false, failed: settlement.failed)
+                } else {
+                    try moveBase(of: entry.path, to: state, settling: settlement)
+                }
+            }
+        }
+    }
+
+    /// Whether the remote has another version of the document than the mutation is made on.
+    private func isStale(_ sequence: Int64, states: [String: RemoteState]) throws -> Bool {
+        guard let path = journal.entries[sequence]?.path, let state = states[path] else { return false }
+        let row = try row(path)
+        switch (row?.state ?? .unknown, state) {
+        case (.unknown, _): return true
+        case (.missing, .missing): return false
+        case (.missing, .exists): return true
+        case (.exists, .missing), (.outside, .missing): return true
+        case (.exists, .exists(let document)), (.outside, .exists(let document)):
+            return document.updateTime != row?.version
+        }
+    }
+}

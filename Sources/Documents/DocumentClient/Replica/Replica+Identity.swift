@@ -1,0 +1,51 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+extension Replica {
+    /// Remembers which remote this copy is of. Answers the known one if that is another; then nothing is changed.
+    func bindRemote(_ identity: String) throws -> String? {
+        let sql = "SELECT value FROM client_state WHERE key='remote'"
+        guard let known = try database.first(sql, [], { $0.text(0) }) else {
+            try transaction { try setRemote(identity) }
+            return nil
+        }
+        return known == identity ? nil : known
+    }
+
+    private func setRemote(_ identity: String) throws {
+        try database.execute(
+            "INSERT INTO client_state VALUES('remote', ?1) ON CONFLICT DO UPDATE SET value=?1", [.text(identity)])
+    }
+
+    /// Starts over with another remote, or one that lost its newest commits: everything that this copy shows is offered to
+    /// it as new and united with what it has. Nothing is deleted on either side.
+    func adoptRemote(_ identity: String?) throws {
+        try transaction {
+            if let identity { try setRemote(identity) }
+            var paths: [String] = []
+            try database.query("SELECT collection, name FROM client_document WHERE state IN (0, 2)") { row in
+                paths.append("\(row.text(0))/\(row.text(1))")
+            }
+            for path in paths {
+                let name = try DocumentName(database: databaseName, path: path)
+                let snapshot = try snapshot(name)
+                for sequence in journal.sequences(of: path) { try deleteMutation(sequence) }
+                if snapshot.exists {
+                    // A time that no remote has given yet is asked for again.
+                    let times = snapshot.pendingTimePaths.sorted().map { FieldTransform($0, .serverTimestamp) }
+                    var fields = snapshot.fields(pendingTimes: .previous)
+                    for time in times { fields.setValue(nil, at: time.path.segments[...]) }
+                    try insertMutation(.create(name, fields, transforms: times), group: 0, needsRead: false)
+                }
+                changedPaths.insert(path)
+            }
+            held = []
+            journal.forgetJobs()
+            try database.execute("UPDATE client_document SET state=0, fields=NULL, version=0 WHERE state<>0")
+            try database.execute("DELETE FROM client_member")
+            try database.execute("UPDATE client_target SET token=x''")
+            try database.execute("DELETE FROM client_state WHERE key='read_time'")
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+extension Replica {
+    /// What applying boundaries left to do.
+    struct ListenOutcome {
+        /// Targets whose members do not agree with the remote's count; to be asked anew.
+        var mismatched: Set<Int32> = []
+        /// Documents that a target no longer has, for an unsaid reason; to be read.
+        var missing: [DocumentName] = []
+        /// The remote is older than what this replica has seen of it: restored from a backup, or another one.
+        var wentBack = false
+    }
+
+    /// How far a boundary's time may lie behind an earlier one's. The remote's clock never goes back at all; the margin
+    /// only keeps a badly merged time of several remotes from raising the alarm.
+    static let toleratedMicroseconds: Int64 = 60_000_000
+
+    /// Takes a boundary, and applies it and those before it unless they touch a document whose commit is still open.
+    func receive(_ boundary: Boundary) throws -> ListenOutcome {
+        held.append(boundary)
+        return try applyHeld()
+    }
+
+    /// Applies boundaries that waited, after the outcome of a commit.
+    func applyHeld() throws -> ListenOutcome {
+        var outcome = ListenOutcome()
+        while let boundary = held.first, !outcome.wentBack, !touchesPinned(boundary) {
+            try transaction { try apply(boundary, &outcome) }
+            if !outcome.wentBack { held.removeFirst() }
+        }
+        return outcome
+    }
+
+    private func touchesPinned(_ boundary: Boundary) -> Bool {
+        guard journal.count > 0 else { return false }
+        return boundary.items.contains { $0.name.map { journal.isPinned($0.path) } ?? false }
+    }
+
+    private func apply(_ boundary: Boundary, _ outcome: inout ListenOutcome) throws {
+        let known = try database.first("SELECT value FROM client_state WHERE key='read_time'") { $0.int64(0) }
+        if let known, boundary.readTime.microseconds < known - Self.toleratedMicroseconds {
+            outcome.wentBack = true
+            return
+        }
+        var rounds: [Int32: Int64] = [:]
+        for item in boundary.items {
+            switch item {
+            case .reset(let targets):
+                for target in targets.sorted() {
+                    try database.execute(
+                        "UPDATE client_target SET round=round+1 WHERE id=?", [.integer(Int64(target))])
+                    rounds[target] = nil
+                }
+            case .changed(let document, let added, let removed):
+                guard document.name.database == databaseName else { continue }
+                let id = try take(.exists(document), at: document.name.path)
+                for target in added {
+                    let round = try rounds[target] ?? round(of: target)
+                    rounds[target] = round
+                    try database.execute(
+                        "INSERT INTO client_member VALUES(?1,?2,?3) ON CONFLICT DO UPDATE SET round=?3",
+                        [.integer(Int64(target)), .integer(id), .integer(round)])
+                }
+                if !removed.isEmpty { try leave(removed, id: id, path: document.name.path) }
+            case .deleted(let name, let readTime):
+                guard name.database == databaseName else { continue }
+                let id = try take(.missing(readTime ?? boundary.readTime), at: name.path)
+                try database.execute("DELETE FROM client_member WHERE document=?", [.integer(id)])
+            case .left(let name, let removed):
+                guard let row = try row(name.path) else { continue }
+                try leave(removed, id: row.id, path: name.path)
+            case .current(let targets):
+                for target in targets.sorted() { try forgetUnnamed(target, &outcome) }
+            case .count(let target, let count):
+                let found = try database.first(
+                    "SELECT count(*) FROM client_member WHERE target=?", [.integer(Int64(target))]
+                ) { $0.int64(0) }
+                if found != Int64(count) { outcome.mismatched.insert(target) }
+            }
+        }
+        try note(boundary)
+    }
+
+    private func note(_ boundary: Boundary) throws {
+        if !boundary.resumeToken.isEmpty {
+            for target in boundary.targets {
+                try database.execute(
+                    "UPDATE client_target SET token=? WHERE id=?",
+                    [.blob(boundary.resumeToken), .integer(Int64(target))])
+            }
+        }
+        try database.execute(
+            """
+            INSERT INTO client_state VALUES('read_time', ?1)
+            ON CONFLICT DO UPDATE SET value=max(value, excluded.value)
+            """, [.integer(boundary.readTime.microseconds)])
+        try forgetMissing(until: boundary.readTime)
+    }
+
+    /// Moves a document's base unless what is known is newer. Answers the row's id.
+    private func take(_ state: RemoteState, at path: String) throws -> Int64 {
+        let row = try row(path)
+        if let row, row.state != .unknown, row.version >= state.version {
+            if row.state == .outside, case .exists = state, row.version == state.version {
+                try setState(.exists, of: row.id, at: path)
+            }
+            return row.id
+        }
+        if row?.state == .missing, case .missing(let time) = state, let row {
+            try database.execute(
+                "UPDATE client_document SET version=? WHERE id=?", [.integer(time.microseconds), .integer(row.id)])
+            return row.id
+        }
+        guard !journal.sequences(of: path).isEmpty else { return try store(state, at: path, row: row) }
+        try moveBase(of: path, to: state)
+        return try self.row(path)?.id ?? 0
+    }
+
+    private func leave(_ targets: [Int32], id: Int64, path: String) throws {
+        for target in targets {
+            try database.execute(
+                "DELETE FROM client_member WHERE target=? AND document=?", [.integer(Int64(target)), .integer(id)])
+        }
+        let isKept = try database.first("SELECT 1 FROM client_member WHERE document=?", [.integer(id)]) { _ in true }
+        if isKept == nil, try row(path)?.state == .exists { try setState(.outside, of: id, at: path) }
+    }
+
+    private func setState(_ state: DocumentRow.State, of id: Int64, at path: String) throws {
+        changedPaths.insert(path)
+        try database.execute(
+            "UPDATE client_document SET state=?, sequence=? WHERE id=?",
+            [.integer(state.rawValue), .integer(nextNumber()), .integer(id)])
+    }
+
+    private func round(of target: Int32) throws -> Int64 {
+        try database.first("SELECT round FROM client_target WHERE id=?", [.integer(Int64(target))]) { $0.int64(0) }
+            ?? 0
+    }
+
+    /// After the remote named all members of a target: those not named may be deleted or may just not match any more.
+    private func forgetUnnamed(_ target: Int32, _ outcome: inout ListenOutcome) throws {
+        let sql = """
+            SELECT d.id, d.collection, d.name FROM client_member m JOIN client_document d ON d.id=m.document
+            WHERE m.target=? AND m.round<?
+            """
+        let round = try round(of: target)
+        var gone: [(Int64, String)] = []
+        try database.query(sql, [.integer(Int64(target)), .integer(round)]) { row in
+            gone.append((row.int64(0), "\(row.text(1))/\(row.text(2))"))
+        }
+        for (id, path) in gone {
+            try database.execute(
+                "DELETE FROM client_member WHERE target=? AND document=?", [.integer(Int64(target)), .integer(id)])
+            outcome.missing.append(try DocumentName(database: databaseName, path: path))
+        }
+    }
+
+    /// The answer for `ListenOutcome.missing`; nil documents the remote would not show.
+    func resolveMissing(_ names: [DocumentName], _ answer: RemoteRead?) throws -> ListenOutcome {
+        let known = try database.first("SELECT value FROM client_state WHERE key='read_time'") { $0.int64(0) } ?? 0
+        // Of what was made again since the last boundary, the stream is going to tell.
+        let renewed = (answer?.found ?? []).filter { $0.updateTime.microseconds > known }.map(\.name)
+        var items: [Boundary.Item] = []
+        for document in answer?.found ?? [] where !renewed.contains(document.name) {
+            items.append(.changed(document, added: [], removed: []))
+        }
+        for name in answer?.missing ?? [] { items.append(.deleted(name, readTime: answer?.readTime)) }
+        for name in names where !renewed.contains(name) { items.append(.left(name, removed: [])) }
+        return try receive(
+            Boundary(
+                items: items, readTime: Timestamp(microseconds: known), resumeToken: [], targets: []))
+    }
+
+    /// Rows of deleted documents are needed until no older news of them can come, and every consumer knows.
+    private func forgetMissing(until readTime: Timestamp) throws {
+        let seen = try database.first("SELECT min(acknowledged) FROM client_consumer") { $0.optionalInt64(0) }
+        try database.execute(
+            """
+            DELETE FROM client_document WHERE id IN (
+                SELECT id FROM client_document d WHERE state=1 AND version<=?1 AND sequence<=?2
+                AND NOT EXISTS(SELECT 1 FROM client_mutation WHERE path=d.collection||'/'||d.name) LIMIT 1000)
+            """, [.integer(readTime.microseconds), .integer((seen ?? nil) ?? Int64.max)])
+    }
+
+    // MARK: Targets
+
+    /// The target of a query, made if there is none.
+    func target(for query: Query) throws -> RemoteTarget {
+        let content = TargetKey.bytes(of: query)
+        return try transaction {
+            let find = "SELECT id, token FROM client_target WHERE query=?"
+            if let known = try database.first(
+                find, [.blob(content)],
+                { RemoteTarget(id: Int32(truncatingIfNeeded: $0.int64(0)), query: query, resumeToken: $0.bytes(1)) })
+            {
+                return known
+            }
+            try database.execute(
+                "INSERT INTO client_target(query, token, round) VALUES(?, x'', 0)", [.blob(content)])
+            return RemoteTarget(id: Int32(truncatingIfNeeded: database.lastInsertedRowID), query: query)
+        }
+    }
+
+    /// Forgets where targets were, so that the next stream starts them afresh.
+    func forgetTokens(of targets: Set<Int32>) throws {
+        try transaction {
+            for target in targets {
+                try database.execute("UPDATE client_target SET token=x'' WHERE id=?", [.integer(Int64(target))])
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+extension Replica {
+    /// The document as this replica sees it.
+    func snapshot(_ name: DocumentName) throws -> DocumentSnapshot {
+        try snapshot(name, row: try row(name.path))
+    }
+
+    private func snapshot(_ name: DocumentName, row: DocumentRow?) throws -> DocumentSnapshot {
+        let chain = journal.sequences(of: name.path)
+        // A document that no target has any more is only shown for the sake of changes made to it.
+        let isHidden = row?.state == .outside && chain.isEmpty
+        let base = isHidden ? .missing : try row?.base() ?? .unknown
+        var view = LocalView(fields: base.fields)
+        for sequence in chain { view.apply(try mutation(sequence)) }
+        return DocumentSnapshot(
+            name: name, view: view, createTime: base.updateTime == nil ? nil : row?.created,
+            updateTime: base.updateTime, hasPendingWrites: !chain.isEmpty,
+            hasParkedWrites: chain.contains { journal.entries[$0]?.isParked == true })
+    }
+
+    /// The documents that match a query here, in its order. Reads the query's collections, one document at a time.
+    func results(of plan: QueryPlan) throws -> [DocumentSnapshot] {
+        var found: [(DocumentSnapshot, Document)] = []
+        try database.snapshot {
+            try forEachDocument(in: plan) { snapshot in
+                guard snapshot.exists else { return }
+                let document = snapshot.document
+                if plan.matches(document) { found.append((snapshot, document)) }
+            }
+        }
+        found.sort { plan.compare($0.1, $1.1) < 0 }
+        let rest = found.dropFirst(Int(clamping: plan.query.offset))
+        return rest.prefix(plan.query.limit.map { Int(clamping: $0) } ?? rest.count).map(\.0)
+    }
+
+    private func forEachDocument(in plan: QueryPlan, _ body: (DocumentSnapshot) throws -> Void) throws {
+        let columns = "\(DocumentRow.columns), collection, name"
+        let sql: String
+        var values: [SQLiteValue] = []
+        if let id = plan.query.collectionID, !id.isEmpty, !plan.query.allDescendants {
+            sql = "SELECT \(columns) FROM client_document WHERE collection=?"
+            values = [.text(plan.query.parent.collectionPath(id))]
+        } else {
+            sql = "SELECT \(columns) FROM client_document"
+        }
+        try database.query(sql, values) { row in
+            let path = "\(row.text(6))/\(row.text(7))"
+            let document = DocumentRow(row)
+            guard document.state == .exists || !journal.sequences(of: path).isEmpty else { return }
+            let name = try DocumentName(database: databaseName, path: path)
+            guard plan.isInScope(name) else { return }
+            try body(snapshot(name, row: document))
+        }
+    }
+
+    // MARK: The feed of changes
+
+    /// Documents whose view changed after a number, oldest change first; each document once, with its latest change.
+    func changes(after sequence: Int64, limit: Int) throws -> [DocumentChangeNotice] {
+        let sql = """
+            SELECT sequence, collection, name, state FROM client_document WHERE sequence>? ORDER BY sequence LIMIT ?
+            """
+        var changes: [DocumentChangeNotice] = []
+        try database.query(sql, [.integer(sequence), .int(limit)]) { row in
+            let name = try DocumentName(database: databaseName, path: "\(row.text(1))/\(row.text(2))")
+            let state = DocumentRow.State(rawValue: row.int64(3)) ?? .unknown
+            changes.append(DocumentChangeNotice(sequence: row.int64(0), name: name, isOutside: state == .outside))
+        }
+        return changes
+    }
+
+    /// How far a consumer has come; 0 for a new one, which is registered by asking.
+    func acknowledged(by consumer: String) throws -> Int64 {
+        let sql = "SELECT acknowledged FROM client_consumer WHERE name=?"
+        if let known = try database.first(sql, [.text(consumer)], { $0.int64(0) }) { return known }
+        try transaction { try database.execute("INSERT INTO client_consumer VALUES(?,0)", [.text(consumer)]) }
+        return 0
+    }
+
+    func acknowledge(_ sequence: Int64, by consumer: String) throws {
+        try transaction {
+            try database.execute(
+                """
+                INSERT INTO client_consumer VALUES(?1,?2)
+                ON CONFLICT DO UPDATE SET acknowledged=max(acknowledged, excluded.acknowledged)
+                """, [.text(consumer), .integer(sequence)])
+        }
+    }
+
+    // MARK: What waits
+
+    /// The mutations that the remote has not ordered, oldest first.
+    func pending(limit: Int = .max, parkedOnly: Bool = false) throws -> [PendingMutation] {
+        try pending(
+            where: parkedOnly ? "parked IS NOT NULL" : "true", orderedBy: "position, sequence LIMIT ?", [.int(limit)])
+    }
+
+    /// Those of one document.
+    func pending(of name: DocumentName) throws -> [PendingMutation] {
+        try pending(where: "path=?", orderedBy: "position, sequence", [.text(name.path)])
+    }
+
+    private func pending(
+        where condition: String, orderedBy order: String, _ values: [SQLiteValue]
+    ) throws -> [PendingMutation] {
+        var pending: [PendingMutation] = []
+        let columns = "sequence, content, parked, appended"
+        let sql = "SELECT \(columns) FROM client_mutation WHERE \(condition) ORDER BY \(order)"
+        try database.query(sql, values) { row in
+            pending.append(
+                PendingMutation(
+                    id: row.int64(0), mutation: try MutationRecord(decoding: row.bytes(1)).mutation,
+                    parkedReason: row.optionalText(2), appendedMilliseconds: row.int64(3)))
+        }
+        return pending
+    }
+
+    /// When the oldest mutation that still is to be sent was made, in milliseconds of the local clock.
+    func oldestAppended() throws -> Int64? {
+        let sql = "SELECT appended FROM client_mutation WHERE parked IS NULL ORDER BY sequence LIMIT 1"
+        return try database.first(sql) { $0.int64(0) }
+    }
+}

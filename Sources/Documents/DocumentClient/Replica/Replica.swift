@@ -1,0 +1,272 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+/// One client's durable copy of documents, with its journal: everything between the outside's events and the file.
+///
+/// Each method that changes something is one transaction (or part of the caller's), so that a crash between two calls loses
+/// or doubles nothing. Belongs to the owner of `database`; not thread safe.
+final class Replica {
+    let database: SQLiteDatabase
+    let databaseName: DatabaseName
+    /// Names this copy in history and receipts; made once and kept in the file.
+    let replicaID: String
+    let policies: RebasePolicies
+    let receipt: CommitReceipt?
+    var receiptState = ReceiptState.unproven
+
+    var journal = Journal()
+    /// Boundaries that wait for the outcome of a commit on a document they touch, oldest first.
+    var held: [Boundary] = []
+    /// The paths whose view changed since somebody last took them.
+    var changedPaths: Set<String> = []
+    private var number: Int64 = 0
+    private var journalChanged = false
+    /// Milliseconds of the local clock, for display only.
+    private let clock: () -> Int64
+
+    init(
+        database: SQLiteDatabase, databaseName: DatabaseName, replicaID: String,
+        policies: RebasePolicies = RebasePolicies(), receipt: CommitReceipt? = nil,
+        clock: @escaping () -> Int64 = { 0 }
+    ) throws {
+        self.database = database
+        self.databaseName = databaseName
+        self.policies = policies
+        self.receipt = receipt
+        self.clock = clock
+        try database.migrate(ReplicaSchema.component, ReplicaSchema.migrations)
+        if let known = try database.first("SELECT value FROM client_state WHERE key='replica'", [], { $0.text(0) }) {
+            self.replicaID = known
+        } else {
+            self.replicaID = replicaID
+            try database.execute("INSERT INTO client_state VALUES('replica', ?)", [.text(replicaID)])
+        }
+        number = try database.first("SELECT value FROM client_state WHERE key='number'") { $0.int64(0) } ?? 0
+        try loadJournal(keeping: [:])
+    }
+
+    // MARK: Transactions
+
+    /// Runs `body` as one transaction; nested calls are parts of the outer one.
+    func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !database.isInTransaction else { return try body() }
+        let before = number
+        journalChanged = false
+        do {
+            return try database.transaction {
+                let result = try body()
+                if number != before {
+                    try database.execute(
+                        "INSERT INTO client_state VALUES('number', ?1) ON CONFLICT DO UPDATE SET value=?1",
+                        [.integer(number)])
+                }
+                return result
+            }
+        } catch {
+            number = before
+            if journalChanged { try? loadJournal(keeping: journal.entries) }
+            throw error
+        }
+    }
+
+    func nextNumber() -> Int64 {
+        number += 1
+        return number
+    }
+
+    /// The newest number given out.
+    var latestNumber: Int64 { number }
+
+    // MARK: Journal rows
+
+    /// Rebuilds the journal's order from the file. The first mutation of each document may have been sent by the run of the
+    /// program before this one; `known` has what is known better.
+    private func loadJournal(keeping known: [Int64: JournalEntry]) throws {
+        var entries: [JournalEntry] = []
+        var seen: Set<String> = []
+        let sql = """
+            SELECT m.sequence, m.path, m.batch, m.content, m.parked IS NOT NULL, m.position FROM client_mutation m
+            ORDER BY m.position, m.sequence
+            """
+        try database.query(sql) { row in
+            let content = row.bytes(3)
+            let mutation = try MutationRecord(decoding: content).mutation
+            let path = row.text(1)
+            let isFirst = seen.insert(path).inserted
+            var entry = JournalEntry(
+                sequence: row.int64(0), position: row.int64(5), path: path, group: row.int64(2), bytes: content.count,
+                writeCount: mutation.writeCount, needsRead: false)
+            entry.isParked = row.bool(4)
+            let isUnknown = try isFirst && self.row(path).map { $0.state == .unknown } ?? true
+            entry.needsRead = isUnknown && mutation.needsRead(on: .unknown)
+            // A parked mutation was proven not to have been applied before it was parked.
+            entry.trace = !isFirst || entry.needsRead ? .none : entry.isParked ? .late : .open
+            if let better = known[entry.sequence] {
+                entry.isUnderWay = better.isUnderWay
+                entry.trace = better.trace
+                entry.failures = better.failures
+            }
+            entries.append(entry)
+        }
+        journal.reload(entries)
+    }
+
+    func mutation(_ sequence: Int64) throws -> Mutation {
+        let sql = "SELECT content FROM client_mutation WHERE sequence=?"
+        guard let content = try database.first(sql, [.integer(sequence)], { $0.bytes(0) }) else {
+            throw DocumentClientError(
+                .corrupt, "The journal lacks mutation \(sequence), which its index names. Restore the state file.")
+        }
+        return try MutationRecord(decoding: content).mutation
+    }
+
+    func deleteMutation(_ sequence: Int64) throws {
+        journalChanged = true
+        journal.remove(sequence)
+        try database.execute("DELETE FROM client_mutation WHERE sequence=?", [.integer(sequence)])
+    }
+
+    /// Adds a mutation behind the others of its document, or puts it in the place of one; parked stays parked.
+    @discardableResult func insertMutation(
+        _ mutation: Mutation, group: Int64, needsRead: Bool, replacing old: Int64? = nil, failures: Int = 0
+    ) throws -> Int64 {
+        journalChanged = true
+        let sequence = nextNumber()
+        let content = MutationRecord(mutation).encoded()
+        var position = sequence
+        var appended = clock()
+        var parked: String?
+        if let old {
+            let sql = "DELETE FROM client_mutation WHERE sequence=? RETURNING position, appended, parked"
+            try database.query(sql, [.integer(old)]) { row in
+                position = row.int64(0)
+                appended = row.int64(1)
+                parked = row.optionalText(2)
+            }
+        }
+        var entry = JournalEntry(
+            sequence: sequence, position: position, path: mutation.name.path, group: group < 0 ? sequence : group,
+            bytes: content.count, writeCount: mutation.writeCount, needsRead: needsRead)
+        entry.failures = failures
+        entry.isParked = parked != nil
+        if let old {
+            journal.replace(old, with: entry)
+        } else {
+            journal.append(entry)
+        }
+        try database.execute(
+            "INSERT INTO client_mutation VALUES(?,?,?,?,?,?,?)",
+            [
+                .integer(sequence), .integer(position), .text(mutation.name.path), .blob(content),
+                .integer(entry.group), .optional(parked), .integer(appended),
+            ])
+        return sequence
+    }
+
+    /// Takes mutations out of the queue until somebody retries or replaces them, and with them what can only go after or
+    /// together with them. If a refused one can be joined with what was made on top of it, that is tried at once.
+    func park(_ sequences: [Int64], reason: String) throws {
+        try transaction {
+            journalChanged = true
+            var waiting = sequences
+            while let sequence = waiting.popLast() {
+                guard let entry = journal.entries[sequence], !entry.isParked else { continue }
+                try touch(entry.path)
+                let followers = Array(journal.sequences(of: entry.path).drop { $0 != sequence }.dropFirst())
+                if entry.group == 0, entry.isUnsent, let joined = try joined(sequence, followers) {
+                    for follower in followers { try deleteMutation(follower) }
+                    try insertMutation(joined, group: 0, needsRead: entry.needsRead, replacing: sequence)
+                    continue
+                }
+                journal.park([sequence])
+                let sql = "UPDATE client_mutation SET parked=? WHERE sequence=?"
+                try database.execute(sql, [.text(reason), .integer(sequence)])
+                waiting += followers + journal.members(of: entry.group)
+            }
+        }
+    }
+
+    private func joined(_ sequence: Int64, _ followers: [Int64]) throws -> Mutation? {
+        guard !followers.isEmpty, followers.allSatisfy({ journal.entries[$0]?.group == 0 }) else { return nil }
+        var joined = try mutation(sequence)
+        for follower in followers {
+            guard let next = joined.followed(by: try mutation(follower)) else { return nil }
+            joined = next
+        }
+        return joined
+    }
+
+    /// Sends what was parked again, with all that waits with it.
+    func unpark(_ sequence: Int64) throws {
+        try transaction {
+            journalChanged = true
+            var waiting = [sequence]
+            var seen: Set<Int64> = []
+            while let sequence = waiting.popLast() {
+                guard seen.insert(sequence).inserted, let entry = journal.entries[sequence] else { continue }
+                journal.retry(sequence)
+                try database.execute(
+                    "UPDATE client_mutation SET parked=NULL WHERE sequence=?", [.integer(sequence)])
+                try touch(entry.path)
+                waiting += journal.sequences(of: entry.path) + journal.members(of: entry.group)
+            }
+        }
+    }
+
+    // MARK: Document rows
+
+    func row(_ path: String) throws -> DocumentRow? {
+        let parts = PathParts(path)
+        return try database.first(
+            "SELECT \(DocumentRow.columns) FROM client_document WHERE collection=? AND name=?",
+            [.text(parts.collection), .text(parts.name)], DocumentRow.init)
+    }
+
+    func base(_ path: String) throws -> Base { try row(path)?.base() ?? .unknown }
+
+    /// Writes the remote's version of a document, without looking at the journal. Answers the row's id.
+    @discardableResult func store(_ state: RemoteState, at path: String, row: DocumentRow?) throws -> Int64 {
+        changedPaths.insert(path)
+        let sequence = nextNumber()
+        let values: [SQLiteValue]
+        switch state {
+        case .missing(let time):
+            values = [1, nil, 0, .integer(time.microseconds), .integer(sequence)]
+        case .exists(let document):
+            values = [
+                2, .blob(document.fields.bytes), .integer(document.createTime.microseconds),
+                .integer(document.updateTime.microseconds), .integer(sequence),
+            ]
+        }
+        if let row {
+            try database.execute(
+                "UPDATE client_document SET state=?, fields=?, created=?, version=?, sequence=? WHERE id=?",
+                values + [.integer(row.id)])
+            return row.id
+        }
+        let parts = PathParts(path)
+        try database.execute(
+            """
+            INSERT INTO client_document(state, fields, created, version, sequence, collection, name)
+            VALUES(?,?,?,?,?,?,?)
+            """, values + [.text(parts.collection), .text(parts.name)])
+        return database.lastInsertedRowID
+    }
+
+    /// Makes the remote's version of a document unknown again.
+    func forgetBase(of id: Int64) throws {
+        try database.execute("UPDATE client_document SET state=0, fields=NULL, version=0 WHERE id=?", [.integer(id)])
+    }
+
+    /// Notes that what a reader sees of a document changed, though not the remote's version of it.
+    func touch(_ path: String) throws {
+        changedPaths.insert(path)
+        let parts = PathParts(path)
+        try database.execute(
+            """
+            INSERT INTO client_document(state, created, version, sequence, collection, name) VALUES(0,0,0,?,?,?)
+            ON CONFLICT(collection, name) DO UPDATE SET sequence=excluded.sequence
+            """, [.integer(nextNumber()), .text(parts.collection), .text(parts.name)])
+    }
+}

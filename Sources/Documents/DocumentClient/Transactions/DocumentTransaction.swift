@@ -1,0 +1,104 @@
+public import DocumentModel
+import FirestoreProtocol
+import Synchronization
+
+/// Reads and writes that take effect together, on the remote's newest versions. Needs a connection.
+///
+/// What was read must still be so when the writes are committed; otherwise the whole closure runs again.
+public final class DocumentTransaction: Sendable {
+    private struct State {
+        var versions: [DocumentName: Timestamp?] = [:]
+        var writes: [Write] = []
+    }
+
+    private let remote: any RemoteDocuments
+    private let state = Mutex(State())
+
+    init(remote: any RemoteDocuments) { self.remote = remote }
+
+    /// The document as the remote has it; nil if there is none. Reads come before all writes.
+    public func document(_ name: DocumentName) async throws -> Document? {
+        guard state.withLock({ $0.writes.isEmpty }) else {
+            throw DocumentClientError(.invalid, "A transaction reads all its documents before its first write.")
+        }
+        let document = try await remote.documents([name]).found.first.map { try Document($0) }
+        try state.withLock { state in
+            if let known = state.versions[name], known != document?.updateTime {
+                throw RemoteError(.precondition, "The document \(name.path) changed between two reads.")
+            }
+            state.versions.updateValue(document?.updateTime, forKey: name)
+        }
+        return document
+    }
+
+    /// Makes the document exactly this.
+    public func set(_ name: DocumentName, _ fields: [String: Value], transforms: [FieldTransform] = []) {
+        add(.update(name, fields: fields), mask: nil, transforms: transforms, otherwise: nil)
+    }
+
+    /// Changes fields of a document that exists. A nil value removes the field.
+    public func update(_ name: DocumentName, _ changes: [FieldPath: Value?], transforms: [FieldTransform] = []) {
+        let mutation = Mutation.update(name, changes, transforms: transforms)
+        add(
+            .update(name, fields: mutation.fields), mask: mutation.mask, transforms: transforms,
+            otherwise: .exists(true))
+    }
+
+    public func delete(_ name: DocumentName) { add(.delete(name), mask: nil, transforms: [], otherwise: nil) }
+
+    /// - Parameter otherwise: the precondition of a document that was not read.
+    private func add(
+        _ operation: Write.Operation, mask: [FieldPath]?, transforms: [FieldTransform], otherwise: Precondition?
+    ) {
+        state.withLock { state in
+            let write = Write(operation, mask: mask, transforms: transforms)
+            var precondition = otherwise
+            // The first write of a document proves its version; those after it build on that one.
+            if state.writes.contains(where: { $0.name == write.name }) {
+                precondition = nil
+            } else if let version = state.versions[write.name] {
+                precondition = version.map { .updateTime($0) } ?? .exists(false)
+            }
+            state.writes.append(Write(operation, mask: mask, transforms: transforms, precondition: precondition))
+        }
+    }
+
+    /// All writes, and a check of each document that was only read.
+    func commit() async throws {
+        let writes = state.withLock { state in
+            let written = Set(state.writes.map(\.name))
+            let checks = state.versions.filter { !written.contains($0.key) }.sorted { $0.key.path < $1.key.path }
+            return state.writes
+                + checks.map {
+                    Write(.verify($0.key), precondition: $0.value.map { .updateTime($0) } ?? .exists(false))
+                }
+        }
+        if !writes.isEmpty { _ = try await remote.commit(writes) }
+    }
+}
+
+extension DocumentClient {
+    /// Runs `body` until its writes could be committed on the versions that it read, at most `attempts` times.
+    ///
+    /// The writes go to the remote directly, past the journal, and show here when the remote tells of them.
+    ///
+    /// - Throws: what `body` throws; `DocumentClientError` with `contention` after the last attempt; `RemoteError`. After a
+    ///   transient one it is not known whether the writes took effect.
+    public nonisolated func runTransaction<Result: Sendable>(
+        attempts: Int = 5, _ body: @Sendable (DocumentTransaction) async throws -> Result
+    ) async throws -> Result {
+        var delay = Backoff()
+        for _ in 0..<max(1, attempts) {
+            let transaction = DocumentTransaction(remote: remote)
+            do {
+                let result = try await body(transaction)
+                try await transaction.commit()
+                return result
+            } catch let error as RemoteError where error.code == .precondition {
+                try await Task.sleep(for: delay.next(random: Double.random(in: 0..<1)) / 10)
+            }
+        }
+        throw DocumentClientError(
+            .contention, "The transaction lost against other writers \(attempts) times. Try again later.")
+    }
+}

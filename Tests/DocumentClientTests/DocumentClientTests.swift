@@ -1,0 +1,195 @@
+import DocumentModel
+import Testing
+
+@testable import DocumentClient
+
+@Suite(.timeLimit(.minutes(1))) struct DocumentClientTests {
+    let remote = ServedRemote()
+
+    func makeClient(_ change: (inout ClientOptions) -> Void = { _ in }) throws -> DocumentClient {
+        var options = ClientOptions()
+        change(&options)
+        return try DocumentClient(path: ":memory:", database: testDatabase, remote: remote, options: options)
+    }
+
+    /// Runs `body` while the clients run.
+    func running(_ clients: DocumentClient..., body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for client in clients { group.addTask { try await client.run() } }
+            try await body()
+            group.cancelAll()
+            while let result = await group.nextResult() {
+                if case .failure(let error) = result, !(error is CancellationError) { throw error }
+            }
+        }
+    }
+
+    func snapshot(
+        of sequence: QuerySnapshots, where condition: (QuerySnapshot) -> Bool
+    ) async throws -> QuerySnapshot {
+        for try await snapshot in sequence where condition(snapshot) { return snapshot }
+        throw RemoteError(.transient, "the snapshots ended")
+    }
+
+    @Test func `a local write shows at once as pending, and again when the remote has it`() async throws {
+        let client = try makeClient()
+        let task = try await client.add(["title": .string("milk")], to: "tasks")
+        var snapshots = client.snapshots(of: tasksQuery).makeAsyncIterator()
+        let first = try #require(try await snapshots.next())
+        #expect(first.documents.map(\.name) == [task])
+        #expect(first.hasPendingWrites && first.isFromCache)
+        #expect(first.changes.map(\.kind) == [.added])
+        try await running(client) {
+            var last = first
+            while last.hasPendingWrites || last.isFromCache { last = try #require(try await snapshots.next()) }
+            #expect(last.documents.first?.updateTime != nil)
+        }
+        #expect(remote.with { $0.documents.count } == 1)
+    }
+
+    @Test func `a change on one client reaches the other`() async throws {
+        let (one, two) = (try makeClient(), try makeClient())
+        try await running(one, two) {
+            let seen = two.snapshots(of: tasksQuery)
+            let task = try await one.add(["n": .integer(1)], to: "tasks")
+            let snapshot = try await snapshot(of: seen) { $0.documents.count == 1 }
+            #expect(snapshot.documents.first?.name == task)
+            try await two.update(task, [try path("n"): .integer(2)])
+            _ = try await self.snapshot(of: one.snapshots(of: task)) {
+                $0.documents.first?["n"] == .integer(2) && !$0.isFromCache
+            }
+            try await one.delete(task)
+            _ = try await self.snapshot(of: seen) { $0.documents.isEmpty }
+        }
+    }
+
+    @Test func `what was written offline is sent when the network is back`() async throws {
+        let client = try makeClient()
+        remote.fail(.transient)
+        try await running(client) {
+            for number in 0..<20 { try await client.set(try name("tasks/\(number)"), [:]) }
+            for await status in await client.statuses {
+                if case .offline = status.connection, status.pendingCount == 20 { break }
+            }
+            remote.fail(nil)
+            await client.networkChanged()
+            try await client.waitForPendingWrites()
+            #expect(await client.currentStatus.connection == .online)
+        }
+        #expect(remote.with { $0.documents.count } == 20)
+    }
+
+    @Test func `without a sign-in the queue is kept, and sent after it`() async throws {
+        let client = try makeClient()
+        remote.fail(.unauthenticated)
+        try await running(client) {
+            try await client.set(try name("tasks/a"), [:])
+            for await status in await client.statuses where status.connection == .needsSignIn { break }
+            remote.fail(nil)
+            await client.signedIn()
+            try await client.waitForPendingWrites()
+        }
+        #expect(remote.with { $0.documents.count } == 1)
+    }
+
+    @Test func `a lost answer of a commit does no harm`() async throws {
+        let client = try makeClient()
+        try await running(client) {
+            try await client.set(try name("tasks/a"), ["n": .integer(1)])
+            try await client.waitForPendingWrites()
+            remote.loseAnswers(true)
+            try await client.merge(
+                try name("tasks/a"), [:], transforms: [FieldTransform(try path("n"), .increment(.integer(1)))])
+            for await status in await client.statuses {
+                if case .offline = status.connection { break }
+            }
+            remote.loseAnswers(false)
+            await client.networkChanged()
+            try await client.waitForPendingWrites()
+        }
+        #expect(try remote.with { $0.documents[try name("tasks/a")]?.fields } == ["n": .integer(2)])
+    }
+
+    @Test func `the feed of changes hands each change out until it is acknowledged`() async throws {
+        let client = try makeClient()
+        try await client.keep([tasksQuery])
+        _ = try remote.with { try $0.commit([Write(.update(try name("tasks/a"), fields: [:]))]) }
+        try await running(client) {
+            try await client.waitForChanges(after: 0)
+            let first = try await client.transaction { try $0.changes(for: "folder") }
+            #expect(first.map(\.name.id) == ["a"])
+            let again = try await client.transaction { transaction in
+                let changes = try transaction.changes(for: "folder")
+                try transaction.acknowledge(through: changes.last?.sequence ?? 0, for: "folder")
+                return changes
+            }
+            #expect(again == first)
+            #expect(try await client.transaction { try $0.changes(for: "folder") }.isEmpty)
+        }
+    }
+
+    @Test func `a state file of another remote changes nothing until it is adopted, and then unites`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/state"
+        let (task, other) = (try name("tasks/a"), try name("tasks/b"))
+        var options = ClientOptions()
+        options.remoteIdentity = "old"
+        let before = try DocumentClient(path: path, database: testDatabase, remote: remote, options: options)
+        try await running(before) {
+            try await before.set(task, ["n": .integer(1)])
+            try await before.waitForPendingWrites()
+        }
+        await before.close()
+        let newRemote = ServedRemote()
+        _ = try newRemote.with { try $0.commit([Write(.update(other, fields: [:]))]) }
+        options.remoteIdentity = "new"
+        let client = try DocumentClient(path: path, database: testDatabase, remote: newRemote, options: options)
+        guard case .otherRemote = await client.currentStatus.connection else {
+            Issue.record("expected otherRemote")
+            return
+        }
+        try await running(client) {
+            try await client.adoptRemote()
+            try await client.waitForPendingWrites()
+            _ = try await snapshot(of: client.snapshots(of: tasksQuery)) { $0.documents.count == 2 }
+        }
+        #expect(newRemote.with { Set($0.documents.keys) } == [task, other])
+        await client.close()
+    }
+
+    @Test func `transactions of many clients count each time`() async throws {
+        let client = try makeClient()
+        let counter = try name("tasks/counter")
+        let field = try path("n")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<5 {
+                group.addTask {
+                    try await client.runTransaction(attempts: 50) { transaction in
+                        if let value = try await transaction.document(counter)?[field]?.integerValue {
+                            transaction.update(counter, [field: .integer(value + 1)])
+                        } else {
+                            transaction.set(counter, ["n": .integer(1)])
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(remote.with { $0.documents[counter]?.fields } == ["n": .integer(5)])
+    }
+
+    @Test func `a transaction that only read is checked too`() async throws {
+        let client = try makeClient()
+        let (read, written) = (try name("tasks/read"), try name("tasks/written"))
+        let remote = remote
+        await #expect(throws: DocumentClientError.self) {
+            try await client.runTransaction(attempts: 2) { transaction in
+                _ = try await transaction.document(read)
+                // Somebody else is always faster.
+                _ = try remote.with { try $0.commit([Write(.update(read, fields: ["x": .string(DocumentID.make())]))]) }
+                transaction.set(written, [:])
+            }
+        }
+        #expect(remote.with { $0.documents[written] } == nil)
+    }
+}

@@ -1,0 +1,247 @@
+import DocumentModel
+import SQLite
+import Testing
+
+@testable import DocumentClient
+
+@Suite struct ReplicaTests {
+    let remote = MemoryRemote()
+
+    @Test func `a created document is seen at once and has a version after the commit`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["title": .string("milk")])])
+        let before = try replica.snapshot(task)
+        #expect(before.exists && before.hasPendingWrites && before.updateTime == nil)
+        try replica.drain(into: remote)
+        let after = try replica.snapshot(task)
+        #expect(!after.hasPendingWrites)
+        #expect(after.updateTime == remote.documents[task]?.updateTime)
+        #expect(after["title"] == .string("milk"))
+    }
+
+    @Test func `server timestamps are pending until the remote gives them`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([
+            .create(task, [:], transforms: [FieldTransform(try path("made"), .serverTimestamp)])
+        ])
+        #expect(try replica.snapshot(task)["made"] == .null)
+        #expect(try replica.snapshot(task).pendingTimePaths == [try path("made")])
+        try replica.drain(into: remote)
+        let time = try #require(remote.documents[task]?.updateTime)
+        #expect(try replica.snapshot(task)["made"] == .timestamp(time))
+    }
+
+    @Test func `unsent changes of one document become one write`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["n": .integer(0)])])
+        for number in 1...9 { try replica.append([.update(task, [try path("n"): .integer(Int64(number))])]) }
+        #expect(replica.journal.count == 1)
+        try replica.drain(into: remote)
+        #expect(remote.commitCount == 1)
+        #expect(remote.documents[task]?.fields == ["n": .integer(9)])
+    }
+
+    @Test func `a document made and deleted before it was sent never reaches the remote`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["n": .integer(0)])])
+        try replica.append([.delete(task)])
+        #expect(replica.journal.count == 0)
+        #expect(try replica.snapshot(task).exists == false)
+    }
+
+    @Test func `edits made while a commit is under way follow in the next one`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["n": .integer(0)])])
+        let request = try #require(try replica.nextRequest())
+        try replica.append([.update(task, [try path("n"): .integer(1)])])
+        #expect(try replica.nextRequest() == nil)
+        try replica.perform(request, on: remote)
+        #expect(try replica.snapshot(task)["n"] == .integer(1))
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields == ["n": .integer(1)])
+        #expect(remote.refusedCount == 0)
+    }
+
+    @Test func `different fields changed on two replicas are both kept`() throws {
+        let (one, two) = (try memoryReplica(id: "one"), try memoryReplica(id: "two"))
+        let task = try name("tasks/a")
+        try one.append([.create(task, ["a": .integer(0), "b": .integer(0)])])
+        try one.drain(into: remote)
+        try two.append([.merge(task, [try path("b"): .integer(2)])])
+        try two.drain(into: remote)
+        try one.append([.update(task, [try path("a"): .integer(1)])])
+        try one.drain(into: remote)
+        #expect(remote.documents[task]?.fields == ["a": .integer(1), "b": .integer(2)])
+    }
+
+    @Test func `of the same field the later commit wins and the other goes to the history in the same commit`() throws {
+        let policies = RebasePolicies(others: FieldwisePolicy(historyCollection: "history"))
+        let one = try memoryReplica(policies: policies, id: "one")
+        let task = try name("tasks/a")
+        try one.append([.create(task, ["a": .integer(0)])])
+        try one.drain(into: remote)
+        let base = try #require(remote.documents[task]?.updateTime)
+        _ = try remote.commit([Write(.update(task, fields: ["a": .integer(2)]))])
+        try one.append([.update(task, [try path("a"): .integer(1)])])
+        try one.drain(into: remote)
+        #expect(remote.documents[task]?.fields == ["a": .integer(1)])
+        let history = remote.documents.values.filter { $0.name.collectionID == "history" }
+        #expect(history.count == 1)
+        let entry = try #require(history.first)
+        #expect(entry.fields["value"] == .integer(2))
+        #expect(entry.fields["field"] == .string("a"))
+        #expect(entry.fields["baseTime"] == .timestamp(base))
+        #expect(entry.fields["replica"] == .string("one"))
+        #expect(entry.updateTime == remote.documents[task]?.updateTime)
+    }
+
+    @Test func `a delete that had not seen an edit is dropped`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["a": .integer(0)])])
+        try replica.drain(into: remote)
+        _ = try remote.commit([Write(.update(task, fields: ["a": .integer(2)]))])
+        try replica.append([.delete(task)])
+        #expect(try replica.snapshot(task).exists == false)
+        try replica.drain(into: remote)
+        #expect(try replica.snapshot(task)["a"] == .integer(2))
+        #expect(remote.documents[task] != nil)
+    }
+
+    @Test func `an edit whose document was deleted brings all of it back`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["a": .integer(0), "b": .integer(7)])])
+        try replica.drain(into: remote)
+        _ = try remote.commit([Write(.delete(task))])
+        try replica.append([.update(task, [try path("a"): .integer(1)])])
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields == ["a": .integer(1), "b": .integer(7)])
+    }
+
+    @Test func `one refused document is parked with its reason and the others flow`() throws {
+        let replica = try memoryReplica()
+        remote.refuses = { $0.name.id == "13" ? .permission : nil }
+        for number in 0..<100 {
+            try replica.append([.create(try name("tasks/\(number)"), ["n": .integer(Int64(number))])])
+        }
+        try replica.drain(into: remote)
+        #expect(remote.documents.count == 99)
+        let parked = try replica.pending(parkedOnly: true)
+        #expect(parked.map(\.mutation.name.id) == ["13"])
+        #expect(parked.first?.parkedReason == "permission: refused")
+        #expect(remote.commitCount < 20)
+        remote.refuses = { _ in nil }
+        try replica.unpark(try #require(parked.first?.id))
+        try replica.drain(into: remote)
+        #expect(remote.documents.count == 100)
+    }
+
+    @Test func `a group takes effect as one or is parked as one`() throws {
+        let replica = try memoryReplica()
+        remote.refuses = { $0.name.id == "b" ? .invalid : nil }
+        let group = try ["a", "b", "c"].map { Mutation.create(try name("tasks/\($0)"), [:]) }
+        try replica.append(group, asOne: true)
+        try replica.append([.create(try name("tasks/d"), [:])])
+        try replica.drain(into: remote)
+        #expect(remote.documents.keys.map(\.id) == ["d"])
+        #expect(try replica.pending(parkedOnly: true).count == 3)
+    }
+
+    @Test func `an update of a document never read waits for a read`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        _ = try remote.commit([Write(.update(task, fields: ["a": .integer(1), "b": .integer(1)]))])
+        try replica.append([.update(task, [try path("a"): .integer(2)])])
+        guard case .read(let names)? = try replica.nextRequest() else {
+            Issue.record("expected a read")
+            return
+        }
+        try replica.read(remote.read(names))
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields == ["a": .integer(2), "b": .integer(1)])
+    }
+
+    @Test func `an update of a document that does not exist is parked`() throws {
+        let replica = try memoryReplica()
+        try replica.append([.update(try name("tasks/a"), [try path("a"): .integer(2)])])
+        try replica.drain(into: remote)
+        #expect(try replica.pending(parkedOnly: true).count == 1)
+        #expect(remote.documents.isEmpty)
+    }
+
+    @Test(arguments: [true, false]) func `a lost answer is not counted twice`(signs: Bool) throws {
+        let receipt = CommitReceipt(document: try name("devices/one"))
+        let replica = try memoryReplica(receipt: signs ? receipt : nil)
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["n": .integer(10)])])
+        try replica.drain(into: remote)
+        try replica.append([.update(task, [:], transforms: [FieldTransform(try path("n"), .increment(.integer(1)))])])
+        guard case .commit(let writes)? = try replica.nextRequest() else {
+            Issue.record("expected a commit")
+            return
+        }
+        _ = try remote.commit(writes)
+        #expect(try replica.failed(RemoteError(.transient, "cut")) == .goOn(wait: true))
+        if signs {
+            // With a receipt even a change on top of the lost one does not confuse.
+            _ = try remote.commit([
+                Write(
+                    .update(task, fields: [:]), mask: [],
+                    transforms: [FieldTransform(try path("n"), .increment(.integer(100)))])
+            ])
+        }
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields["n"] == .integer(signs ? 111 : 11))
+        #expect(try replica.snapshot(task)["n"] == .integer(signs ? 111 : 11))
+        #expect(replica.journal.count == 0)
+    }
+
+    @Test func `an unauthenticated commit keeps its queue`() throws {
+        let replica = try memoryReplica()
+        try replica.append([.create(try name("tasks/a"), [:])])
+        _ = try replica.nextRequest()
+        #expect(try replica.failed(RemoteError(.unauthenticated, "who?")) == .signIn)
+        try replica.drain(into: remote)
+        #expect(remote.documents.count == 1)
+    }
+
+    @Test func `a refused receipt does not stop the commits`() throws {
+        let receipt = CommitReceipt(document: try name("devices/one"))
+        let replica = try memoryReplica(receipt: receipt)
+        remote.refuses = { $0.name.collectionID == "devices" ? .permission : nil }
+        for number in 0..<10 { try replica.append([.create(try name("tasks/\(number)"), [:])]) }
+        try replica.drain(into: remote)
+        #expect(remote.documents.count == 10)
+        #expect(replica.receiptState == .refused)
+    }
+}
+
+@Suite struct RecordingTests {
+    @Test func `an outcome that could not be recorded is found out again`() throws {
+        let remote = MemoryRemote()
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["n": .integer(0)])])
+        try replica.drain(into: remote)
+        try replica.append([.update(task, [:], transforms: [FieldTransform(try path("n"), .increment(.integer(1)))])])
+        guard case .commit(let writes)? = try replica.nextRequest() else {
+            Issue.record("expected a commit")
+            return
+        }
+        let result = try remote.commit(writes)
+        // As a full disk would: the transaction fails as a whole.
+        try replica.database.executeScript("PRAGMA query_only = ON")
+        #expect(throws: SQLiteError.self) { try replica.committed(result) }
+        try replica.database.executeScript("PRAGMA query_only = OFF")
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields == ["n": .integer(1)])
+        #expect(replica.journal.count == 0)
+        #expect(try replica.snapshot(task)["n"] == .integer(1))
+    }
+}

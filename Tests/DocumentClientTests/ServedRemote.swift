@@ -1,0 +1,129 @@
+import DocumentModel
+import FirestoreProtocol
+import Synchronization
+
+@testable import DocumentClient
+
+/// `MemoryRemote` behind the protocol of a real one, with streams and a plug to pull.
+final class ServedRemote: RemoteDocuments {
+    private struct State {
+        var remote = MemoryRemote()
+        var streams: [Int: Stream] = [:]
+        var nextStream = 0
+        var failure: RemoteError.Code?
+        var losesAnswers = false
+    }
+
+    private struct Stream {
+        var targets: [RemoteTarget]
+        var position: Int
+        let events: AsyncThrowingStream<RemoteEvent, any Error>.Continuation
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs `body` with the remote itself, and tells streams what it changed.
+    func with<Result>(_ body: (MemoryRemote) throws -> Result) rethrows -> Result {
+        try state.withLock { state in
+            defer { Self.tell(&state) }
+            return try body(state.remote)
+        }
+    }
+
+    /// nil: works again. Otherwise every call, and every stream, fails so.
+    func fail(_ code: RemoteError.Code?) {
+        state.withLock { state in
+            state.failure = code
+            guard let code else { return }
+            for stream in state.streams.values { stream.events.finish(throwing: RemoteError(code, "unplugged")) }
+            state.streams = [:]
+        }
+    }
+
+    /// Whether commits are applied but answered with a failure.
+    func loseAnswers(_ losesAnswers: Bool) { state.withLock { $0.losesAnswers = losesAnswers } }
+
+    var streamCount: Int { state.withLock { $0.streams.count } }
+
+    func commit(_ writes: [Write]) async throws -> CommitResult {
+        try state.withLock { state in
+            if let code = state.failure { throw RemoteError(code, "unplugged") }
+            defer { Self.tell(&state) }
+            let result = try state.remote.commit(writes)
+            if state.losesAnswers { throw RemoteError(.transient, "lost") }
+            return result
+        }
+    }
+
+    func documents(_ names: [DocumentName]) async throws -> RemoteRead {
+        try state.withLock { state in
+            if let code = state.failure { throw RemoteError(code, "unplugged") }
+            return state.remote.read(names)
+        }
+    }
+
+    func results(of query: Query) async throws -> [EncodedDocument] {
+        state.withLock { $0.remote.matching(RemoteTarget(id: 1, query: query)).map { EncodedDocument($0) } }
+    }
+
+    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
+        try state.withLock { state in
+            if let code = state.failure { throw RemoteError(code, "unplugged") }
+            let (events, continuation) = AsyncThrowingStream.makeStream(of: RemoteEvent.self)
+            let id = state.nextStream
+            state.nextStream += 1
+            for target in targets { for event in state.remote.start(target) { continuation.yield(event) } }
+            continuation.yield(state.remote.boundary())
+            state.streams[id] = Stream(targets: targets, position: state.remote.log.count, events: continuation)
+            return ServedListen(remote: self, id: id, events: events)
+        }
+    }
+
+    fileprivate func add(_ target: RemoteTarget, to stream: Int) {
+        state.withLock { state in
+            Self.tell(&state)
+            for event in state.remote.start(target) { state.streams[stream]?.events.yield(event) }
+            state.streams[stream]?.events.yield(state.remote.boundary())
+            state.streams[stream]?.targets.append(target)
+        }
+    }
+
+    fileprivate func remove(_ target: Int32, from stream: Int) {
+        state.withLock { state in
+            state.streams[stream]?.targets.removeAll { $0.id == target }
+            state.streams[stream]?.events.yield(.targetChange(.init(.removed, targetIDs: [target])))
+        }
+    }
+
+    fileprivate func close(_ stream: Int) {
+        state.withLock { $0.streams.removeValue(forKey: stream)?.events.finish() }
+    }
+
+    private static func tell(_ state: inout State) {
+        for (id, stream) in state.streams {
+            for event in state.remote.news(stream.targets, after: stream.position) { stream.events.yield(event) }
+            state.streams[id]?.position = state.remote.log.count
+        }
+    }
+}
+
+private final class ServedListen: RemoteListen {
+    private let remote: ServedRemote
+    private let id: Int
+    private let events: AsyncThrowingStream<RemoteEvent, any Error>
+
+    init(remote: ServedRemote, id: Int, events: AsyncThrowingStream<RemoteEvent, any Error>) {
+        self.remote = remote
+        self.id = id
+        self.events = events
+    }
+
+    nonisolated(nonsending) func next() async throws -> RemoteEvent? {
+        var iterator = events.makeAsyncIterator()
+        return try await iterator.next()
+    }
+
+    func add(_ target: RemoteTarget) async { remote.add(target, to: id) }
+    func remove(_ target: Int32) async { remote.remove(target, from: id) }
+    func close() { remote.close(id) }
+}
