@@ -1,0 +1,58 @@
+/// Tries operations of another store again where they fail for a passing reason.
+///
+/// A read that breaks off is taken up where it broke off, unless the object was replaced meanwhile.
+public struct RetryingObjectStore: ObjectStore {
+    private let store: any ObjectStore
+    private let backoff: Backoff
+    private let generator: @Sendable () -> any RandomNumberGenerator & Sendable
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    public init(
+        _ store: any ObjectStore, backoff: Backoff = Backoff(),
+        generator: @escaping @Sendable () -> any RandomNumberGenerator & Sendable = { SystemRandomNumberGenerator() },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.store = store
+        self.backoff = backoff
+        self.generator = generator
+        self.sleep = sleep
+    }
+
+    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
+        try await retrying { try await store.put(key, content, type: type) }
+    }
+
+    public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
+        let content = try await retrying { try await store.get(key, range: range) }
+        let reader = ResumingReader(content: content, range: range) { range in
+            try await retrying { try await store.get(key, range: range) }
+        }
+        return ObjectContent(info: content.info, length: content.length) { try await reader.next() }
+    }
+
+    public func head(_ key: ObjectKey) async throws -> ObjectInfo? {
+        try await retrying { try await store.head(key) }
+    }
+
+    public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
+        try await retrying { try await store.list(prefix: prefix, after: after, limit: limit) }
+    }
+
+    public func delete(_ key: ObjectKey) async throws {
+        try await retrying { try await store.delete(key) }
+    }
+
+    private func retrying<Result: Sendable>(_ operation: () async throws -> Result) async throws -> Result {
+        var backoff = backoff
+        var random: any RandomNumberGenerator & Sendable = generator()
+        while true {
+            do {
+                return try await operation()
+            } catch let error as ObjectStorageError where error.code.isTransient {
+                try Task.checkCancellation()
+                guard let wait = backoff.wait(asked: error.retryAfter, using: &random) else { throw error }
+                try await sleep(wait)
+            }
+        }
+    }
+}

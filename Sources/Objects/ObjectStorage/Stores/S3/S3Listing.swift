@@ -1,0 +1,23 @@
+import HTTP
+
+/// Reads the answer to ListObjectsV2.
+enum S3Listing {
+    /// Nil for anything else.
+    static func page(_ document: [UInt8]) -> ObjectPage? {
+        guard let root = S3XML(parsing: document), root.name == "ListBucketResult" else { return nil }
+        let isEncoded = root["EncodingType"] == "url"
+        var objects: [ObjectInfo] = []
+        for entry in root.all("Contents") {
+            guard let text = entry["Key"], let size = entry["Size"].flatMap({ Int64($0) }), size >= 0,
+                let name = isEncoded ? PercentEncoding.decode(text, plusIsSpace: true) : text,
+                let key = try? ObjectKey(name)
+            else { return nil }
+            objects.append(
+                ObjectInfo(
+                    key: key, size: size, version: entry["ETag"],
+                    modified: entry["LastModified"].flatMap(S3Time.listing)))
+        }
+        let isTruncated = root["IsTruncated"] == "true"
+        return ObjectPage(objects: objects, next: isTruncated ? objects.last?.key : nil)
+    }
+}

@@ -1,0 +1,237 @@
+import Cryptography
+import Glibc
+package import HTTP
+import Synchronization
+
+/// A bucket of a store that speaks the S3 REST protocol.
+///
+/// Every request is tried once; wrap it in a `RetryingObjectStore`. Only a wrong clock and expired keys are put right
+/// here, since only here they are known. An answer that does not bear the marks of an S3 store, such as the sign-in
+/// page of a hotel's network, is `.transient` and never taken for an object.
+public final class S3ObjectStore: ObjectStore {
+    /// Listings of 1000 keys of 1024 bytes, escaped, and any error.
+    private static let documentLimit = 8 << 20
+
+    let configuration: S3Configuration
+    private let credentials: S3CredentialCache
+    private let client: HTTPClient
+    private let localTime: @Sendable () -> Int64
+    /// How far the store's clock is ahead of ours, in seconds.
+    private let clockOffset = Mutex<Int64>(0)
+
+    /// - Parameter now: this machine's clock, in seconds since 1970; it may be wrong.
+    package init(
+        _ configuration: S3Configuration, credentials: @escaping S3Credentials.Provider, client: HTTPClient,
+        now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }
+    ) {
+        self.configuration = configuration
+        self.credentials = S3CredentialCache(credentials)
+        self.client = client
+        localTime = now
+    }
+
+    /// - Parameter certificateAuthorities: a PEM file with the certificates to trust instead of the system's.
+    public convenience init(
+        _ configuration: S3Configuration, certificateAuthorities: String? = nil,
+        credentials: @escaping S3Credentials.Provider
+    ) {
+        var settings = HTTPClient.Configuration()
+        settings.certificateAuthorities = certificateAuthorities
+        self.init(configuration, credentials: credentials, client: HTTPClient(settings))
+    }
+
+    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
+        let hash = SHA256.hash(content)
+        var headers: HTTPHeaders = ["Content-Type": type.description]
+        if configuration.sendsChecksums { headers["x-amz-checksum-sha256"] = Base64.encode(hash.bytes) }
+        let call = S3Call(.put, key: key, headers: headers, content: content, hash: hash)
+        let response = try await send(call, "cannot put \(key)")
+        guard response.status == .ok, response.headers["ETag"] != nil else {
+            throw try await refusal(response).error("cannot put \(key)")
+        }
+        try await drain(response)
+    }
+
+    public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
+        var call = S3Call(.get, key: key)
+        if let range {
+            guard !range.isEmpty, range.lowerBound >= 0 else {
+                throw ObjectStorageError(.invalid, "an empty range of \(key) was asked for")
+            }
+            call.headers["Range"] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
+        }
+        let response = try await send(call, "cannot get \(key)")
+        guard response.status == (range == nil ? .ok : .partialContent), let length = response.headers.contentLength,
+            let version = response.headers["ETag"], let size = objectSize(response.headers, range, length)
+        else { throw try await refusal(response).error("cannot get \(key)") }
+        let info = ObjectInfo(
+            key: key, size: size, version: version, modified: response.headers["Last-Modified"].flatMap(S3Time.http))
+        let body = BodyReader(response.body)
+        return ObjectContent(info: info, length: Int64(length)) {
+            do {
+                return try await body.next()
+            } catch let error as HTTPError {
+                throw Self.error(error, "cannot get \(key)")
+            }
+        }
+    }
+
+    public func head(_ key: ObjectKey) async throws -> ObjectInfo? {
+        let response = try await send(S3Call(.head, key: key), "cannot look for \(key)")
+        if response.status == .notFound { return nil }
+        guard response.status == .ok, let version = response.headers["ETag"],
+            let size = response.headers.contentLength
+        else { throw try await refusal(response).error("cannot look for \(key)") }
+        return ObjectInfo(
+            key: key, size: Int64(size), version: version,
+            modified: response.headers["Last-Modified"].flatMap(S3Time.http))
+    }
+
+    public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
+        let what = "cannot list \(prefix)"
+        var query = [
+            ("list-type", "2"), ("prefix", prefix), ("max-keys", "\(max(1, min(limit, 1000)))"),
+            ("encoding-type", "url"),
+        ]
+        if let after { query.append(("start-after", after.text)) }
+        let response = try await send(S3Call(.get, query: query), what)
+        guard response.status == .ok else { throw try await refusal(response).error(what) }
+        let document = try await collect(response, what)
+        guard let page = S3Listing.page(document) else {
+            throw S3Refusal(status: response.status, headers: response.headers, body: document).error(what)
+        }
+        return page
+    }
+
+    public func delete(_ key: ObjectKey) async throws {
+        let response = try await send(S3Call(.delete, key: key), "cannot delete \(key)")
+        guard response.status == .noContent || response.status == .ok && response.headers["x-amz-request-id"] != nil
+        else {
+            let refusal = try await refusal(response)
+            if refusal.code == "NoSuchKey" { return }
+            throw refusal.error("cannot delete \(key)")
+        }
+        try await drain(response)
+    }
+
+    /// Sends a call, and once more where new keys or the right time may help.
+    private func send(_ call: S3Call, _ what: String) async throws -> HTTPResponse {
+        var isSecondTry = false
+        while true {
+            let now = storeTime
+            let keys = try await credentials.credentials(now: now)
+            let response: HTTPResponse
+            do {
+                response = try await client.send(request(call, keys, now))
+            } catch let error as HTTPError {
+                throw Self.error(error, what)
+            }
+            guard !isSecondTry, response.status == .forbidden || response.status == .badRequest else { return response }
+            isSecondTry = true
+            let skew = clockSkew(response)
+            let refusal = try await refusal(response)
+            switch refusal.remedy {
+            case .correctClock:
+                guard let skew else { throw refusal.error(what) }
+                clockOffset.withLock { $0 = skew }
+            case .renewCredentials:
+                if let skew, abs(skew - clockOffset.withLock { $0 }) > 240 { clockOffset.withLock { $0 = skew } }
+                await credentials.reject(keys.accessKey)
+            case .none:
+                throw refusal.error(what)
+            }
+        }
+    }
+
+    private var storeTime: Int64 { localTime() + clockOffset.withLock { $0 } }
+
+    private func clockSkew(_ response: HTTPResponse) -> Int64? {
+        response.headers["Date"].flatMap(S3Time.http).map { $0 - localTime() }
+    }
+
+    private func request(_ call: S3Call, _ keys: S3Credentials, _ now: Int64) -> HTTPRequest {
+        // Encoded once, slashes kept, as the signature of S3 (unlike other services') wants it.
+        let key = call.key.map { "/" + PercentEncoding.encode($0.text, keeping: "/") } ?? ""
+        let path = configuration.path + key
+        let signature = S3Signature(credentials: keys, region: configuration.region, time: now)
+        let headers = signature.sign(
+            method: call.method, host: configuration.host, path: path.isEmpty ? "/" : path, query: call.query,
+            headers: call.headers, payload: call.hash)
+        let query = call.query.isEmpty ? "" : "?" + S3Signature.canonical(call.query)
+        let scheme = configuration.isSecure ? "https" : "http"
+        return HTTPRequest(
+            call.method, "\(scheme)://\(configuration.host)\(path)\(query)", headers: headers,
+            body: call.content.isEmpty ? .none : .bytes(call.content),
+            timeouts: .init(connect: configuration.connect, stall: configuration.stall))
+    }
+
+    /// The size of the whole object; nil where a range is not the one asked for.
+    private func objectSize(_ headers: HTTPHeaders, _ range: Range<Int64>?, _ length: Int) -> Int64? {
+        guard let range else { return Int64(length) }
+        guard let field = headers["Content-Range"], field.hasPrefix("bytes ") else { return nil }
+        let parts = field.dropFirst(6).split(whereSeparator: { $0 == "-" || $0 == "/" }).map { Int64($0) }
+        guard parts.count == 3, let first = parts[0], let last = parts[1], let size = parts[2],
+            first == range.lowerBound, last < range.upperBound, last - first + 1 == Int64(length)
+        else { return nil }
+        return size
+    }
+
+    private func refusal(_ response: HTTPResponse) async throws -> S3Refusal {
+        let body = (try? await response.body.collect(limit: Self.documentLimit)) ?? []
+        try Task.checkCancellation()
+        return S3Refusal(status: response.status, headers: response.headers, body: body)
+    }
+
+    private func collect(_ response: HTTPResponse, _ what: String) async throws -> [UInt8] {
+        do {
+            return try await response.body.collect(limit: Self.documentLimit)
+        } catch let error as HTTPError {
+            throw Self.error(error, what)
+        }
+    }
+
+    /// Reads what little there is, so that the connection can be used again.
+    private func drain(_ response: HTTPResponse) async throws {
+        _ = try? await response.body.collect(limit: Self.documentLimit)
+    }
+
+    private static func error(_ error: HTTPError, _ what: String) -> ObjectStorageError {
+        let isTransient = error.code.isTransient || error.code == .protocolViolation
+        return ObjectStorageError(isTransient ? .transient : .unavailable, "\(what): \(error)", cause: error)
+    }
+}
+
+/// One request, before it is signed.
+struct S3Call: Sendable {
+    let method: HTTPMethod
+    var key: ObjectKey?
+    var query: [(String, String)] = []
+    var headers: HTTPHeaders = [:]
+    var content: [UInt8] = []
+    var hash: SHA256Digest
+
+    init(
+        _ method: HTTPMethod, key: ObjectKey? = nil, query: [(String, String)] = [], headers: HTTPHeaders = [:],
+        content: [UInt8] = [], hash: SHA256Digest? = nil
+    ) {
+        self.method = method
+        self.key = key
+        self.query = query
+        self.headers = headers
+        self.content = content
+        self.hash = hash ?? SHA256.hash(content)
+    }
+}
+
+/// Owns the iterator of a body, which one reader at a time uses.
+private actor BodyReader {
+    private var iterator: HTTPBody.Iterator
+
+    init(_ body: HTTPBody) { iterator = body.makeAsyncIterator() }
+
+    func next() async throws -> [UInt8]? {
+        var current = iterator
+        defer { iterator = current }
+        return try await current.next()
+    }
+}

@@ -1,0 +1,55 @@
+import Synchronization
+
+/// Arrays with room for a chunk, used again and again: fresh memory for every chunk would cost the kernel more time
+/// than hashing it. Nothing is kept once the last transfer has ended.
+final class BufferPool: Sendable {
+    static let shared = BufferPool()
+
+    /// Room for a chunk of the standard greatest length and its header.
+    static let capacity = ChunkHeader.byteCount + ChunkSizes.standard.maximum
+
+    private static let keptAtMost = 8
+
+    private struct State {
+        var buffers: [[UInt8]] = []
+        var users = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs a transfer, for whose duration buffers are kept.
+    func withBuffers<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        state.withLock { $0.users += 1 }
+        defer { leave() }
+        return try await body()
+    }
+
+    /// An empty array with room for `count` bytes.
+    func take(_ count: Int) -> [UInt8] {
+        guard count > Self.capacity / 8, count <= Self.capacity else {
+            var small: [UInt8] = []
+            small.reserveCapacity(count)
+            return small
+        }
+        var buffer = state.withLock { $0.buffers.popLast() } ?? []
+        buffer.removeAll(keepingCapacity: true)
+        buffer.reserveCapacity(Self.capacity)
+        return buffer
+    }
+
+    /// Takes back an array that nobody needs any more.
+    func give(_ buffer: consuming [UInt8]) {
+        let buffer = buffer
+        guard buffer.capacity >= Self.capacity else { return }
+        state.withLock { state in
+            if state.users > 0, state.buffers.count < Self.keptAtMost { state.buffers.append(buffer) }
+        }
+    }
+
+    private func leave() {
+        state.withLock { state in
+            state.users -= 1
+            if state.users == 0 { state.buffers = [] }
+        }
+    }
+}

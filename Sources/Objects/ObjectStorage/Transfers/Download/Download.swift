@@ -1,0 +1,172 @@
+import Cryptography
+import SystemIO
+
+/// One pass of a file out of a store: the manifest, then its chunks, a few at a time, each verified as it comes and the
+/// whole at the end; then the file appears under its name in one step.
+///
+/// May be run again after any failure: chunks that are in the partial file already are not fetched again.
+struct Download: Sendable {
+    /// Puts the finished, synced file in its place; throws where it must not be put there.
+    typealias Placement = @Sendable (_ partialPath: String) async throws -> Void
+
+    let store: any ObjectStore
+    let namespace: ObjectNamespace
+    let manifest: ContentHash
+    let name: String
+    let destination: String
+    let partialPath: String
+    let placement: Placement?
+    let budget: ByteBudget
+    /// Chunks under way at once.
+    var width = 6
+
+    func run(_ progress: TransferProgress) async throws -> DownloadedFile {
+        try await BufferPool.shared.withBuffers {
+            try await withTaskExecutorPreference(WorkerThreads.shared) { try await pass(progress) }
+        }
+    }
+
+    private func pass(_ progress: TransferProgress) async throws -> DownloadedFile {
+        let manifest = try await fetchManifest(progress)
+        progress.begin(total: manifest.size)
+        let file = try PartialFile(path: partialPath, size: manifest.size)
+        let hash = try await fetchChunks(of: manifest, into: file, progress)
+        guard hash == manifest.sha256 else {
+            throw ObjectStorageError(
+                .corrupt, "\(name) hashes to \(hash.short)…, its manifest says \(manifest.sha256.short)…")
+        }
+        try file.synchronize()
+        try Task.checkCancellation()
+        try await place()
+        return DownloadedFile(
+            path: destination, size: manifest.size, sha256: hash, manifest: self.manifest)
+    }
+
+    /// Removes the partial file.
+    func discard() { _ = try? FileSystem.remove(partialPath) }
+
+    /// Where a download without a place of its own grows: beside the destination, under a name that tells other parts
+    /// of Ferry that it is no file of the user's, and that the same download finds again.
+    static func partialPath(for destination: String, manifest: ContentHash) -> String {
+        let (parent, name) = FileSystem.split(destination)
+        let mark = SHA256.hash("\(manifest.hex)/\(name)").hex.prefix(32)
+        return "\(parent)/\(Directory.temporaryPrefix)\(mark)\(Directory.temporarySuffix)"
+    }
+
+    private func place() async throws {
+        if let placement { return try await placement(partialPath) }
+        do throws(SystemError) {
+            try FileSystem.rename(partialPath, to: destination)
+            try Directory(path: FileSystem.split(destination).parent).synchronize()
+        } catch {
+            throw ObjectStorageError(error)
+        }
+    }
+
+    private func fetchManifest(_ progress: TransferProgress) async throws -> Manifest {
+        let bytes = try await verified("the manifest of \(name)") {
+            let bytes = try await store.read(namespace.manifest(manifest), limit: Manifest.byteLimit)
+            guard ContentHash(of: bytes) == manifest else {
+                throw ObjectStorageError(.corrupt, "the manifest \(manifest.short)… of \(name) is damaged")
+            }
+            return bytes
+        }
+        progress.sent(raw: 0, wire: bytes.count)
+        return try Manifest(parsing: bytes)
+    }
+
+    private func fetchChunks(
+        of manifest: Manifest, into file: PartialFile, _ progress: TransferProgress
+    ) async throws -> ContentHash {
+        try await withThrowingTaskGroup(of: (Int, Fetched).self) { group in
+            var whole = SHA256()
+            var (started, hashed) = (0, 0)
+            var offset: Int64 = 0
+            var early: [Int: Fetched] = [:]
+            while hashed < manifest.chunks.count {
+                while started < manifest.chunks.count, started - hashed < width {
+                    let (index, chunk, place) = (started, manifest.chunks[started], offset)
+                    // Only who holds nothing may wait for memory.
+                    let isFirst = started == hashed
+                    guard
+                        let share = isFirst
+                            ? try await budget.take(chunk.length) : budget.takeNow(chunk.length)
+                    else { break }
+                    group.addTask {
+                        let (object, bytes) = try await fetch(chunk, at: place, into: file, progress)
+                        return (index, Fetched(object: object, bytes: bytes, share: share))
+                    }
+                    started += 1
+                    offset += Int64(chunk.length)
+                }
+                guard let (index, fetched) = try await group.next() else { break }
+                early[index] = fetched
+                while let fetched = early.removeValue(forKey: hashed) {
+                    fetched.bytes.withUnsafeBytes { whole.update($0) }
+                    BufferPool.shared.give(fetched.object)
+                    hashed += 1
+                }
+            }
+            return ContentHash(whole.finish())
+        }
+    }
+
+    /// A chunk that waits for its turn to be hashed, with the memory it takes.
+    private struct Fetched: Sendable {
+        /// Where the bytes are, or came from.
+        let object: [UInt8]
+        let bytes: ArraySlice<UInt8>
+        let share: ByteBudget.Share
+    }
+
+    private func fetch(
+        _ chunk: ChunkReference, at offset: Int64, into file: PartialFile, _ progress: TransferProgress
+    ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>) {
+        if file.hasLeftovers {
+            let bytes = try file.read(chunk.length, at: offset)
+            if bytes.count == chunk.length, ContentHash(of: bytes) == chunk.id {
+                progress.found(chunk.length, wasSent: true)
+                return ([], bytes[...])
+            }
+        }
+        let (object, bytes) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
+            let length = ChunkHeader.byteCount + chunk.length
+            let content = try await store.get(namespace.chunk(chunk.id), range: nil)
+            guard content.length <= Int64(length) else {
+                throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is longer than it can be")
+            }
+            var object = BufferPool.shared.take(length)
+            try await content.collect(limit: length, into: &object)
+            let bytes = try ChunkCodec.decode(object, limit: chunk.length)
+            guard bytes.count == chunk.length, SHA256.hash(bytes) == chunk.id.digest else {
+                throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is damaged")
+            }
+            return (object, bytes)
+        }
+        try file.write(bytes, at: offset)
+        progress.sent(raw: chunk.length, wire: object.count)
+        return (object, bytes)
+    }
+
+    /// Tries once more where bytes are not what they should be: they may have been damaged on the way only.
+    private func verified<Result: Sendable>(
+        _ what: String, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as ObjectStorageError where error.code == .corrupt || error.code == .invalid {
+            do {
+                return try await body()
+            } catch let error as ObjectStorageError where error.code == .corrupt {
+                throw ObjectStorageError(
+                    .corrupt,
+                    "\(what) is damaged in the store; a machine that has the file can repair it by attaching it again",
+                    cause: error)
+            } catch let error as ObjectStorageError where error.code == .notFound {
+                throw ObjectStorageError(.notFound, "\(what) is missing from the store", cause: error)
+            }
+        } catch let error as ObjectStorageError where error.code == .notFound {
+            throw ObjectStorageError(.notFound, "\(what) is missing from the store", cause: error)
+        }
+    }
+}

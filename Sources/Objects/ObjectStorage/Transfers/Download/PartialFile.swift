@@ -1,0 +1,49 @@
+import SystemIO
+
+/// The file that a download grows in. What an earlier run of the same download has left in it is used after its hash
+/// was checked.
+final class PartialFile: Sendable {
+    let path: String
+    /// Whether there may be chunks in it already.
+    let hasLeftovers: Bool
+    private let descriptor: FileDescriptor
+
+    init(path: String, size: Int64) throws {
+        self.path = path
+        do throws(SystemError) {
+            descriptor = try FileDescriptor(path: path, [.readWrite, .create, .noFollow], mode: 0o600)
+            let status = try descriptor.status()
+            hasLeftovers = status.size == size && size > 0
+            if !hasLeftovers {
+                try descriptor.truncate(to: 0)
+                try descriptor.truncate(to: size)
+            }
+        } catch {
+            throw ObjectStorageError(error)
+        }
+    }
+
+    func read(_ count: Int, at offset: Int64) throws -> [UInt8] {
+        do throws(SystemError) {
+            return try descriptor.read(count, at: offset)
+        } catch {
+            throw ObjectStorageError(error)
+        }
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>, at offset: Int64) throws {
+        do {
+            try bytes.withUnsafeBytes { try descriptor.write($0, at: offset) }
+        } catch let error as SystemError {
+            throw ObjectStorageError(error)
+        }
+    }
+
+    func synchronize() throws {
+        do throws(SystemError) {
+            try descriptor.synchronize()
+        } catch {
+            throw ObjectStorageError(error)
+        }
+    }
+}

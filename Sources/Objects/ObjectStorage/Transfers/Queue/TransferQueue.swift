@@ -1,0 +1,183 @@
+/// Decides which transfers run. Pure: events and the time in, actions out; the randomness of waits is its own seed.
+///
+/// At most `limit` run at a time, those of higher priority first, then the older ones. A failure that may pass puts a
+/// transfer aside for a while that doubles; nothing that waits keeps others from running.
+struct TransferQueue: Sendable {
+    enum Status: Hashable, Sendable {
+        case queued
+        case running
+        /// Paused or held while it ran; the work has not ended yet.
+        case stopping
+        case paused
+        case waiting(until: ContinuousClock.Instant)
+    }
+
+    struct Entry: Sendable {
+        let priority: Int
+        let order: Int
+        var status: Status
+        var failures = 0
+        /// Somebody wants it paused as soon as it has stopped.
+        var isToPause = false
+    }
+
+    enum Event: Sendable {
+        /// New, or read from the journal.
+        case added(TransferID, priority: Int, isPaused: Bool)
+        case command(TransferID, TransferCommand)
+        /// The work of a transfer ended because it was interrupted.
+        case stopped(TransferID)
+        case failed(TransferID, ObjectStorageError.Code, retryAfter: Duration?)
+        /// Done, failed for good, or cancelled.
+        case ended(TransferID)
+        /// Nothing runs until `resumed`.
+        case suspended
+        case resumed
+        /// What waits may try at once: the network is back, or somebody signed in.
+        case encouraged
+        case tick
+    }
+
+    enum Action: Hashable, Sendable {
+        case launch(TransferID)
+        /// Interrupt it, to be launched again later.
+        case hold(TransferID)
+        case pause(TransferID)
+        case cancel(TransferID)
+        case giveUp(TransferID)
+        case showQueued(TransferID)
+        case showWaiting(TransferID)
+        /// Send a `tick` then.
+        case wake(ContinuousClock.Instant)
+    }
+
+    /// Tries of a failure that is not known to pass.
+    private static let doubtfulLimit = 5
+    private static let firstWait = Duration.seconds(1)
+    private static let longestWait = Duration.seconds(60)
+
+    private(set) var entries: [TransferID: Entry] = [:]
+    let limit: Int
+    private var isSuspended = false
+    private var nextOrder = 0
+    private var generator: any RandomNumberGenerator & Sendable
+
+    init(limit: Int, generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
+        self.limit = max(1, limit)
+        self.generator = generator
+    }
+
+    mutating func handle(_ event: Event, now: ContinuousClock.Instant) -> [Action] {
+        var actions: [Action] = []
+        switch event {
+        case .added(let id, let priority, let isPaused):
+            nextOrder += 1
+            entries[id] = Entry(priority: priority, order: nextOrder, status: isPaused ? .paused : .queued)
+            actions.append(isPaused ? .pause(id) : .showQueued(id))
+        case .command(let id, let command):
+            obey(command, id, &actions)
+        case .stopped(let id):
+            guard let entry = entries[id], entry.status == .stopping || entry.status == .running else { break }
+            entries[id]?.status = entry.isToPause ? .paused : .queued
+            if !entry.isToPause { actions.append(.showQueued(id)) }
+        case .failed(let id, let code, let retryAfter):
+            fail(id, code, retryAfter, now, &actions)
+        case .ended(let id):
+            entries[id] = nil
+        case .suspended:
+            isSuspended = true
+            for (id, entry) in entries where entry.status == .running {
+                entries[id]?.status = .stopping
+                actions.append(.hold(id))
+            }
+        case .resumed:
+            isSuspended = false
+        case .encouraged:
+            for (id, entry) in entries {
+                guard case .waiting = entry.status else { continue }
+                entries[id]?.status = .queued
+                actions.append(.showQueued(id))
+            }
+        case .tick:
+            break
+        }
+        schedule(now, &actions)
+        return actions
+    }
+
+    private mutating func obey(_ command: TransferCommand, _ id: TransferID, _ actions: inout [Action]) {
+        guard let entry = entries[id] else { return }
+        switch command {
+        case .start, .resume:
+            entries[id]?.isToPause = false
+            entries[id]?.failures = 0
+            guard entry.status != .running, entry.status != .stopping, entry.status != .queued else { return }
+            entries[id]?.status = .queued
+            if entry.status == .paused { actions.append(.hold(id)) }
+            actions.append(.showQueued(id))
+        case .pause:
+            entries[id]?.isToPause = true
+            entries[id]?.status = entry.status == .running || entry.status == .stopping ? .stopping : .paused
+            actions.append(.pause(id))
+        case .cancel:
+            // It keeps its place until the engine says that it has ended.
+            entries[id]?.status = .stopping
+            actions.append(.cancel(id))
+        }
+    }
+
+    private mutating func fail(
+        _ id: TransferID, _ code: ObjectStorageError.Code, _ retryAfter: Duration?, _ now: ContinuousClock.Instant,
+        _ actions: inout [Action]
+    ) {
+        guard var entry = entries[id] else { return }
+        entry.failures += 1
+        let mayPass =
+            switch code {
+            case .transient, .sourceChanged, .full, .permission: true
+            case .unavailable: entry.failures < Self.doubtfulLimit
+            default: false
+            }
+        guard mayPass else {
+            entries[id] = nil
+            actions.append(.giveUp(id))
+            return
+        }
+        if entry.isToPause {
+            entry.status = .paused
+            actions.append(.pause(id))
+        } else {
+            let ceiling = min(Self.longestWait, Self.firstWait * (1 << min(entry.failures - 1, 10)))
+            let drawn = ceiling * Double.random(in: 0.5...1, using: &generator)
+            entry.status = .waiting(until: now + max(drawn, retryAfter ?? .zero))
+            actions.append(.showWaiting(id))
+        }
+        entries[id] = entry
+    }
+
+    private mutating func schedule(_ now: ContinuousClock.Instant, _ actions: inout [Action]) {
+        var earliest: ContinuousClock.Instant?
+        for (id, entry) in entries {
+            guard case .waiting(let until) = entry.status else { continue }
+            if until <= now {
+                entries[id]?.status = .queued
+                actions.append(.showQueued(id))
+            } else {
+                earliest = min(earliest ?? until, until)
+            }
+        }
+        if let earliest { actions.append(.wake(earliest)) }
+        guard !isSuspended else { return }
+        var free = limit - entries.values.count { $0.status == .running || $0.status == .stopping }
+        while free > 0, let next = nextQueued() {
+            entries[next]?.status = .running
+            actions.append(.launch(next))
+            free -= 1
+        }
+    }
+
+    private func nextQueued() -> TransferID? {
+        entries.filter { $0.value.status == .queued }
+            .min { ($1.value.priority, $0.value.order) < ($0.value.priority, $1.value.order) }?.key
+    }
+}

@@ -1,0 +1,323 @@
+import Glibc
+import Synchronization
+import SystemIO
+
+/// The transfers of one user on this machine: a queue that survives restarts.
+///
+/// What was accepted is in a journal and goes on, after a crash too, until it is done, cancelled, or fails for a reason
+/// that will not pass; at most the chunks under way are sent again. Nothing moves unless `run` runs.
+public actor Transfers {
+    private let store: any ObjectStore
+    private let namespace: ObjectNamespace
+    private let options: TransferOptions
+    private let directory: String
+    private let journal: TransferJournal
+    private let messages: AsyncStream<Message>
+    private let send: AsyncStream<Message>.Continuation
+    private let watchers = Broadcast<TransferSnapshot>()
+    private var queue: TransferQueue
+    private var entries: [TransferID: Entry] = [:]
+    private var order: [TransferID] = []
+    private var alarm: Task<Void, Never>?
+
+    private enum Message: Sendable {
+        case event(TransferQueue.Event)
+        case failure(TransferID, ObjectStorageError)
+    }
+
+    private struct Entry {
+        var record: TransferRecord
+        let handle: any TransferHandle
+        let engine: any SteerableEngine
+    }
+
+    /// Opens the queue and shows what it holds.
+    ///
+    /// - Parameters:
+    ///   - directory: of its own; holds the journal and copies of what has no file.
+    ///   - store: give one that tries again by itself, see `RetryingObjectStore`.
+    public init(
+        directory: String, store: any ObjectStore, namespace: ObjectNamespace,
+        options: TransferOptions = TransferOptions()
+    ) async throws {
+        do {
+            try FileSystem.makeDirectories("\(directory)/spool", mode: 0o700)
+        } catch {
+            throw ObjectStorageError(error)
+        }
+        self.directory = directory
+        self.store = store
+        self.namespace = namespace
+        self.options = options
+        journal = try TransferJournal(path: "\(directory)/transfers.sqlite")
+        queue = TransferQueue(limit: options.simultaneous)
+        (messages, send) = AsyncStream.makeStream()
+        for record in try await journal.all() { adopt(record) }
+        removeOrphans()
+    }
+
+    // MARK: - Adding
+
+    public func upload(_ request: UploadRequest) async throws -> UploadTask {
+        let tasks = try await upload([request])
+        guard let task = tasks.first else { throw ObjectStorageError(.unavailable, "nothing was added") }
+        return task
+    }
+
+    /// Adds several, all or none. They are in the journal when this returns.
+    public func upload(_ requests: [UploadRequest]) async throws -> [UploadTask] {
+        var records: [TransferRecord] = []
+        do {
+            for request in requests { records.append(try await record(of: request)) }
+            try await journal.save(records)
+        } catch {
+            for record in records where record.isSpooled { _ = try? FileSystem.remove(record.path) }
+            throw error
+        }
+        return records.compactMap { adopt($0) as? UploadTask }
+    }
+
+    public func download(_ request: DownloadRequest) async throws -> DownloadTask {
+        let record = TransferRecord(
+            id: .random(), direction: .down, label: request.label,
+            name: request.name ?? FileSystem.split(request.destination).name, type: .octetStream,
+            path: request.destination, partial: request.partial, priority: request.priority, size: request.size,
+            manifest: request.manifest)
+        try await journal.save([record])
+        guard let task = adopt(record) as? DownloadTask else {
+            throw ObjectStorageError(.unavailable, "the download of \(record.name) was not added")
+        }
+        return task
+    }
+
+    // MARK: - Watching and steering
+
+    /// All that are known, the oldest first; those that have ended too, until they are forgotten.
+    public var all: [any TransferHandle] { order.compactMap { entries[$0]?.handle } }
+
+    public func transfer(_ id: TransferID) -> (any TransferHandle)? { entries[id]?.handle }
+
+    /// Every change of every transfer from now on, about ten a second each. A slow reader loses older ones.
+    public nonisolated var updates: AsyncStream<TransferSnapshot> { watchers.stream() }
+
+    /// What waits for another try tries at once: the network is back, or somebody signed in.
+    public nonisolated func encourage() { send.yield(.event(.encouraged)) }
+
+    /// Stops all traffic within a second, until `resumeAll`; each transfer keeps its own state beside that.
+    public nonisolated func suspendAll() { send.yield(.event(.suspended)) }
+
+    public nonisolated func resumeAll() { send.yield(.event(.resumed)) }
+
+    /// Drops one that has ended from the list. Does nothing to others.
+    public func forget(_ id: TransferID) async throws {
+        guard let entry = entries[id], entry.handle.snapshot.state.isFinal else { return }
+        try await journal.remove(id)
+        entries[id] = nil
+        order.removeAll { $0 == id }
+    }
+
+    // MARK: - Running
+
+    /// Works until the task is cancelled; then stops what is under way, to go on in the next run. Run once.
+    public func run() async {
+        for await message in messages { await handle(message) }
+        alarm?.cancel()
+        let engines = entries.values.map(\.engine)
+        // The cancelled task itself can wait for nothing any more.
+        await Task {
+            for engine in engines { engine.handle(.hold) }
+            for engine in engines { await engine.waitUntilStill() }
+        }.value
+        await journal.close()
+    }
+
+    private func handle(_ message: Message) async {
+        switch message {
+        case .event(let event):
+            if case .command(let id, let command) = event { await note(command, id) }
+            await apply(event)
+        case .failure(let id, let error):
+            entries[id]?.record.problem = error
+            await apply(.failed(id, error.code, retryAfter: error.retryAfter))
+        }
+    }
+
+    private func apply(_ event: TransferQueue.Event) async {
+        for action in queue.handle(event, now: .now) { await perform(action) }
+    }
+
+    private func note(_ command: TransferCommand, _ id: TransferID) async {
+        guard let entry = entries[id], !entry.handle.snapshot.state.isFinal else { return }
+        let state: TransferRecord.State =
+            switch command {
+            case .start, .resume: .active
+            case .pause: .paused
+            case .cancel: .cancelling
+            }
+        if entry.record.state != state, entry.record.state != .cancelling { await save(id) { $0.state = state } }
+    }
+
+    private func perform(_ action: TransferQueue.Action) async {
+        switch action {
+        case .launch(let id): entries[id]?.engine.handle(.launch)
+        case .hold(let id): entries[id]?.engine.handle(.hold)
+        case .pause(let id): entries[id]?.engine.handle(.pause)
+        case .cancel(let id): entries[id]?.engine.handle(.cancel)
+        case .showQueued(let id): entries[id]?.engine.showIdle(as: .queued, problem: nil)
+        case .showWaiting(let id):
+            entries[id]?.engine.showIdle(as: .waiting, problem: entries[id]?.record.problem)
+        case .giveUp(let id):
+            guard let problem = entries[id]?.record.problem else { return }
+            await save(id) { $0.state = .failed }
+            entries[id]?.engine.giveUp(problem)
+        case .wake(let instant):
+            alarm?.cancel()
+            alarm = Task { [send] in
+                try? await Task.sleep(until: instant)
+                if !Task.isCancelled { send.yield(.event(.tick)) }
+            }
+        }
+    }
+
+    /// A full disk must not stop the queue: at worst a transfer goes on after the next restart that had been paused, or
+    /// had failed, before.
+    private func save(_ id: TransferID, _ change: (inout TransferRecord) -> Void) async {
+        guard var record = entries[id]?.record else { return }
+        change(&record)
+        entries[id]?.record = record
+        try? await journal.save([record])
+    }
+
+    // MARK: - Making transfers of records
+
+    private func record(of request: UploadRequest) async throws -> TransferRecord {
+        let file = request.file
+        var record = TransferRecord(
+            id: .random(), direction: .up, label: request.label, name: file.name, type: file.type, path: "",
+            priority: request.priority, size: file.size, sha256: file.sha256)
+        switch file.content {
+        case .path(let path):
+            record.path = path
+        case .bytes(let bytes):
+            record.path = spoolPath(record.id)
+            record.isSpooled = true
+            try await blocking { [path = record.path] in
+                try FileSystem.replace(path, with: bytes, mode: 0o600, exclusive: true)
+            }
+        case .stream(let stream):
+            record.path = spoolPath(record.id)
+            record.isSpooled = true
+            try await Spool.write(stream, to: record.path)
+            record.size = try SourceFence(path: record.path).size
+        }
+        return record
+    }
+
+    private func spoolPath(_ id: TransferID) -> String { "\(directory)/spool/\(id)" }
+
+    /// Copies that a crash has left between the spool and the journal.
+    private func removeOrphans() {
+        let known = Set(entries.values.filter(\.record.isSpooled).map { FileSystem.split($0.record.path).name })
+        guard let spool = try? Directory(path: "\(directory)/spool"), let found = try? spool.entries() else { return }
+        for entry in found where !known.contains(entry.name) { try? spool.remove(entry.name) }
+    }
+
+    @discardableResult
+    private func adopt(_ record: TransferRecord) -> any TransferHandle {
+        switch record.direction {
+        case .up: adopt(record, work: uploadWork(record), outcome: record.uploaded)
+        case .down: adopt(record, work: downloadWork(record), outcome: record.downloaded)
+        }
+    }
+
+    private func adopt<Outcome: Sendable>(
+        _ record: TransferRecord, work: TransferWork<Outcome>, outcome: Outcome?
+    ) -> any TransferHandle {
+        let (id, send) = (record.id, send)
+        let engine = TransferEngine(
+            id: id, name: record.name, label: record.label, direction: record.direction, total: record.size,
+            work: work)
+        let task = TransferTask(
+            id: id, name: record.name, label: record.label, direction: record.direction, priority: record.priority,
+            engine: engine
+        ) { send.yield(.event(.command(id, $0))) }
+        entries[id] = Entry(record: record, handle: task, engine: engine)
+        order.append(id)
+        engine.onSnapshot { [watchers] in watchers.send($0) }
+        switch record.state {
+        case .done:
+            if let outcome { engine.restore(.success(outcome)) }
+        case .failed:
+            engine.restore(
+                .failure(record.problem ?? ObjectStorageError(.unavailable, "the transfer of \(record.name) failed")))
+        case .active, .paused, .cancelling:
+            engine.onEvent { event in
+                switch event {
+                case .stopped: send.yield(.event(.stopped(id)))
+                case .ended: send.yield(.event(.ended(id)))
+                case .failed(let error): send.yield(.failure(id, error))
+                }
+            }
+            let isResting = record.state != .active
+            send.yield(.event(.added(id, priority: record.priority, isPaused: isResting)))
+            if record.state == .cancelling { send.yield(.event(.command(id, .cancel))) }
+        }
+        return task
+    }
+
+    private func uploadWork(_ record: TransferRecord) -> TransferWork<UploadedFile> {
+        let ledger = JournalLedger(id: record.id, journal: journal)
+        let upload = Upload(
+            store: store, namespace: namespace, policy: options.compression, sizes: options.sizes, ledger: ledger,
+            budget: .shared)
+        let (journal, store, namespace, isSoleWriter) = (journal, store, namespace, options.isSoleWriter)
+        return TransferWork { progress in
+            var file = File(name: record.name, bytes: [], type: record.type)
+            file.content = .path(record.path)
+            file.sha256 = record.sha256
+            let uploaded: UploadedFile
+            do {
+                uploaded = try await upload.run(file, FileSource(path: record.path), progress)
+            } catch {
+                try? await ledger.flush()
+                throw error
+            }
+            try await journal.save([record.done(uploaded)])
+            if record.isSpooled { _ = try? FileSystem.remove(record.path) }
+            return uploaded
+        } clean: {
+            if isSoleWriter {
+                for chunk in (try? await journal.exclusiveChunks(of: record.id)) ?? [] {
+                    try? await store.delete(namespace.chunk(chunk))
+                }
+            }
+            if record.isSpooled { _ = try? FileSystem.remove(record.path) }
+            try? await journal.remove(record.id)
+        }
+    }
+
+    private func downloadWork(_ record: TransferRecord) -> TransferWork<DownloadedFile> {
+        let manifest = record.manifest ?? ContentHash(of: [])
+        let id = record.id
+        var placement: Download.Placement?
+        if let place = options.placement {
+            placement = { [weak self] finished in
+                guard let snapshot = await self?.entries[id]?.handle.snapshot else { throw CancellationError() }
+                try await place(snapshot, finished, record.path)
+            }
+        }
+        let download = Download(
+            store: store, namespace: namespace, manifest: manifest, name: record.name, destination: record.path,
+            partialPath: record.partial ?? Download.partialPath(for: record.path, manifest: manifest),
+            placement: placement, budget: .shared)
+        let journal = journal
+        return TransferWork { progress in
+            let downloaded = try await download.run(progress)
+            try await journal.save([record.done(downloaded)])
+            return downloaded
+        } clean: {
+            download.discard()
+            try? await journal.remove(record.id)
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import Synchronization
+
+/// Performs what a `TransferMachine` decides, and tells whoever watches.
+final class TransferEngine<Outcome: Sendable>: Sendable {
+    /// Between two snapshots that differ in numbers only.
+    private static var interval: Duration { .milliseconds(100) }
+
+    private struct State {
+        var machine = TransferMachine()
+        /// Shown instead of `ready`.
+        var idleState = TransferState.ready
+        var task: Task<Void, Never>?
+        var problem: ObjectStorageError?
+        /// What the work gave, kept until the machine says that this was it.
+        var success: Outcome?
+        var result: Result<Outcome, any Error>?
+        var meter = RateMeter()
+        var lastShown: ContinuousClock.Instant?
+        var watchers: [Int: AsyncStream<TransferSnapshot>.Continuation] = [:]
+        var waiters: [CheckedContinuation<Outcome, any Error>] = []
+        var nextWatcher = 0
+        var onEvent: (@Sendable (TransferEngineEvent) -> Void)?
+        var onSnapshot: (@Sendable (TransferSnapshot) -> Void)?
+    }
+
+    private let id: TransferID
+    private let name: String
+    private let label: String
+    private let direction: TransferSnapshot.Direction
+    private let work: TransferWork<Outcome>
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let state = Mutex(State())
+    private let progress: TransferProgress
+
+    init(
+        id: TransferID, name: String, label: String = "", direction: TransferSnapshot.Direction, total: Int64?,
+        work: TransferWork<Outcome>, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        self.id = id
+        self.name = name
+        self.label = label
+        self.direction = direction
+        self.work = work
+        self.now = now
+        let relay = ProgressRelay()
+        progress = TransferProgress { relay.call() }
+        progress.begin(total: total)
+        relay.set { [weak self] in self?.show(force: false) }
+    }
+
+    /// Told of the ends of the work. After `.failed` somebody must answer with `giveUp` or launch it again.
+    func onEvent(_ body: @escaping @Sendable (TransferEngineEvent) -> Void) {
+        state.withLock { $0.onEvent = body }
+    }
+
+    /// Told of each snapshot, in order and under a lock: it must only pass them on.
+    func onSnapshot(_ body: @escaping @Sendable (TransferSnapshot) -> Void) {
+        state.withLock { $0.onSnapshot = body }
+    }
+
+    /// Brings back a transfer that had ended before this process began.
+    func restore(_ result: Result<Outcome, ObjectStorageError>) {
+        state.withLock { state in
+            state.result = result.mapError { $0 }
+            if case .failure(let error) = result { state.problem = error }
+            let isDone = (try? result.get()) != nil
+            state.machine = TransferMachine(finished: isDone ? .done : .failed)
+        }
+    }
+
+    func handle(_ event: TransferMachine.Event) {
+        // Starts and interruptions happen under the lock, so that none overtakes another.
+        let action = state.withLock { state in
+            let action = state.machine.handle(event)
+            if action == .start { start(&state) }
+            if action == .interrupt { state.task?.cancel() }
+            return action
+        }
+        if action == .clean { clean() }
+        if case .finish(let final) = action { finish(final) }
+        show(force: true)
+        report(event, action)
+    }
+
+    /// Why nothing happens at the moment: queued, or waiting for another try.
+    func showIdle(as idle: TransferState, problem: ObjectStorageError? = nil) {
+        state.withLock { state in
+            state.idleState = idle
+            state.problem = problem
+        }
+        show(force: true)
+    }
+
+    /// Ends a transfer that has failed.
+    func giveUp(_ error: ObjectStorageError) {
+        state.withLock { $0.problem = error }
+        handle(.giveUp)
+    }
+
+    var snapshot: TransferSnapshot { state.withLock { snapshot($0) } }
+
+    func snapshots() -> AsyncStream<TransferSnapshot> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let number: Int? = state.withLock { state in
+                continuation.yield(snapshot(state))
+                guard state.result == nil else { return nil }
+                state.nextWatcher += 1
+                state.watchers[state.nextWatcher] = continuation
+                return state.nextWatcher
+            }
+            guard let number else { return continuation.finish() }
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { state in _ = state.watchers.removeValue(forKey: number) }
+            }
+        }
+    }
+
+    func outcome() async throws -> Outcome {
+        try await withCheckedThrowingContinuation { continuation in
+            let result = state.withLock { state in
+                if state.result == nil { state.waiters.append(continuation) }
+                return state.result
+            }
+            if let result { continuation.resume(with: result) }
+        }
+    }
+
+    private func report(_ event: TransferMachine.Event, _ action: TransferMachine.Action) {
+        let (report, problem) = state.withLock { ($0.onEvent, $0.problem) }
+        switch (event, action) {
+        case (_, .finish(let final)): report?(.ended(final))
+        case (_, .reportFailure): if let problem { report?(.failed(problem)) }
+        case (.ended, .none): report?(.stopped)
+        default: break
+        }
+    }
+
+    // The tasks below are owned by this value: `task` is how they are cancelled, and each ends with an event.
+
+    private func start(_ current: inout State) {
+        current.problem = nil
+        current.meter.restart()
+        current.task = Task { [self] in
+            do {
+                let outcome = try await work.run(progress)
+                state.withLock { $0.success = outcome }
+                handle(.ended(.succeeded))
+            } catch {
+                let wasInterrupted = Task.isCancelled || error is CancellationError
+                state.withLock { $0.problem = wasInterrupted ? nil : ObjectStorageError(wrapping: error) }
+                handle(.ended(wasInterrupted ? .interrupted : .failed))
+            }
+        }
+    }
+
+    private func clean() {
+        Task { [self] in
+            await work.clean()
+            handle(.cleaned)
+        }
+    }
+
+    private func finish(_ final: TransferState) {
+        let (result, waiters) = state.withLock { state in
+            if final == .done, let success = state.success {
+                state.result = .success(success)
+            } else if final == .cancelled {
+                let error = ObjectStorageError(.cancelled, "the transfer of \(name) was cancelled")
+                state.problem = error
+                state.result = .failure(error)
+            } else {
+                let error = state.problem ?? ObjectStorageError(.unavailable, "the transfer of \(name) failed")
+                state.result = .failure(error)
+            }
+            state.task = nil
+            defer { state.waiters = [] }
+            return (state.result, state.waiters)
+        }
+        guard let result else { return }
+        for waiter in waiters { waiter.resume(with: result) }
+    }
+
+    private func show(force: Bool) {
+        let ended: [AsyncStream<TransferSnapshot>.Continuation] = state.withLock { state in
+            let time = now()
+            state.meter.add(progress.current.best, at: time)
+            if !force, let last = state.lastShown, time - last < Self.interval { return [] }
+            state.lastShown = time
+            let snapshot = snapshot(state)
+            for watcher in state.watchers.values { watcher.yield(snapshot) }
+            state.onSnapshot?(snapshot)
+            guard snapshot.state.isFinal else { return [] }
+            defer { state.watchers = [:] }
+            return Array(state.watchers.values)
+        }
+        // Not under the lock, which their `onTermination` takes.
+        for watcher in ended { watcher.finish() }
+    }
+
+    private func snapshot(_ state: State) -> TransferSnapshot {
+        let shown: TransferState =
+            switch state.machine.phase {
+            case .ready: state.idleState
+            case .running: .running
+            case .stopping, .cleaning: .stopping
+            case .paused: .paused
+            case .finished(let final): final
+            }
+        let counts = progress.current
+        return TransferSnapshot(
+            id: id, name: name, label: label, direction: direction, state: shown, bytesTotal: counts.total,
+            bytesDone: counts.best,
+            bytesDeduplicated: counts.deduplicated, bytesOnWire: counts.wire,
+            rate: shown == .running ? state.meter.rate : nil, problem: state.problem)
+    }
+}
+
+/// An end of a transfer's work.
+enum TransferEngineEvent: Sendable {
+    /// It was interrupted, by a pause or a hold.
+    case stopped
+    case failed(ObjectStorageError)
+    case ended(TransferState)
+}
+
+extension ObjectStorageError {
+    init(wrapping error: any Error) {
+        self = (error as? ObjectStorageError) ?? ObjectStorageError(.unavailable, "\(error)", cause: error)
+    }
+}

@@ -1,0 +1,56 @@
+import SystemIO
+
+extension TransferTask where Outcome == UploadedFile {
+    /// An upload of its own. Nothing happens before `start()`.
+    ///
+    /// - Parameter spool: where the bytes of a stream are kept meanwhile.
+    public convenience init(
+        _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
+        compression: CompressionPolicy = .automatic, spool: String = "/var/tmp"
+    ) {
+        self.init(
+            file, to: store, namespace: namespace, compression: compression, spool: spool, sizes: .standard)
+    }
+
+    convenience init(
+        _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
+        compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes
+    ) {
+        let upload = Upload(
+            store: store, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
+            budget: .shared)
+        let source = UploadSource(file, spool: spool)
+        let work = TransferWork {
+            try await upload.run(file, source.open(), $0)
+        } clean: {
+            source.discard()
+        }
+        self.init(name: file.name, direction: .up, total: file.size, work: work)
+    }
+}
+
+extension TransferTask where Outcome == DownloadedFile {
+    /// A download of its own. Nothing happens before `start()`.
+    ///
+    /// - Parameters:
+    ///   - destination: what is there is replaced in one step, once the whole is verified and on the disk.
+    ///   - partial: where it grows meanwhile, on the same file system; nil for beside the destination. A later download
+    ///     with the same manifest and partial file goes on from there.
+    ///   - placement: instead of the rename; gets the path of the finished file and takes it away.
+    public convenience init(
+        _ manifest: ContentHash, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
+        partial: String? = nil, placement: (@Sendable (_ finished: String) async throws -> Void)? = nil
+    ) {
+        let name = FileSystem.split(destination).name
+        let download = Download(
+            store: store, namespace: namespace, manifest: manifest, name: name, destination: destination,
+            partialPath: partial ?? Download.partialPath(for: destination, manifest: manifest),
+            placement: placement, budget: .shared)
+        let work = TransferWork {
+            try await download.run($0)
+        } clean: {
+            download.discard()
+        }
+        self.init(name: name, direction: .down, total: nil, work: work)
+    }
+}

@@ -1,0 +1,127 @@
+import Cryptography
+
+/// One pass of a file into a store: read ▸ split ▸ hash ▸ have? ▸ compress ▸ put, a few chunks at a time; the manifest
+/// last, once the source is known not to have changed.
+///
+/// May be run again after any failure: what is stored already is found and not sent again.
+struct Upload: Sendable {
+    let store: any ObjectStore
+    let namespace: ObjectNamespace
+    let policy: CompressionPolicy
+    let sizes: ChunkSizes
+    let ledger: any ChunkLedger
+    let budget: ByteBudget
+    /// Chunks under way at once: enough to keep the processors busy while others wait for the store.
+    var width = 6
+
+    /// From about so many chunks on one listing costs less than a question for each.
+    private static let listingPays = 32
+
+    func run(_ file: File, _ source: any ByteSource, _ progress: TransferProgress) async throws -> UploadedFile {
+        try await BufferPool.shared.withBuffers {
+            try await withTaskExecutorPreference(WorkerThreads.shared) {
+                try await pass(file, source, progress)
+            }
+        }
+    }
+
+    private func pass(
+        _ file: File, _ source: any ByteSource, _ progress: TransferProgress
+    ) async throws -> UploadedFile {
+        progress.begin(total: source.size)
+        let (sha256, chunks) = try await storeChunks(of: source, type: file.type, progress)
+        if let expected = file.sha256, expected != sha256 {
+            throw ObjectStorageError(
+                .corrupt, "\(file.name) hashes to \(sha256.short)…, expected was \(expected.short)…")
+        }
+        let manifest = Manifest(sha256: sha256, chunks: chunks)
+        let bytes = manifest.bytes
+        guard bytes.count <= Manifest.byteLimit else {
+            throw ObjectStorageError(
+                .invalid, "\(file.name) has too many chunks (\(chunks.count)); about 700 GiB are the limit")
+        }
+        let id = ContentHash(of: bytes)
+        let key = namespace.manifest(id)
+        if try await store.head(key)?.size != Int64(bytes.count) {
+            try await store.put(key, bytes, type: .json)
+            progress.sent(raw: 0, wire: bytes.count)
+        }
+        return UploadedFile(
+            name: file.name, type: file.type, size: manifest.size, sha256: sha256, manifest: id,
+            chunkCount: chunks.count)
+    }
+
+    private func storeChunks(
+        of source: any ByteSource, type: MIMEType, _ progress: TransferProgress
+    ) async throws -> (ContentHash, [ChunkReference]) {
+        let inventory = source.size >= Int64(Self.listingPays * sizes.normal) ? try await inventory() : nil
+        return try await withThrowingTaskGroup(of: (Int, ChunkReference).self) { group in
+            var reader = ChunkReader(source, sizes: sizes)
+            var chunks: [ChunkReference?] = []
+            var underWay = 0
+            func collect() async throws {
+                guard let (index, chunk) = try await group.next() else { return }
+                chunks[index] = chunk
+                underWay -= 1
+            }
+            while true {
+                while underWay >= width { try await collect() }
+                let share = try await budget.take(sizes.maximum)
+                guard let object = try reader.next() else { break }
+                share.shrink(to: object.count)
+                let index = chunks.count
+                chunks.append(nil)
+                underWay += 1
+                group.addTask {
+                    defer { share.shrink(to: 0) }
+                    let chunk = try await storeChunk(object, type: type, inventory, progress)
+                    BufferPool.shared.give(object)
+                    return (index, chunk)
+                }
+            }
+            while underWay > 0 { try await collect() }
+            return (try reader.finish(), chunks.compactMap(\.self))
+        }
+    }
+
+    private func storeChunk(
+        _ raw: [UInt8], type: MIMEType, _ inventory: [ContentHash: Int64]?, _ progress: TransferProgress
+    ) async throws -> ChunkReference {
+        let length = raw.count - ChunkHeader.byteCount
+        let id = ContentHash(SHA256.hash(raw[ChunkHeader.byteCount...]))
+        if let known = try await ledger.find(id) {
+            progress.found(length, wasSent: known.wasSent)
+            return ChunkReference(id: id, length: length, storedLength: known.storedLength)
+        }
+        let key = namespace.chunk(id)
+        let present = if let inventory { inventory[id] } else { try await store.head(key)?.size }
+        if let present, let stored = plausible(present, for: length) {
+            try await ledger.record(id, KnownChunk(storedLength: stored, wasSent: false))
+            progress.found(length, wasSent: false)
+            return ChunkReference(id: id, length: length, storedLength: stored)
+        }
+        let object = try ChunkCodec.smaller(raw, type: type, policy: policy) ?? raw
+        try await store.put(key, object, type: .octetStream)
+        try await ledger.record(id, KnownChunk(storedLength: object.count, wasSent: true))
+        progress.sent(raw: length, wire: object.count)
+        return ChunkReference(id: id, length: length, storedLength: object.count)
+    }
+
+    /// The chunks of the user with the lengths of their objects, where one page of a listing holds them all; else nil,
+    /// and each is asked for. What others put meanwhile is put once more, which harms nobody.
+    private func inventory() async throws -> [ContentHash: Int64]? {
+        let page = try await store.list(prefix: namespace.chunkPrefix, after: nil, limit: 1000)
+        guard page.next == nil else { return nil }
+        var inventory: [ContentHash: Int64] = [:]
+        for object in page.objects {
+            if let id = ContentHash(hex: object.key.text.suffix(64)) { inventory[id] = object.size }
+        }
+        return inventory
+    }
+
+    /// Nil for a length that no object of such a chunk can have; it is then put anew.
+    private func plausible(_ stored: Int64, for length: Int) -> Int? {
+        let range = Int64(ChunkHeader.byteCount)...Int64(ChunkHeader.byteCount + length)
+        return range.contains(stored) ? Int(stored) : nil
+    }
+}

@@ -1,0 +1,58 @@
+import Glibc
+
+/// A few threads for work that blocks or computes for long (reading files, syncing disks, hashing), so that Swift's
+/// shared pool stays free and the rest of the process answers at once while gigabytes move.
+///
+/// Use with `withTaskExecutorPreference`. The threads live until `stop()`, after which jobs run on the thread that
+/// hands them in.
+///
+/// `@unchecked Sendable`: `queue`, `head` and `isStopping` are only touched under `mutex`.
+final class WorkerThreads: TaskExecutor, @unchecked Sendable {
+    /// For everything of this module: as many threads as processors, at least two, because some of the work waits.
+    static let shared = WorkerThreads(count: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var queue: [UnownedJob] = []
+    private var head = 0
+
+    private init(count: Int) {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+        for _ in 0..<count {
+            var thread = pthread_t()
+            let context = Unmanaged.passRetained(self)
+            let code = pthread_create(
+                &thread, nil,
+                { context in
+                    guard let context else { return nil }
+                    Unmanaged<WorkerThreads>.fromOpaque(context).takeRetainedValue().work()
+                }, context.toOpaque())
+            precondition(code == 0, "the system refuses another thread (pthread_create: \(code))")
+            pthread_detach(thread)
+        }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        pthread_mutex_lock(mutex)
+        queue.append(job)
+        pthread_cond_signal(condition)
+        pthread_mutex_unlock(mutex)
+    }
+
+    private func work() -> Never {
+        while true {
+            pthread_mutex_lock(mutex)
+            while head == queue.count { pthread_cond_wait(condition, mutex) }
+            let job = queue[head]
+            head += 1
+            if head == queue.count {
+                queue.removeAll(keepingCapacity: true)
+                head = 0
+            }
+            pthread_mutex_unlock(mutex)
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+}

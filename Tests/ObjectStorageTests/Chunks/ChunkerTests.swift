@@ -1,0 +1,72 @@
+import ObjectStorage
+import Testing
+
+@Suite struct ChunkerTests {
+    private static let small = ChunkSizes(minimum: 1 << 10, normal: 4 << 10, maximum: 16 << 10)
+
+    @Test func `the places are pinned, for they are the format`() {
+        let lengths = Chunker.lengths(of: Noise.bytes(6 << 20, seed: 0xFE44))
+        #expect(lengths == [514_726, 863_231, 1_371_720, 951_497, 1_260_787, 1_213_062, 116_433])
+        let small = Chunker.lengths(of: Noise.bytes(30_000, seed: 7), sizes: Self.small)
+        #expect(small == [1170, 5950, 4429, 4316, 1573, 5671, 5295, 1596])
+        #expect(Chunker.lengths(of: [UInt8](repeating: 0, count: 5 << 20)) == [4 << 20, 1 << 20])
+    }
+
+    @Test(arguments: 0..<20)
+    func `the places do not depend on how the bytes arrive`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let content = Noise.bytes(Int.random(in: 0...200_000, using: &generator), seed: seed)
+        var chunker = Chunker(sizes: Self.small)
+        var lengths: [Int] = []
+        var (start, chunk) = (0, 0)
+        while start < content.count {
+            let part = min(Int.random(in: 1...20_000, using: &generator), content.count - start)
+            let cut = content.withUnsafeBytes {
+                chunker.boundary(in: UnsafeRawBufferPointer(rebasing: $0[start..<start + part]))
+            }
+            chunk += cut ?? part
+            start += cut ?? part
+            if cut != nil {
+                lengths.append(chunk)
+                chunk = 0
+            }
+        }
+        if chunk > 0 { lengths.append(chunk) }
+        #expect(lengths == Chunker.lengths(of: content, sizes: Self.small), "seed \(seed)")
+    }
+
+    @Test(arguments: 0..<10)
+    func `chunks keep to their sizes and make the whole`(seed: UInt64) {
+        let content = Noise.bytes(1 << 18, seed: seed)
+        let lengths = Chunker.lengths(of: content, sizes: Self.small)
+        #expect(lengths.reduce(0, +) == content.count)
+        #expect(lengths.dropLast().allSatisfy { (Self.small.minimum...Self.small.maximum).contains($0) })
+        let mean = content.count / lengths.count
+        #expect((Self.small.normal / 2...Self.small.normal * 2).contains(mean), "mean \(mean), seed \(seed)")
+    }
+
+    @Test(arguments: 0..<10)
+    func `an insertion changes the chunks around it only`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let content = Noise.bytes(1 << 18, seed: seed)
+        let place = Int.random(in: 0...content.count, using: &generator)
+        let edited = content[..<place] + Noise.bytes(100, seed: seed + 1) + content[place...]
+        let before = Set(chunks(content))
+        let changed = chunks(Array(edited)).filter { !before.contains($0) }
+        #expect(changed.count <= 6, "\(changed.count) chunks changed, seed \(seed)")
+    }
+
+    @Test func `nothing has no chunks and little has one`() {
+        #expect(Chunker.lengths(of: []) == [])
+        #expect(Chunker.lengths(of: [1]) == [1])
+        #expect(Chunker.lengths(of: Noise.bytes(1024, seed: 1), sizes: Self.small) == [1024])
+    }
+
+    private func chunks(_ content: [UInt8]) -> [ContentHash] {
+        var start = 0
+        return Chunker.lengths(of: content, sizes: Self.small).map { length in
+            defer { start += length }
+            return ContentHash(of: Array(content[start..<start + length]))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ObjectStorage
+import Synchronization
+import Testing
+
+@Suite struct DecoratorTests {
+    @Test func `waits double up to the limit, never in step, and end`() {
+        var generator = SeededGenerator(seed: 1)
+        var backoff = Backoff(first: .milliseconds(100), limit: .seconds(1), attempts: 8)
+        var waits: [Duration] = []
+        while let wait = backoff.wait(using: &generator) { waits.append(wait) }
+        #expect(waits.count == 7)
+        for (wait, ceiling) in zip(waits, [100, 200, 400, 800, 1000, 1000, 1000]) {
+            #expect(wait <= .milliseconds(ceiling) && wait >= .milliseconds(ceiling / 2))
+        }
+        #expect(Set(waits).count == waits.count)
+    }
+
+    @Test func `what the server asks for is waited at least`() {
+        var generator = SeededGenerator(seed: 2)
+        var backoff = Backoff(first: .milliseconds(1), attempts: 3)
+        #expect(backoff.wait(asked: .seconds(7), using: &generator) == .seconds(7))
+    }
+
+    @Test func `only passing failures are tried again, and not for ever`() async throws {
+        let key = try ObjectKey("k")
+        let waits = Mutex<[Duration]>([])
+        let down = FaultyObjectStore(MemoryObjectStore(), failing: { _ in true })
+        let store = RetryingObjectStore(
+            down, backoff: Backoff(attempts: 4), sleep: { wait in waits.withLock { $0.append(wait) } })
+        await #expect(throws: ObjectStorageError.self) { try await store.put(key, [1]) }
+        #expect(down.failures == 4)
+        #expect(waits.withLock { $0.count } == 3)
+
+        let forbidden = FaultyObjectStore(
+            MemoryObjectStore(), error: ObjectStorageError(.permission, "no"), failing: { _ in true })
+        await #expect(throws: ObjectStorageError.self) { try await RetryingObjectStore(forbidden).put(key, [1]) }
+        #expect(forbidden.failures == 1)
+    }
+
+    @Test func `a read that breaks is taken up where it broke`() async throws {
+        let memory = MemoryObjectStore()
+        let key = try ObjectKey("k")
+        let content = (0..<1_500_000).map { UInt8(truncatingIfNeeded: $0 &* $0) }
+        try await memory.put(key, content)
+        // Operation 1 opens, 2 and 3 read parts, 4 breaks; 5 opens the rest.
+        let faulty = FaultyObjectStore(memory, failing: { $0 == 4 || $0 == 7 })
+        let store = RetryingObjectStore(faulty, sleep: { _ in })
+        #expect(
+            try await store.get(key, range: 10..<1_400_000).collect(limit: 2_000_000) == Array(content[10..<1_400_000]))
+        #expect(faulty.failures == 2)
+    }
+
+    @Test func `a read that breaks is not continued in another version`() async throws {
+        let memory = MemoryObjectStore()
+        let key = try ObjectKey("k")
+        try await memory.put(key, [UInt8](repeating: 1, count: 600_000))
+        let store = RetryingObjectStore(FaultyObjectStore(memory, failing: { $0 == 3 }), sleep: { _ in })
+        let reading = try await store.get(key)
+        let iterator = reading.makeAsyncIterator()
+        _ = try await iterator.next()
+        try await memory.put(key, [UInt8](repeating: 2, count: 600_000))
+        await #expect(throws: ObjectStorageError.self) { while try await iterator.next() != nil {} }
+    }
+
+    @Test func `a bucket lets the burst pass and then keeps the rate`() {
+        let start = ContinuousClock.now
+        var bucket = TokenBucket(bytesPerSecond: 1000, burst: 500, now: start)
+        #expect(bucket.take(500, now: start) == .zero)
+        #expect(bucket.take(1000, now: start) == .seconds(1))
+        #expect(bucket.take(1000, now: start + .seconds(1)) == .seconds(1))
+        // After a long rest no more than the burst has gathered.
+        #expect(bucket.take(1500, now: start + .seconds(100)) == .seconds(1))
+    }
+
+    @Test func `a limited store waits for what it moved, up and down`() async throws {
+        let waits = Mutex<Duration>(.zero)
+        let start = ContinuousClock.now
+        let store = LimitedObjectStore(
+            MemoryObjectStore(), up: 1000, down: 2000, now: { start }, sleep: { wait in waits.withLock { $0 = wait } })
+        let key = try ObjectKey("k")
+        try await store.put(key, [UInt8](repeating: 0, count: 5000))
+        #expect(waits.withLock { $0 } == .seconds(4))
+        _ = try await store.read(key, limit: 5000)
+        #expect(waits.withLock { $0 } == .milliseconds(1500))
+        store.limit(up: nil, down: nil)
+        waits.withLock { $0 = .zero }
+        try await store.put(key, [UInt8](repeating: 0, count: 5000))
+        #expect(waits.withLock { $0 } == .zero)
+    }
+}
