@@ -1,0 +1,67 @@
+/// What went wrong with an account, a token or the way to the identity server.
+package struct IdentityError: Error, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String, Sendable {
+            case invalidCredentials, emailExists, invalidEmail, weakPassword, userDisabled, userNotFound
+            case notSignedIn, invalidToken, tokenExpired, loginTooOld, tooManyAttempts, notAllowed, invalidRequest
+            case offline, protocolViolation, damagedFile, internalFailure
+        }
+        private let value: Value
+
+        /// The e-mail or the password is wrong; which one is not told.
+        package static let invalidCredentials = Code(value: .invalidCredentials)
+        package static let emailExists = Code(value: .emailExists)
+        package static let invalidEmail = Code(value: .invalidEmail)
+        package static let weakPassword = Code(value: .weakPassword)
+        package static let userDisabled = Code(value: .userDisabled)
+        package static let userNotFound = Code(value: .userNotFound)
+        package static let notSignedIn = Code(value: .notSignedIn)
+        /// Damaged, made by somebody else, or for another project.
+        package static let invalidToken = Code(value: .invalidToken)
+        /// Expired, or revoked by a new password.
+        package static let tokenExpired = Code(value: .tokenExpired)
+        /// The change needs a fresh sign-in.
+        package static let loginTooOld = Code(value: .loginTooOld)
+        package static let tooManyAttempts = Code(value: .tooManyAttempts)
+        package static let notAllowed = Code(value: .notAllowed)
+        package static let invalidRequest = Code(value: .invalidRequest)
+        /// The server cannot be reached or is not well.
+        package static let offline = Code(value: .offline)
+        /// Something answered that is no identity server.
+        package static let protocolViolation = Code(value: .protocolViolation)
+        /// A file of keys or sessions cannot be used.
+        package static let damagedFile = Code(value: .damagedFile)
+        package static let internalFailure = Code(value: .internalFailure)
+
+        /// Whether the same call may succeed later by itself.
+        package var isTransient: Bool {
+            switch value {
+            case .offline, .tooManyAttempts, .internalFailure: true
+            default: false
+            }
+        }
+
+        /// Whether only a new sign-in by the user helps.
+        package var needsLogin: Bool {
+            switch value {
+            case .notSignedIn, .userDisabled, .userNotFound, .invalidToken, .tokenExpired, .loginTooOld, .damagedFile:
+                true
+            default: false
+            }
+        }
+
+        package var description: String { value.rawValue }
+    }
+
+    package let code: Code
+    package let message: String
+    package let cause: (any Error)?
+
+    package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    package var description: String { message }
+}

@@ -1,0 +1,42 @@
+import HTTP
+import JSON
+
+extension AccountRoutes {
+    /// A request that does not even reach the accounts, in the Identity Toolkit's word for it.
+    struct Refusal: Error {
+        let name: String
+
+        init(_ name: String) { self.name = name }
+    }
+
+    /// The error envelope of the Identity Toolkit; clients take `message` apart at ` : `.
+    static func error(_ status: HTTPStatus, _ message: String) -> HTTPResponse {
+        .json(
+            status,
+            [
+                "error": [
+                    "code": .integer(Int64(status.rawValue)), "message": .string(message),
+                    "errors": [["message": .string(message), "domain": "global", "reason": "invalid"]],
+                ]
+            ])
+    }
+
+    static func answer(to error: any Error) -> HTTPResponse {
+        if let refusal = error as? Refusal { return Self.error(.badRequest, refusal.name) }
+        if (error as? HTTPError)?.code == .bodyTooLarge { return Self.error(.contentTooLarge, "INVALID_REQUEST") }
+        guard let code = (error as? IdentityError)?.code, let name = names[code] else {
+            return Self.error(.internalServerError, "INTERNAL_ERROR")
+        }
+        return Self.error(code == .tooManyAttempts ? .tooManyRequests : .badRequest, name)
+    }
+
+    /// The words of the Identity Toolkit, also read by the client.
+    static let names: [IdentityError.Code: String] = [
+        .invalidCredentials: "INVALID_LOGIN_CREDENTIALS", .emailExists: "EMAIL_EXISTS",
+        .invalidEmail: "INVALID_EMAIL", .weakPassword: "WEAK_PASSWORD : Password should be at least 6 characters",
+        .userDisabled: "USER_DISABLED", .userNotFound: "USER_NOT_FOUND", .invalidToken: "INVALID_ID_TOKEN",
+        .tokenExpired: "TOKEN_EXPIRED", .loginTooOld: "CREDENTIAL_TOO_OLD_LOGIN_AGAIN",
+        .tooManyAttempts: "TOO_MANY_ATTEMPTS_TRY_LATER", .notAllowed: "OPERATION_NOT_ALLOWED",
+        .invalidRequest: "INVALID_REQUEST",
+    ]
+}

@@ -1,0 +1,163 @@
+import HTTP
+import JSON
+
+/// The calls of the Identity Toolkit's REST (`accounts:…`) and of the token service, in their JSON.
+struct AccountRoutes: Sendable {
+    let server: IdentityServer
+
+    private static let bodyLimit = 64 << 10
+
+    func handle(_ call: String, _ request: HTTPServerRequest) async -> HTTPResponse {
+        guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
+        do {
+            let body = try await Self.json(request)
+            switch call {
+            case "signUp": return .json(.ok, try await signUp(body))
+            case "signInWithPassword": return .json(.ok, try await signIn(body, request.peer))
+            case "lookup": return .json(.ok, try await lookup(body))
+            case "update": return .json(.ok, try await update(body))
+            case "delete": return .json(.ok, try await delete(body))
+            default: return Self.error(.notFound, "OPERATION_NOT_ALLOWED")
+            }
+        } catch {
+            return Self.answer(to: error)
+        }
+    }
+
+    func refresh(_ request: HTTPServerRequest) async -> HTTPResponse {
+        guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
+        do {
+            let fields = try await Self.fields(request)
+            guard let grant = fields["grant_type"] else { throw Refusal("MISSING_GRANT_TYPE") }
+            guard grant == "refresh_token" else { throw Refusal("INVALID_GRANT_TYPE") }
+            guard let token = fields["refresh_token"], !token.isEmpty else { throw Refusal("MISSING_REFRESH_TOKEN") }
+            let tokens = try await server.accounts.refresh(token, now: server.now())
+            return .json(
+                .ok,
+                [
+                    "access_token": .string(tokens.idToken), "id_token": .string(tokens.idToken),
+                    "expires_in": .string(String(TokenIssuer.lifetime)), "refresh_token": .string(tokens.refreshToken),
+                    "token_type": "Bearer", "user_id": .string(tokens.account.id),
+                    "project_id": .string(server.configuration.project),
+                ])
+        } catch {
+            return Self.answer(to: error)
+        }
+    }
+
+    // MARK: calls
+
+    private func signUp(_ body: JSONObject) async throws -> JSON {
+        let email = body["email"]?.stringValue
+        let password = body["password"]?.stringValue
+        if let idToken = body["idToken"]?.stringValue {
+            guard let email else { throw Refusal("MISSING_EMAIL") }
+            guard let password else { throw Refusal("MISSING_PASSWORD") }
+            let changes = Accounts.Changes(
+                email: email, password: password, displayName: body["displayName"]?.stringValue)
+            let (account, tokens) = try await server.accounts.update(verify(idToken), changes, now: server.now())
+            return .object(answer("SignupNewUserResponse", account, tokens))
+        }
+        guard email != nil || password != nil else {
+            let tokens = try await server.accounts.signUpAnonymously(now: server.now())
+            return .object(answer("SignupNewUserResponse", tokens.account, tokens))
+        }
+        guard let email else { throw Refusal("MISSING_EMAIL") }
+        guard let password else { throw Refusal("MISSING_PASSWORD") }
+        let tokens = try await server.accounts.signUp(
+            email: email, password: password, displayName: body["displayName"]?.stringValue, now: server.now())
+        return .object(answer("SignupNewUserResponse", tokens.account, tokens))
+    }
+
+    private func signIn(_ body: JSONObject, _ peer: HTTPPeer) async throws -> JSON {
+        guard let email = body["email"]?.stringValue else { throw Refusal("INVALID_EMAIL") }
+        guard let password = body["password"]?.stringValue, !password.isEmpty else { throw Refusal("MISSING_PASSWORD") }
+        // Without the port, which differs for each connection.
+        let host = peer.address.split(separator: ":").dropLast().joined(separator: ":")
+        let tokens = try await server.accounts.signIn(
+            email: email, password: password, address: host, now: server.now())
+        var answer = answer("VerifyPasswordResponse", tokens.account, tokens)
+        answer["registered"] = true
+        answer["displayName"] = .string(tokens.account.displayName ?? "")
+        return .object(answer)
+    }
+
+    private func lookup(_ body: JSONObject) async throws -> JSON {
+        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        let account = try await server.accounts.account(of: verify(idToken))
+        var user: JSONObject = [
+            "localId": .string(account.id), "emailVerified": .boolean(account.isEmailVerified),
+            "createdAt": .string(String(account.createdAt)), "lastLoginAt": .string(String(account.lastLoginAt)),
+            "validSince": .string(String(account.validSince)), "disabled": .boolean(account.isDisabled),
+            "providerUserInfo": .array(providers(of: account)),
+        ]
+        user["email"] = account.email.map { .string($0) }
+        user["displayName"] = account.displayName.map { .string($0) }
+        user["photoUrl"] = account.photoURL.map { .string($0) }
+        user["passwordUpdatedAt"] = account.passwordUpdatedAt.map { .integer($0) }
+        return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": [.object(user)]]
+    }
+
+    private func update(_ body: JSONObject) async throws -> JSON {
+        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        let removed = (body["deleteAttribute"]?.arrayValue ?? []).compactMap(\.stringValue)
+        let changes = Accounts.Changes(
+            email: body["email"]?.stringValue, password: body["password"]?.stringValue,
+            displayName: removed.contains("DISPLAY_NAME") ? "" : body["displayName"]?.stringValue,
+            photoURL: removed.contains("PHOTO_URL") ? "" : body["photoUrl"]?.stringValue)
+        let (account, tokens) = try await server.accounts.update(verify(idToken), changes, now: server.now())
+        var answer = answer("SetAccountInfoResponse", account, tokens)
+        answer["emailVerified"] = .boolean(account.isEmailVerified)
+        answer["providerUserInfo"] = .array(providers(of: account))
+        answer["photoUrl"] = account.photoURL.map { .string($0) }
+        return .object(answer)
+    }
+
+    private func delete(_ body: JSONObject) async throws -> JSON {
+        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        try await server.accounts.delete(verify(idToken), now: server.now())
+        return ["kind": "identitytoolkit#DeleteAccountResponse"]
+    }
+
+    // MARK: parts
+
+    private func verify(_ idToken: String) throws -> VerifiedToken { try server.authenticator.verify(idToken) }
+
+    private func answer(_ kind: String, _ account: Account, _ tokens: Accounts.Tokens?) -> JSONObject {
+        var answer: JSONObject = ["kind": .string("identitytoolkit#\(kind)"), "localId": .string(account.id)]
+        answer["email"] = account.email.map { .string($0) }
+        answer["displayName"] = account.displayName.map { .string($0) }
+        if let tokens {
+            answer["idToken"] = .string(tokens.idToken)
+            answer["refreshToken"] = .string(tokens.refreshToken)
+            answer["expiresIn"] = .string(String(TokenIssuer.lifetime))
+        }
+        return answer
+    }
+
+    private func providers(of account: Account) -> [JSON] {
+        guard account.hasPassword, let email = account.email.map({ JSON.string($0) }) else { return [] }
+        return [["providerId": "password", "rawId": email, "federatedId": email, "email": email]]
+    }
+
+    private static func json(_ request: HTTPServerRequest) async throws -> JSONObject {
+        let bytes = try await request.body.collect(limit: bodyLimit)
+        guard let object = try? JSON(parsing: bytes, depth: 16).objectValue else { throw Refusal("INVALID_JSON") }
+        return object
+    }
+
+    /// A form, or JSON where the header says so.
+    private static func fields(_ request: HTTPServerRequest) async throws -> [String: String] {
+        if request.headers["Content-Type"]?.lowercased().hasPrefix("application/json") == true {
+            let members = try await json(request).members.compactMap { member in
+                member.value.stringValue.map { (member.key, $0) }
+            }
+            return Dictionary(members, uniquingKeysWith: { first, _ in first })
+        }
+        let bytes = try await request.body.collect(limit: bodyLimit)
+        guard let text = String(validating: bytes, as: UTF8.self), let items = HTTPTarget.items(of: text) else {
+            throw Refusal("INVALID_REQUEST")
+        }
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { first, _ in first })
+    }
+}

@@ -1,0 +1,37 @@
+import Cryptography
+import JSON
+
+/// A JSON Web Token in its compact form (RFC 7515 §3.1), taken apart but not yet believed.
+struct JSONWebToken {
+    let header: JSONObject
+    let claims: JSONObject
+    /// What the signature is over.
+    let signed: [UInt8]
+    let signature: [UInt8]
+
+    /// Far above what an ID token with custom claims needs.
+    private static let byteLimit = 16 << 10
+
+    /// nil for anything but three parts of base64url of which the first two are JSON objects.
+    init?(_ text: String) {
+        guard text.utf8.count <= Self.byteLimit else { return nil }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Self.object(parts[0]), let claims = Self.object(parts[1]),
+            let signature = Base64.decode(parts[2], alphabet: .url)
+        else { return nil }
+        self.header = header
+        self.claims = claims
+        self.signature = signature
+        signed = Array("\(parts[0]).\(parts[1])".utf8)
+    }
+
+    /// The compact form of a new token.
+    static func make(header: JSON, claims: JSON, sign: ([UInt8]) throws -> [UInt8]) rethrows -> String {
+        let signed = [header, claims].map { Base64.encode($0.bytes, alphabet: .url) }.joined(separator: ".")
+        return "\(signed).\(Base64.encode(try sign(Array(signed.utf8)), alphabet: .url))"
+    }
+
+    private static func object(_ text: Substring) -> JSONObject? {
+        Base64.decode(text, alphabet: .url).flatMap { try? JSON(parsing: $0, depth: 16) }?.objectValue
+    }
+}

@@ -1,0 +1,186 @@
+import Glibc
+import HTTP
+import Identity
+import JSON
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct AccountTests {
+    @Test func `linking an anonymous account keeps its id, and both sign-ins lead to it`() async throws {
+        try await withIdentity { test in
+            let anonymous = try await test.client.signUpAnonymously()
+            #expect(anonymous.email == nil && anonymous.userID.count == 28)
+            #expect(anonymous.lifetime == .seconds(3600))
+            let linked = try await test.client.link(
+                idToken: anonymous.idToken, email: "Ann@Example.org", password: "secret1")
+            #expect(linked.userID == anonymous.userID && linked.email == "ann@example.org")
+            let token = try test.identity.authenticator.verify(linked.idToken)
+            #expect(token.provider == "password" && token.email == "ann@example.org")
+            let signedIn = try await test.client.signIn(email: "ann@example.ORG", password: "secret1")
+            #expect(signedIn.userID == anonymous.userID)
+            let refreshed = try await test.client.refresh(anonymous.refreshToken)
+            #expect(refreshed.userID == anonymous.userID)
+        }
+    }
+
+    @Test func `a wrong password and an unknown e-mail are refused alike`() async throws {
+        try await withIdentity { test in
+            _ = try await test.client.signUp(email: "a@b.c", password: "secret1")
+            let path = "/v1/accounts:signInWithPassword"
+            for (email, password) in [("a@b.c", "secret2"), ("x@b.c", "secret1"), ("a@b.c", "SECRET1")] {
+                let answer = try await test.refusal(path, ["email": .string(email), "password": .string(password)])
+                #expect(answer == "INVALID_LOGIN_CREDENTIALS")
+            }
+            #expect(
+                await code { _ = try await test.client.signIn(email: "a@b.c", password: "no") } == .invalidCredentials)
+        }
+    }
+
+    @Test func `guessing stops after ten tries and goes on after five minutes`() async throws {
+        try await withIdentity { test in
+            let client = test.client
+            _ = try await client.signUp(email: "a@b.c", password: "secret1")
+            for _ in 0..<10 {
+                #expect(
+                    await code { _ = try await client.signIn(email: "a@b.c", password: "guess") } == .invalidCredentials
+                )
+            }
+            #expect(await code { _ = try await client.signIn(email: "a@b.c", password: "secret1") } == .tooManyAttempts)
+            #expect(await code { _ = try await client.signIn(email: "b@b.c", password: "x") } == .invalidCredentials)
+            test.clock.advance(301)
+            #expect(await code { _ = try await client.signIn(email: "a@b.c", password: "secret1") } == nil)
+        }
+    }
+
+    private static let refusedSignUps: [(String, JSON)] = [
+        ("MISSING_EMAIL", ["password": "secret1"]), ("MISSING_PASSWORD", ["email": "a@b.c"]),
+        ("INVALID_EMAIL", ["email": "a b@c", "password": "secret1"]),
+        ("INVALID_EMAIL", ["email": "a@b@c", "password": "secret1"]),
+        ("WEAK_PASSWORD : Password should be at least 6 characters", ["email": "a@b.c", "password": "short"]),
+        ("EMAIL_EXISTS", ["email": "TAKEN@b.c", "password": "secret1"]),
+        ("INVALID_ID_TOKEN", ["idToken": "x.y.z", "email": "n@b.c", "password": "secret1"]), ("INVALID_JSON", "text"),
+    ]
+
+    @Test(arguments: refusedSignUps)
+    func `a sign-up that cannot be is refused with its code`(expected: String, request: JSON) async throws {
+        try await withIdentity { test in
+            _ = try await test.client.signUp(email: "taken@b.c", password: "secret1")
+            for prefix in ["", "/identitytoolkit.googleapis.com"] {
+                let answer = try await test.refusal("\(prefix)/v1/accounts:signUp?key=any", request)
+                #expect(answer == expected)
+            }
+        }
+    }
+
+    @Test func `lookup, update and delete work on the user's own account`() async throws {
+        try await withIdentity { test in
+            let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
+            let idToken = JSON.string(session.idToken)
+            let changed = try await test.post("/v1/accounts:update", ["idToken": idToken, "displayName": "Ann"])
+            #expect(changed.body["displayName"] == "Ann" && changed.body["idToken"] == nil)
+            let found = try await test.post("/v1/accounts:lookup", ["idToken": idToken]).body["users"]?[0]
+            #expect(found?["localId"] == .string(session.userID) && found?["email"] == "a@b.c")
+            #expect(found?["providerUserInfo"]?[0]?["providerId"] == "password")
+            #expect(found?["passwordHash"] == nil)
+            try await test.client.delete(idToken: session.idToken)
+            #expect(try await test.refusal("/v1/accounts:lookup", ["idToken": idToken]) == "TOKEN_EXPIRED")
+            #expect(await code { _ = try await test.client.refresh(session.refreshToken) } == .tokenExpired)
+            #expect(await code { _ = try await test.client.signUp(email: "a@b.c", password: "secret1") } == nil)
+        }
+    }
+
+    @Test func `an anonymous account takes e-mail and password only together`() async throws {
+        try await withIdentity { test in
+            let idToken = JSON.string(try await test.client.signUpAnonymously().idToken)
+            let path = "/v1/accounts:update"
+            let email = try await test.refusal(path, ["idToken": idToken, "email": "a@b.c"])
+            #expect(email?.hasPrefix("WEAK_PASSWORD") == true)
+            let password = try await test.refusal(path, ["idToken": idToken, "password": "secret1"])
+            #expect(password == "INVALID_EMAIL")
+            let both = try await test.refusal(path, ["idToken": idToken, "email": "a@b.c", "password": "secret1"])
+            #expect(both == nil)
+        }
+    }
+
+    @Test func `a new password ends the other sessions`() async throws {
+        try await withIdentity { test in
+            let other = try await test.client.signUp(email: "a@b.c", password: "secret1")
+            test.clock.advance(10)
+            let mine = try await test.client.signIn(email: "a@b.c", password: "secret1")
+            test.clock.advance(10)
+            let answer = try await test.post(
+                "/v1/accounts:update", ["idToken": .string(mine.idToken), "password": "secret2"])
+            let newToken = try #require(answer.body["idToken"]?.stringValue)
+            #expect(throws: Never.self) { try test.identity.authenticator.verify(newToken) }
+            #expect(throws: IdentityError.self) { try test.identity.authenticator.verify(other.idToken) }
+            #expect(await code { _ = try await test.client.refresh(other.refreshToken) } == .tokenExpired)
+            #expect(await code { _ = try await test.client.signIn(email: "a@b.c", password: "secret1") } != nil)
+            #expect(await code { _ = try await test.client.signIn(email: "a@b.c", password: "secret2") } == nil)
+        }
+    }
+
+    @Test func `what could lock the owner out needs a fresh sign-in`() async throws {
+        try await withIdentity { test in
+            let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
+            test.clock.advance(901)
+            let old = try await test.client.refresh(session.refreshToken)
+            for request: JSON in [["password": "secret2"], ["email": "x@b.c"]] {
+                var members = request.objectValue ?? [:]
+                members["idToken"] = .string(old.idToken)
+                let answer = try await test.refusal("/v1/accounts:update", .object(members))
+                #expect(answer == "CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
+            }
+            #expect(await code { try await test.client.delete(idToken: old.idToken) } == .loginTooOld)
+        }
+    }
+
+    @Test func `a disabled user is refused everywhere until enabled again`() async throws {
+        try await withIdentity { test in
+            let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
+            let accounts = test.identity.accounts
+            let now = test.clock.now
+            #expect(try await accounts.setDisabled(true, email: "A@b.c", now: now).isDisabled)
+            #expect(
+                await code { _ = try await test.client.signIn(email: "a@b.c", password: "secret1") } == .userDisabled)
+            #expect(await code { _ = try await test.client.refresh(session.refreshToken) } == .userDisabled)
+            #expect(throws: IdentityError.self) { try test.identity.authenticator.verify(session.idToken) }
+            #expect(try await accounts.list().map(\.email) == ["a@b.c"])
+            _ = try await accounts.setDisabled(false, email: "a@b.c", now: now)
+            #expect(throws: Never.self) { try test.identity.authenticator.verify(session.idToken) }
+            #expect(await code { _ = try await accounts.setDisabled(true, email: "x@b.c", now: now) } == .userNotFound)
+        }
+    }
+
+    @Test(arguments: [
+        ("", "MISSING_GRANT_TYPE"), ("grant_type=password", "INVALID_GRANT_TYPE"),
+        ("grant_type=refresh_token", "MISSING_REFRESH_TOKEN"),
+        ("grant_type=refresh_token&refresh_token=made-up", "TOKEN_EXPIRED"), ("%zz", "INVALID_REQUEST"),
+    ])
+    func `a refresh that cannot be is refused with its code`(form: String, expected: String) async throws {
+        try await withIdentity { test in
+            for path in ["/v1/token", "/securetoken.googleapis.com/v1/token?key=x"] {
+                let response = try await HTTPClient().send(HTTPRequest(.post, test.url + path, body: .text(form)))
+                let answer = try JSON(parsing: try await response.body.collect(limit: 10_000))
+                #expect(response.status == .badRequest)
+                #expect(answer["error"]?["message"]?.stringValue == expected)
+            }
+        }
+    }
+
+    @Test func `accounts and keys outlive the server, in files that only it can read`() async throws {
+        try await withIdentity { test in
+            let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
+            await test.identity.close()
+            let again = try await IdentityServer(
+                directory: test.directory, test.identity.configuration, now: { test.clock.now })
+            #expect(try again.authenticator.verify(session.idToken).userID == session.userID)
+            let tokens = try await again.accounts.refresh(session.refreshToken, now: test.clock.now)
+            #expect(tokens.account.id == session.userID)
+            await again.close()
+            for name in ["accounts.sqlite", "signing-keys.pem"] {
+                var info = stat()
+                #expect(stat("\(test.directory)/\(name)", &info) == 0 && info.st_mode & 0o777 == 0o600)
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Glibc
+import HTTP
+import Identity
+import JSON
+import Synchronization
+import Testing
+
+/// An identity server on loopback with a clock that the test sets.
+struct TestIdentity: Sendable {
+    let identity: IdentityServer
+    let url: String
+    let directory: String
+    let clock: TestClock
+    /// How many requests have come.
+    let requests: TestClock
+
+    var client: IdentityClient { IdentityClient(url: url) }
+
+    /// The parts of an answer that a test looks at.
+    func post(_ path: String, _ body: JSON) async throws -> (status: HTTPStatus, body: JSON) {
+        let request = HTTPRequest(
+            .post, url + path, headers: ["Content-Type": "application/json"], body: .bytes(body.bytes))
+        let response = try await HTTPClient().send(request)
+        return (response.status, try JSON(parsing: try await response.body.collect(limit: 1 << 20)))
+    }
+
+    /// The error code that a call is refused with.
+    func refusal(_ path: String, _ body: JSON) async throws -> String? {
+        let (status, answer) = try await post(path, body)
+        return status == .ok ? nil : answer["error"]?["message"]?.stringValue
+    }
+}
+
+final class TestClock: Sendable {
+    private let value: Mutex<Int64>
+
+    init(_ value: Int64) { self.value = Mutex(value) }
+
+    var now: Int64 { value.withLock { $0 } }
+
+    func advance(_ count: Int64) { value.withLock { $0 += count } }
+}
+
+/// Making a key takes longer than most tests.
+private let keys = Result { try SigningKeys() }
+
+/// - Parameter start: the server's time at the beginning, in seconds since 1970.
+func withIdentity(
+    start: Int64 = 1_800_000_000, isEmulator: Bool = false, _ body: (TestIdentity) async throws -> Void
+) async throws {
+    try await withTemporaryDirectory { directory in
+        let clock = TestClock(start)
+        let requests = TestClock(0)
+        var configuration = IdentityServer.Configuration(issuer: "http://issuer.test", project: "ferry-test")
+        configuration.isEmulator = isEmulator
+        configuration.passwordCost = 1 << 4
+        try keys.get().write(to: "\(directory)/signing-keys.pem")
+        let identity = try await IdentityServer(directory: directory, configuration, now: { clock.now })
+        let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { request in
+            requests.advance(1)
+            return await identity.handle(request) ?? HTTPResponse(.notFound)
+        }
+        let url = "http://\(try server.start())"
+        let test = TestIdentity(
+            identity: identity, url: url, directory: directory, clock: clock, requests: requests)
+        let result = await Result { try await body(test) }
+        await server.stop(within: .seconds(1))
+        await identity.close()
+        try result.get()
+    }
+}
+
+func withTemporaryDirectory(_ body: (String) async throws -> Void) async throws {
+    var template = Array("/tmp/ferry-identity-XXXXXX".utf8CString)
+    let path = String(cString: try #require(mkdtemp(&template)))
+    let result = await Result { try await body(path) }
+    _ = system("rm -r \(path)")
+    try result.get()
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
+
+func code(_ body: () async throws -> Void) async -> IdentityError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? IdentityError)?.code
+    }
+}
