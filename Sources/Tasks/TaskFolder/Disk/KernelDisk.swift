@@ -1,0 +1,176 @@
+import Synchronization
+package import SystemIO
+
+/// The real file system beneath one directory.
+package final class KernelDisk: FolderDisk {
+    private let path: String
+    private let root = Mutex<Directory?>(nil)
+    private let inotify = Mutex<Inotify?>(nil)
+
+    /// - Parameter path: of the root, which need not exist yet.
+    package init(path: String) { self.path = path }
+
+    package func openRoot() throws(SystemError) -> RootIdentity {
+        let found = try Directory(path: path)
+        let status = try found.descriptor.status()
+        let identity = RootIdentity(
+            device: status.device, inode: status.inode, fileSystem: try found.fileSystemID())
+        root.withLock { $0 = found }
+        return identity
+    }
+
+    private func directory() throws(SystemError) -> Directory {
+        if let directory = root.withLock({ $0 }) { return directory }
+        _ = try openRoot()
+        return try root.withLock { root throws(SystemError) in
+            guard let root else { throw SystemError(.notFound, operation: "open", path: path) }
+            return root
+        }
+    }
+
+    private func directory(_ path: String) throws(SystemError) -> Directory {
+        path.isEmpty ? try directory() : try directory().directory(path)
+    }
+
+    package func visit(
+        _ path: String, watching: Bool, wantsStatus: (DirectoryEntry) -> Bool,
+        _ body: (DirectoryEntry, FileStatus?) -> Void
+    ) throws(SystemError) -> Result<Int32?, SystemError> {
+        let directory = try directory(path)
+        let watch: Result<Int32?, SystemError> = watching ? self.watch(directory) : .success(nil)
+        var failure: SystemError?
+        try directory.forEachEntry { entry in
+            guard failure == nil else { return }
+            guard entry.invalidBytes == nil, wantsStatus(entry) else { return body(entry, nil) }
+            do throws(SystemError) {
+                if let status = try directory.statusIfPresent(listed: entry.name) { body(entry, status) }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return watch
+    }
+
+    private func watch(_ directory: Directory) -> Result<Int32?, SystemError> {
+        Result { () throws(SystemError) in
+            try inotify.withLock { inotify throws(SystemError) in
+                try inotify?.watch(directory, for: KernelDisk.watchedChanges)
+            }
+        }
+    }
+
+    private static let watchedChanges: InotifyEvent.Mask = [
+        .created, .deleted, .movedFrom, .movedTo, .written, .closedAfterWriting, .attributes, .deletedItself,
+        .movedItself,
+    ]
+
+    package func status(_ path: String) throws(SystemError) -> FileStatus {
+        path.isEmpty ? try directory().descriptor.status() : try directory().status(path)
+    }
+
+    package func read(_ path: String, limit: Int) throws(SystemError) -> DiskReading {
+        let file = try directory().open(path, [.read, .nonBlocking])
+        let before = try file.status()
+        guard before.kind == .file else {
+            throw SystemError(.unsupported, operation: "read", path: path, remedy: "It is no regular file")
+        }
+        let bytes = try file.readAll(limit: limit)
+        return DiskReading(bytes: bytes, before: before, after: try file.status())
+    }
+
+    package func open(_ path: String, _ options: OpenOptions) throws(SystemError) -> FileDescriptor {
+        try directory().open(path, options.union(.nonBlocking), mode: 0o666)
+    }
+
+    package func status(of descriptor: borrowing FileDescriptor, inode: UInt64) throws(SystemError) -> FileStatus {
+        try descriptor.status()
+    }
+
+    package func writeTemporary(
+        in directory: String, _ bytes: [UInt8], mode: UInt32?, attributes: [FileAttribute], synchronize: Bool
+    ) throws(SystemError) -> String {
+        try self.directory().writeTemporary(
+            beside: directory.isEmpty ? "x" : directory + "/x", bytes, mode: 0o666, synchronize: synchronize
+        ) { file throws(SystemError) in
+            if let mode { try file.changeMode(mode) }
+            for attribute in attributes { _ = try file.setAttribute(attribute.name, to: attribute.value) }
+        }
+    }
+
+    package func synchronizeFileSystems(of paths: [String]) throws(SystemError) {
+        var done: Set<UInt64> = []
+        for path in paths where done.insert(try status(path).device).inserted {
+            try directory().open(path, [.read, .nonBlocking]).synchronizeFileSystem()
+        }
+    }
+
+    package func synchronizeDirectory(_ path: String) throws(SystemError) {
+        try directory(path).synchronize()
+    }
+
+    package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
+        try directory().rename(path, to: target, mode)
+    }
+
+    package func remove(_ path: String) throws(SystemError) {
+        try directory().remove(path)
+    }
+
+    package func removeTree(_ path: String) throws(SystemError) {
+        do throws(SystemError) {
+            try directory(path).removeContents()
+            try removeDirectory(path)
+        } catch {
+            if error.code != .notFound { throw error }
+        }
+    }
+
+    package func setMode(_ path: String, _ mode: UInt32) throws(SystemError) {
+        try open(path, .read).changeMode(mode)
+    }
+
+    package func makeDirectories(_ path: String) throws(SystemError) {
+        // What is private is for this user only.
+        let mode: UInt32 = path.hasPrefix(TaskPath.privateDirectory) ? 0o700 : 0o777
+        if !path.isEmpty { try directory().makeDirectories(path, mode: mode) }
+    }
+
+    package func removeDirectory(_ path: String) throws(SystemError) {
+        try directory().removeDirectory(path)
+    }
+
+    package func attributes(_ path: String) throws(SystemError) -> [FileAttribute] {
+        let file = try open(path, .read)
+        var attributes: [FileAttribute] = []
+        for name in try file.attributeNames() where name.hasPrefix("user.") {
+            if let value = try file.attribute(name) { attributes.append(FileAttribute(name: name, value: value)) }
+        }
+        return attributes
+    }
+
+    package func setAttribute(_ path: String, _ attribute: FileAttribute) throws(SystemError) -> Bool {
+        try open(path, .read).setAttribute(attribute.name, to: attribute.value)
+    }
+
+    package func uniqueName() -> String { SystemRandom.hex(8) }
+
+    package func startWatching() throws(SystemError) {
+        let new = try Inotify()
+        inotify.withLock { $0 = new }
+    }
+
+    package func unwatch(_ watch: Int32) {
+        inotify.withLock { $0?.remove(watch) }
+    }
+
+    package func takeEvents() throws(SystemError) -> [InotifyEvent] {
+        try inotify.withLock { inotify throws(SystemError) in try inotify?.read() ?? [] }
+    }
+
+    package func waitForEvents() async throws {
+        if let inotify = inotify.withLock({ $0 }) { return try await inotify.wait() }
+        // There is no queue: nothing will come.
+        while true { try await Task.sleep(for: .seconds(86_400)) }
+    }
+}

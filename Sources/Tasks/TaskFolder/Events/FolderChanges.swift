@@ -1,0 +1,105 @@
+import Synchronization
+
+/// The settled changes of a folder in real time, for one reader.
+package final class FolderChanges: Sendable {
+    private let folder: any TaskFolder
+    private let settler: Mutex<FolderEventSettler>
+    private let start = ContinuousClock.now
+    private let wakeUp = WakeUp()
+    private let scanInterval: Duration
+    /// When the next scan is due while not all directories are watched.
+    private let nextScan: Mutex<Duration>
+
+    /// - Parameter scanInterval: how often to ask for a scan while not all directories can be watched.
+    package init(
+        _ folder: any TaskFolder, times: SettleTimes = SettleTimes(), scanInterval: Duration = .seconds(30)
+    ) {
+        self.folder = folder
+        self.scanInterval = scanInterval
+        nextScan = Mutex(scanInterval)
+        settler = Mutex(FolderEventSettler(times: times))
+    }
+
+    /// Waits for changes that have settled and gives at most `limit` of them, in an order in which they can be applied;
+    /// never empty. While the reader works, further events wait in the kernel's queue, and where that is too short
+    /// `rescanNeeded` comes instead of them, so memory is bounded whatever happens. Throws CancellationError when the
+    /// task is cancelled; then nothing is lost.
+    package func next(limit: Int = 1000) async throws -> [SettledChange] {
+        while true {
+            try Task.checkCancellation()
+            let deadline = try turn(limit: limit)
+            let changes = settler.withLock { $0.take(limit) }
+            if !changes.isEmpty { return changes }
+            try await wait(until: deadline)
+        }
+    }
+
+    /// How many paths are gone and will be reported as removed unless they come back: whoever is told of a few removals can tell
+    /// whether they are the first of many.
+    package var missingCount: Int { settler.withLock { $0.missingCount } }
+
+    /// Paths that a scan did not find where the reader knew them: each is reported as removed after the settle time,
+    /// unless it comes back.
+    package func noteMissing(_ paths: [TaskPath]) {
+        let now = ContinuousClock.now - start
+        settler.withLock { settler in
+            for path in paths { settler.handleMissing(path, at: now) }
+        }
+        wakeUp.signal()
+    }
+
+    /// Takes the events that are there and looks at what is due; gives when something will be due next.
+    private func turn(limit: Int) throws -> Duration? {
+        let events = try folder.takeEvents()
+        let now = ContinuousClock.now - start
+        let due = settler.withLock { settler in
+            for event in events { settler.handle(event, at: now) }
+            return settler.duePaths(at: now, limit: limit)
+        }
+        for path in due {
+            let seen = observe(path)
+            settler.withLock { $0.observe(path, seen, at: now) }
+        }
+        let scan = askForScan(at: now)
+        // More may be waiting: come back at once.
+        if !events.isEmpty { return now }
+        let next = settler.withLock { $0.nextDeadline }
+        return [next, scan].compactMap { $0 }.min()
+    }
+
+    /// Asks for a scan where it is time for one and gives when the next will be; nil while watches tell everything.
+    private func askForScan(at now: Duration) -> Duration? {
+        if folder.isFullyWatched {
+            nextScan.withLock { $0 = now + scanInterval }
+            return nil
+        }
+        return nextScan.withLock { nextScan in
+            if nextScan <= now {
+                nextScan = now + scanInterval
+                settler.withLock { $0.handle(.rescanNeeded(.notWatched), at: now) }
+            }
+            return nextScan
+        }
+    }
+
+    private func observe(_ path: TaskPath) -> FolderEventSettler.Observation {
+        do throws(FolderError) {
+            return try folder.stamp(path).map { .file($0) } ?? .absent
+        } catch {
+            return .obstructed
+        }
+    }
+
+    private func wait(until deadline: Duration?) async throws {
+        if let deadline, start + deadline <= .now { return }
+        try await withThrowingTaskGroup { [folder, wakeUp, start] group in
+            group.addTask { try await folder.waitForEvents() }
+            group.addTask { await wakeUp.wait() }
+            if let deadline {
+                group.addTask { try await Task.sleep(until: start + deadline, tolerance: .zero, clock: .continuous) }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}

@@ -1,0 +1,279 @@
+/// Decides when a change counts. A pure machine: events and a monotonic time go in; paths to look at come out, what was
+/// seen there goes in, and settled changes come out.
+///
+///     handle(event, at: now) … while nextDeadline <= now { for path in duePaths(at: now) { observe(path, …, at: now) } } … take()
+///
+/// Events only say where to look; what is reported is what was seen on the disk. So a rename-over save, a delete followed
+/// by a create and an editor's backup dance all come out as one `changed`.
+package struct FolderEventSettler: Sendable {
+    /// What was seen at a path.
+    package enum Observation: Hashable, Sendable {
+        case file(FileStamp)
+        /// For the check of a removed directory: it is there again.
+        case directory
+        case absent
+        /// No regular file, or not visible.
+        case obstructed
+    }
+
+    private struct Pending: Sendable {
+        var number: UInt64
+        var deadline: Duration
+        /// When the first change since the last report was seen.
+        var since: Duration
+        /// Where a rename took it from.
+        var origin: TaskPath?
+        var isDirectory = false
+        /// Open for writing, as far as is known.
+        var isWriting = false
+        /// It had content before: something else than a creation came first.
+        var isKnown: Bool
+        var removed: Duration?
+        var foundEmpty: Duration?
+    }
+
+    private let times: SettleTimes
+    private var pending: [TaskPath: Pending] = [:]
+    private var queue = DeadlineQueue()
+    private var lastNumber: UInt64 = 0
+    /// First halves of renames, by cookie: where the file was, and where it had come from before that.
+    private var leaving: [UInt32: (path: TaskPath, origin: TaskPath, since: Duration)] = [:]
+    /// Where the file that was at a path has gone to: that is reported before anything new at the path.
+    private var movedAway: [TaskPath: TaskPath] = [:]
+    private var settled: [SettledChange] = []
+
+    package init(times: SettleTimes = SettleTimes()) { self.times = times }
+
+    /// How many paths wait.
+    package var count: Int { pending.count }
+
+    /// How many paths are gone and wait whether they come back.
+    package var missingCount: Int { pending.values.count { $0.removed != nil } }
+
+    /// When to call `duePaths` next; nil while nothing waits.
+    package var nextDeadline: Duration? { queue.first?.deadline }
+
+    /// At most `limit` settled changes, in an order in which they can be applied.
+    package mutating func take(_ limit: Int = .max) -> [SettledChange] {
+        if settled.count <= limit {
+            defer { settled = [] }
+            return settled
+        }
+        defer { settled.removeFirst(limit) }
+        return Array(settled.prefix(limit))
+    }
+
+    package mutating func handle(_ event: FolderEvent, at now: Duration) {
+        switch event {
+        case .created(let path):
+            update(path, at: now, isKnown: false) { $0.isWriting = true }
+        case .written(let path):
+            update(path, at: now, isKnown: true) { $0.isWriting = true }
+        case .closed(let path):
+            update(path, at: now, isKnown: true) { $0.isWriting = false }
+        case .found(let path):
+            update(path, at: now, isKnown: false, after: times.found) { _ in }
+        case .attributes(let path):
+            update(path, at: now, isKnown: true) { _ in }
+        case .removed(let path):
+            remove(path, at: now)
+        case .movedFrom(let path, let cookie):
+            leaving[cookie] = (path, pending[path]?.origin ?? path, now)
+            remove(path, at: now)
+        case .movedTo(let path, let cookie):
+            arrive(path, from: leaving.removeValue(forKey: cookie), at: now)
+        case .directoryAppeared(let path):
+            forget(path)
+            settled.append(.directoryAppeared(path))
+        case .directoryRemoved(let path):
+            update(path, at: now, isKnown: true, after: times.removed) {
+                $0.isDirectory = true
+                $0.removed = now
+            }
+        case .directoryMoved(let from, let to):
+            moveDirectory(from: from, to: to)
+        case .problem(let problem): settled.append(.problem(problem))
+        case .rescanNeeded(let reason): settled.append(.rescanNeeded(reason))
+        case .rootChanged: settled.append(.rootChanged)
+        }
+        if pending.count > times.limit { giveUp() }
+    }
+
+    /// Something that a scan did not find where it was expected: settles as a delete unless it comes back.
+    package mutating func handleMissing(_ path: TaskPath, at now: Duration) {
+        if pending[path] == nil { remove(path, at: now) }
+        if pending.count > times.limit { giveUp() }
+    }
+
+    /// The paths whose time has come, each once; call `observe` for every one of them.
+    package mutating func duePaths(at now: Duration, limit: Int = .max) -> [TaskPath] {
+        var due: [TaskPath] = []
+        while due.count < limit, let first = queue.first, first.deadline <= now {
+            _ = queue.removeFirst()
+            if pending[first.path]?.number == first.number { due.append(first.path) }
+        }
+        // A rename's other half comes at once or never.
+        if leaving.count > 64 || queue.first == nil {
+            leaving = leaving.filter { $0.value.since + times.removed > now }
+        }
+        return due
+    }
+
+    package mutating func observe(_ path: TaskPath, _ observation: Observation, at now: Duration) {
+        guard let state = pending[path] else { return }
+        switch observation {
+        case .absent:
+            // Gone without an event to say so: as if it had just been seen to go.
+            let removed = state.removed ?? now
+            if removed + times.removed > now {
+                return wait(path, until: removed + times.removed) { $0.removed = removed }
+            }
+            forget(path)
+            if state.isDirectory {
+                settled.append(.directoryRemoved(path))
+            } else {
+                if let origin = state.origin { settled.append(.removed(origin)) }
+                settled.append(.removed(path))
+            }
+        case .file(let stamp):
+            if stamp.size == 0, state.isKnown {
+                let since = state.foundEmpty ?? now
+                if since + times.empty > now {
+                    return wait(path, until: since + times.empty) { $0.foundEmpty = since }
+                }
+            }
+            if let target = movedAway[path], let other = pending[target] {
+                return wait(path, until: max(other.deadline, now + .milliseconds(1))) { _ in }
+            }
+            forget(path)
+            settled.append(state.origin.map { .moved(from: $0, to: path, stamp) } ?? .changed(path, stamp))
+        case .directory, .obstructed:
+            forget(path)
+            if !state.isDirectory { settled.append(.obstructed(path)) }
+        }
+    }
+
+    private mutating func forget(_ path: TaskPath) {
+        if let origin = pending.removeValue(forKey: path)?.origin, movedAway[origin] == path { movedAway[origin] = nil }
+    }
+
+    // MARK: What waits
+
+    private mutating func update(
+        _ path: TaskPath, at now: Duration, isKnown: Bool, after time: Duration? = nil,
+        _ change: (inout Pending) -> Void
+    ) {
+        var state = pending[path] ?? Pending(number: 0, deadline: now, since: now, isKnown: isKnown)
+        if state.isDirectory { state = Pending(number: 0, deadline: now, since: now, isKnown: isKnown) }
+        change(&state)
+        if state.isDirectory {
+            state.deadline = now + (time ?? times.closed)
+        } else {
+            let isAttachment = path.kind(isDirectory: false) == .attachment
+            let quiet = isAttachment ? times.attachmentQuiet : times.quiet
+            let longest = isAttachment ? times.attachmentLongest : times.longest
+            let wanted = now + (time ?? (state.isWriting ? quiet : times.closed))
+            state.deadline = min(wanted, state.since + longest)
+        }
+        schedule(path, state)
+    }
+
+    private mutating func remove(_ path: TaskPath, at now: Duration) {
+        var state = pending[path] ?? Pending(number: 0, deadline: now, since: now, isKnown: true)
+        // A file that came and went unseen leaves no trace but the question whether the path was known before.
+        state.removed = now
+        state.isWriting = false
+        state.isKnown = true
+        state.isDirectory = false
+        state.deadline = now + times.removed
+        schedule(path, state)
+    }
+
+    private mutating func arrive(
+        _ path: TaskPath, from source: (path: TaskPath, origin: TaskPath, since: Duration)?, at now: Duration
+    ) {
+        // It replaces what was there, or nothing: an empty file here may be the first half of a save.
+        if let replaced = pending[path]?.origin, movedAway[replaced] == path { movedAway[replaced] = nil }
+        update(path, at: now, isKnown: true) { state in
+            state.isWriting = false
+            state.origin = nil
+        }
+        guard let source else { return }
+        let isPaired = pending[source.path]?.removed != nil
+        if isPaired { pending[source.path]?.origin = nil }
+        if movedAway[source.origin] == source.path { movedAway[source.origin] = nil }
+        if source.origin == path { return }
+        pending[path]?.origin = source.origin
+        movedAway[source.origin] = path
+        // The rename tells why the source is gone. Where something new takes its name, its own events say so.
+        if source.origin == source.path, isPaired { pending[source.path] = nil }
+        breakCircle(at: path)
+    }
+
+    /// Files that have changed places: no order of moves could be applied one by one, so each is a change at its path.
+    private mutating func breakCircle(at path: TaskPath) {
+        var circle = [path]
+        while let next = movedAway[circle[circle.count - 1]], next != path, circle.count <= movedAway.count {
+            circle.append(next)
+        }
+        guard movedAway[circle[circle.count - 1]] == path else { return }
+        for path in circle {
+            movedAway[path] = nil
+            pending[path]?.origin = nil
+        }
+    }
+
+    private mutating func wait(_ path: TaskPath, until deadline: Duration, _ change: (inout Pending) -> Void) {
+        guard var state = pending[path] else { return }
+        change(&state)
+        state.deadline = deadline
+        schedule(path, state)
+    }
+
+    private mutating func schedule(_ path: TaskPath, _ state: Pending) {
+        var state = state
+        // An entry of the queue is good for any later deadline too: it is looked at then and put back.
+        lastNumber += 1
+        state.number = lastNumber
+        pending[path] = state
+        queue.insert(.init(deadline: state.deadline, number: state.number, path: path))
+        if queue.count > 2 * pending.count + 1024 { rebuildQueue() }
+    }
+
+    /// A file that is written to a thousand times leaves as many old entries.
+    private mutating func rebuildQueue() {
+        queue.removeAll()
+        for (path, state) in pending {
+            queue.insert(.init(deadline: state.deadline, number: state.number, path: path))
+        }
+    }
+
+    private mutating func moveDirectory(from: TaskPath, to: TaskPath) {
+        if pending[from]?.isDirectory == true { pending[from] = nil }
+        if pending[to]?.isDirectory == true { pending[to] = nil }
+        settled.append(.directoryMoved(from: from, to: to))
+        let affected = pending.filter { $0.key.isBeneath(from) || $0.value.origin?.isBeneath(from) == true }
+        for path in affected.keys { pending[path] = nil }
+        for (path, var state) in affected.sorted(by: { $0.value.number < $1.value.number }) {
+            state.origin = state.origin?.moved(from: from, to: to)
+            schedule(path.moved(from: from, to: to), state)
+        }
+        movedAway = [:]
+        for (path, state) in pending {
+            if let origin = state.origin { movedAway[origin] = path }
+        }
+        for (cookie, half) in leaving {
+            leaving[cookie] = (
+                half.path.moved(from: from, to: to), half.origin.moved(from: from, to: to), half.since
+            )
+        }
+    }
+
+    private mutating func giveUp() {
+        pending = [:]
+        queue.removeAll()
+        leaving = [:]
+        movedAway = [:]
+        settled.append(.rescanNeeded(.tooManyChanges))
+    }
+}

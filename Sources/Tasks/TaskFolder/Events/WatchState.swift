@@ -1,0 +1,134 @@
+import SystemIO
+
+/// What a folder keeps about its watches: it turns records of inotify(7) into events with paths.
+struct WatchState: Sendable {
+    /// A new directory, to be watched and listed by whoever has the disk.
+    struct Arrival: Sendable {
+        var path: TaskPath
+        var parent: Int32
+    }
+
+    /// What came out of one batch of records, in order.
+    enum Output: Sendable {
+        case event(FolderEvent)
+        case arrival(Arrival)
+        /// A watch that is of no use any more.
+        case unwatch([Int32])
+    }
+
+    /// Somebody wants events; they may have to wait until there is room for a queue.
+    var isWanted = false
+    var isStarted = false
+    /// Whether each directory was watched after the last scan.
+    var isComplete = false
+    private var tree = WatchTree()
+    /// Directories whose other half of a rename has not come yet: for this batch and the next.
+    private var leaving: [UInt32: (watch: Int32, path: TaskPath, batch: Int)] = [:]
+    private var batch = 0
+
+    var watchCount: Int { tree.count }
+
+    mutating func start() {
+        self = WatchState()
+        isWanted = true
+        isStarted = true
+    }
+
+    mutating func insert(_ watch: Int32, path: TaskPath, parent: Int32?) {
+        if let parent {
+            tree.insert(watch, name: path.name, in: parent)
+        } else if path.isRoot, tree.root != watch {
+            tree.start(root: watch)
+        }
+    }
+
+    mutating func handle(_ records: [InotifyEvent]) -> [Output] {
+        if records.isEmpty { return [] }
+        batch += 1
+        var outputs: [Output] = []
+        for record in records { handle(record, &outputs) }
+        for (cookie, directory) in leaving where directory.batch < batch {
+            leaving[cookie] = nil
+            outputs.append(.unwatch(tree.remove(directory.watch)))
+        }
+        return outputs
+    }
+
+    private mutating func handle(_ record: InotifyEvent, _ outputs: inout [Output]) {
+        if record.mask.contains(.overflow) { return outputs.append(.event(.rescanNeeded(.overflow))) }
+        if record.watch == tree.root, record.name == nil {
+            if !record.mask.isDisjoint(with: [.deletedItself, .movedItself, .unmounted, .ignored]) {
+                outputs.append(.event(.rootChanged))
+            }
+            return
+        }
+        if record.mask.contains(.ignored) {
+            tree.remove(record.watch)
+            return
+        }
+        guard let name = record.name, let parent = tree.path(of: record.watch) else { return }
+        if parent.isRoot, name == TaskPath.privateDirectory, !record.mask.isDisjoint(with: [.deleted, .movedFrom]) {
+            return outputs.append(.event(.rootChanged))
+        }
+        let isNew = !record.mask.isDisjoint(with: [.created, .movedTo])
+        if TaskPath.isIgnored(name) && !(record.mask.contains([.directory, .movedTo])) { return }
+        let path = parent.appending(unchecked: name)
+        let kind = TaskPath.kind(
+            of: name, in: parent.kind(isDirectory: true), isDirectory: record.mask.contains(.directory))
+        if record.isInvalidName || NameProblem(of: name) != nil {
+            guard isNew else { return }
+            return outputs.append(
+                .event(
+                    .problem(
+                        FolderProblem(
+                            .invalidName, path: record.isInvalidName ? path.string : escapedPath(path.string),
+                            "its name cannot be synced; rename it"))))
+        }
+        if record.mask.contains(.directory) {
+            handleDirectory(record, path, kind, &outputs)
+        } else if kind == .taskFile || kind == .attachment {
+            outputs += fileEvents(record, path).map { .event($0) }
+        }
+    }
+
+    private func fileEvents(_ record: InotifyEvent, _ path: TaskPath) -> [FolderEvent] {
+        let mask = record.mask
+        if mask.contains(.created) { return [.created(path)] }
+        if mask.contains(.movedTo) { return [.movedTo(path, cookie: record.cookie)] }
+        if mask.contains(.movedFrom) { return [.movedFrom(path, cookie: record.cookie)] }
+        if mask.contains(.deleted) { return [.removed(path)] }
+        if mask.contains(.closedAfterWriting) { return [.closed(path)] }
+        if mask.contains(.written) { return [.written(path)] }
+        return mask.contains(.attributes) ? [.attributes(path)] : []
+    }
+
+    private mutating func handleDirectory(
+        _ record: InotifyEvent, _ path: TaskPath, _ kind: TaskPath.Kind, _ outputs: inout [Output]
+    ) {
+        let isSeen = kind == .list || kind == .attachments
+        if record.mask.contains(.movedFrom) {
+            if let watch = tree.child(path.name, of: record.watch) {
+                leaving[record.cookie] = (watch, path, batch)
+                outputs.append(.event(.directoryRemoved(path)))
+            }
+        } else if record.mask.contains(.movedTo), let from = leaving.removeValue(forKey: record.cookie) {
+            guard isSeen, kind == from.path.kind(isDirectory: true) else {
+                // It has become something else: as if the old one went and a new one came.
+                outputs.append(.unwatch(tree.remove(from.watch)))
+                if isSeen { outputs.append(.arrival(Arrival(path: path, parent: record.watch))) }
+                return
+            }
+            tree.insert(from.watch, name: path.name, in: record.watch)
+            outputs.append(.event(.directoryMoved(from: from.path, to: path)))
+        } else if !record.mask.isDisjoint(with: [.created, .movedTo]) {
+            if isSeen { outputs.append(.arrival(Arrival(path: path, parent: record.watch))) }
+        } else if record.mask.contains(.deleted) {
+            if isSeen { outputs.append(.event(.directoryRemoved(path))) }
+        } else if record.mask.contains(.attributes), isSeen {
+            // Its mode may have changed: what could not be seen may be visible now.
+            if tree.child(path.name, of: record.watch) == nil {
+                outputs.append(.arrival(Arrival(path: path, parent: record.watch)))
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package import SystemIO
+
+extension DiskTaskFolder {
+    package func move(
+        _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
+    ) throws(FolderError) -> MoveOutcome {
+        guard let before = try status(path) else { return .changed(nil) }
+        let isDirectory = before.kind == .directory
+        guard isDirectory || before.kind == .file else {
+            throw FolderError(.wrongKind, "\(path) is neither a file nor a directory")
+        }
+        guard target.kind(isDirectory: isDirectory) != .ignored, !target.isRoot, !path.isRoot else {
+            throw FolderError(.invalidName, "\(path) would not be seen any more as \(target)")
+        }
+        if case .stamp(let stamp) = expectation, FileStamp(before) != stamp { return .changed(FileStamp(before)) }
+        if path == target { return .moved(FileStamp(before)) }
+        try makeParents(of: target)
+        if try !renameExclusively(path.string, to: target.string) {
+            // On a file system without case the new name may be the old one in other letters.
+            guard let there = try status(target), there.inode == before.inode, there.device == before.device,
+                there.links == 1 || isDirectory
+            else { return .exists }
+            try translating { () throws(SystemError) in try disk.rename(path.string, to: target.string, .replacing) }
+        }
+        try translating { () throws(SystemError) in
+            try disk.synchronizeDirectory(target.parent.string)
+            if path.parent != target.parent { try disk.synchronizeDirectory(path.parent.string) }
+        }
+        // As after a write: an edit at this moment must not be taken for our echo.
+        guard let after = try status(target), FileStamp(after).hasContent(of: FileStamp(before)) || isDirectory else {
+            return .moved(FileStamp(before))
+        }
+        return .moved(FileStamp(after))
+    }
+
+    package func openSnapshot(_ path: TaskPath) throws(FolderError) -> FileSnapshot {
+        guard let status = try status(path), status.kind == .file else {
+            throw FolderError(try status(path) == nil ? .notFound : .wrongKind, "\(path) is no regular file")
+        }
+        do throws(SystemError) {
+            let descriptor = try disk.open(path.string, .read)
+            let opened = try disk.status(of: descriptor, inode: status.inode)
+            return FileSnapshot(descriptor: descriptor, stamp: FileStamp(opened), disk: disk)
+        } catch {
+            throw FolderError(error)
+        }
+    }
+
+    private func incoming(_ name: String) throws(FolderError) -> String {
+        if let problem = NameProblem(of: name) { throw FolderError(.invalidName, problem.description) }
+        return TaskPath.privateDirectory + "/incoming/" + name
+    }
+
+    package func openIncoming(_ name: String) throws(FolderError) -> FileDescriptor {
+        let path = try incoming(name)
+        do throws(SystemError) {
+            try disk.makeDirectories(TaskPath.privateDirectory + "/incoming")
+            return try disk.open(path, [.readWrite, .create])
+        } catch {
+            throw FolderError(error)
+        }
+    }
+
+    package func incomingNames() throws(FolderError) -> [String] {
+        var names: [String] = []
+        do throws(SystemError) {
+            _ = try disk.visit(
+                TaskPath.privateDirectory + "/incoming", watching: false, wantsStatus: { _ in false }
+            ) { entry, _ in
+                if entry.invalidBytes == nil { names.append(entry.name) }
+            }
+        } catch {
+            if error.code != .notFound { throw FolderError(error) }
+        }
+        return names
+    }
+
+    package func placeIncoming(
+        _ name: String, at path: TaskPath, expecting expectation: FileExpectation
+    ) throws(FolderError) -> WriteOutcome {
+        try checkIsFile(path)
+        let incoming = try incoming(name)
+        let current = try status(path)
+        guard try isAsExpected(current, path, expectation) else { return .changed(current.map { FileStamp($0) }) }
+        try makeParents(of: path)
+        // Under a temporary name in the target's own directory first; what is refused there goes back, not away.
+        let temporary = path.parent.appending(unchecked: Directory.temporary(beside: "x")).string
+        let stamp = try translating { () throws(SystemError) in
+            try disk.synchronizeFileSystems(of: [incoming])
+            if let current { try disk.setMode(incoming, current.mode) }
+            try disk.rename(incoming, to: temporary, .exclusive)
+            return FileStamp(try disk.status(temporary))
+        }
+        let outcome = try place(temporary, stamp, at: path, expecting: expectation) { [disk] temporary in
+            try? disk.rename(temporary, to: incoming, .exclusive)
+        }
+        try translating { () throws(SystemError) in try disk.synchronizeDirectory(path.parent.string) }
+        return outcome
+    }
+
+    package func removeIncoming(_ name: String) throws(FolderError) {
+        let path = try incoming(name)
+        do throws(SystemError) {
+            try disk.remove(path)
+        } catch {
+            if error.code != .notFound { throw FolderError(error) }
+        }
+    }
+}

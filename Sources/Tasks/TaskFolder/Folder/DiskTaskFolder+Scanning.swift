@@ -1,0 +1,100 @@
+import Synchronization
+import SystemIO
+
+extension DiskTaskFolder {
+    /// Deeper lists are reported, not entered.
+    private static var maximalDepth: Int { 32 }
+
+    package func scan(
+        puttingAsideLeftovers: Bool, _ body: (ScannedFile) -> Void
+    ) throws(FolderError) -> FolderScan {
+        var scan = FolderScan(root: try rootState())
+        var watchFailure: SystemError?
+        if watching.withLock({ $0.isWanted && !$0.isStarted }) {
+            // There was no room for a queue before; each scan asks again.
+            do throws(SystemError) {
+                try disk.startWatching()
+                watching.withLock { $0.start() }
+            } catch {
+                watchFailure = error
+            }
+        }
+        let isWatching = watching.withLock { $0.isStarted }
+        var left: [(path: TaskPath, kind: TaskPath.Kind, parent: Int32?)] = [(.root, .list, nil)]
+        var directoryCount = 0
+        while let (path, kind, parent) = left.popLast() {
+            directoryCount += 1
+            var found = DirectoryFindings(path: path, kind: kind)
+            let watch: Result<Int32?, SystemError>
+            do throws(SystemError) {
+                watch = try disk.visit(
+                    path.string, watching: isWatching && watchFailure == nil, wantsStatus: found.wantsStatus
+                ) { entry, status in
+                    found.add(entry, status)
+                }
+            } catch {
+                // What vanished since its parent was listed is gone; the root was there a moment ago.
+                if error.code != .notFound || path.isRoot { scan.addUnreadable(path, error) }
+                continue
+            }
+            var number: Int32?
+            switch watch {
+            case .success(let watch):
+                number = watch
+                if let watch { watching.withLock { $0.insert(watch, path: path, parent: parent) } }
+            case .failure(let error):
+                watchFailure = error
+            }
+            for file in found.files { body(file) }
+            scan.fileCount += found.files.count
+            scan.add(found.problems)
+            if puttingAsideLeftovers { for leftover in found.leftovers { putAside(leftover) } }
+            for (child, kind) in found.directories {
+                guard child.components.count <= Self.maximalDepth else {
+                    scan.add([
+                        FolderProblem(
+                            .tooDeep, path: escapedPath(child.string),
+                            "lists are nested at most \(Self.maximalDepth) deep; move it up")
+                    ])
+                    scan.unreadable.append(child)
+                    continue
+                }
+                if kind == .attachments { scan.attachments.append(child) } else { scan.lists.append(child) }
+                left.append((child, kind, number))
+            }
+        }
+        if let watchFailure { scan.addWatchFailure(watchFailure, directoryCount: directoryCount) }
+        scan.isWatched = isWatching && watchFailure == nil
+        watching.withLock { $0.isComplete = scan.isWatched }
+        scan.isSameRoot = (try? rootState())?.identity == scan.root.identity
+        return scan
+    }
+}
+
+extension FolderScan {
+    /// As many are kept; a tree of broken links must not fill the memory.
+    private static let problemLimit = 1000
+
+    mutating func add(_ found: [FolderProblem]) {
+        problemCount += found.count
+        problems += found.prefix(max(0, FolderScan.problemLimit - problems.count))
+    }
+
+    mutating func addUnreadable(_ path: TaskPath, _ error: SystemError) {
+        unreadable.append(path)
+        add([
+            FolderProblem(
+                .unreadable, path: escapedPath(path.description),
+                "\(error.message). Its tasks keep their last state and none counts as deleted")
+        ])
+    }
+
+    mutating func addWatchFailure(_ error: SystemError, directoryCount: Int) {
+        add([
+            FolderProblem(
+                .watchLimit, path: ".",
+                "\(error.message). This tree needs \(directoryCount) watches; until then changes are found by "
+                    + "scanning now and then")
+        ])
+    }
+}

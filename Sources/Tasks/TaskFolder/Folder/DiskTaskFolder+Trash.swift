@@ -1,0 +1,142 @@
+import SystemIO
+
+extension DiskTaskFolder {
+    private static var trash: String { TaskPath.privateDirectory + "/trash" }
+    private static var origins: String { "origins" }
+
+    package func trash(_ items: [TrashItem]) throws(FolderError) -> TrashOutcome {
+        guard Set(items.map { ExactText($0.path.name) }).count == items.count, !items.contains(where: \.path.isRoot)
+        else { throw FolderError(.invalidName, "items that go to the trash together need names that differ") }
+        for item in items {
+            if let refusal = try refusal(of: item) { return refusal }
+        }
+        let entry = TrashEntry(name: disk.uniqueName(), origins: items.map(\.path))
+        let directory = Self.trash + "/" + entry.name
+        try translating { () throws(SystemError) in
+            try disk.makeDirectories(directory)
+            // First the way back, then what may need it.
+            let lines = entry.origins.map { $0.string + "\n" }.joined()
+            let temporary = try disk.writeTemporary(
+                in: directory, Array(lines.utf8), mode: nil, attributes: [], synchronize: true)
+            try disk.rename(temporary, to: directory + "/" + Self.origins, .exclusive)
+            try disk.synchronizeDirectory(directory)
+            try disk.synchronizeDirectory(Self.trash)
+        }
+        var moved: [TaskPath] = []
+        do throws(FolderError) {
+            for item in items {
+                let target = directory + "/" + item.path.name
+                try translating { () throws(SystemError) in
+                    try disk.rename(item.path.string, to: target, .exclusive)
+                }
+                moved.append(item.path)
+                // An edit between the first look and the rename: the file goes back.
+                if case .stamp(let expected) = item.expecting {
+                    let status = try translating { () throws(SystemError) in try disk.status(target) }
+                    guard FileStamp(status).hasContent(of: expected) else {
+                        takeBack(moved, from: directory)
+                        return .changed(item.path, FileStamp(status))
+                    }
+                }
+            }
+        } catch {
+            takeBack(moved, from: directory)
+            guard error.code == .notFound, let item = items.first(where: { !moved.contains($0.path) }) else {
+                throw error
+            }
+            return .changed(item.path, nil)
+        }
+        try translating { () throws(SystemError) in
+            try disk.synchronizeDirectory(directory)
+            for parent in Set(items.map(\.path.parent)) { try disk.synchronizeDirectory(parent.string) }
+        }
+        return .trashed(entry)
+    }
+
+    private func refusal(of item: TrashItem) throws(FolderError) -> TrashOutcome? {
+        guard let status = try status(item.path) else { return .changed(item.path, nil) }
+        guard status.kind == .file || status.kind == .directory else {
+            throw FolderError(.wrongKind, "\(item.path) is neither a file nor a directory")
+        }
+        switch item.expecting {
+        case .anything: return nil
+        case .absent: return .changed(item.path, FileStamp(status))
+        case .stamp(let stamp):
+            return FileStamp(status) == stamp ? nil : .changed(item.path, FileStamp(status))
+        }
+    }
+
+    /// Where the name is taken again meanwhile, the item stays in the trash: nothing is lost.
+    private func takeBack(_ moved: [TaskPath], from directory: String) {
+        var isEmpty = true
+        for path in moved {
+            do throws(SystemError) {
+                try disk.rename(directory + "/" + path.name, to: path.string, .exclusive)
+            } catch {
+                isEmpty = false
+            }
+        }
+        if isEmpty { try? disk.removeTree(directory) }
+    }
+
+    package func trashEntries() throws(FolderError) -> [TrashEntry] {
+        var found: [(time: FileTime, name: String)] = []
+        do throws(SystemError) {
+            _ = try disk.visit(Self.trash, watching: false, wantsStatus: { $0.invalidBytes == nil }) { entry, status in
+                if let status, status.kind == .directory { found.append((status.modified, entry.name)) }
+            }
+        } catch {
+            if error.code == .notFound { return [] }
+            throw FolderError(error)
+        }
+        found.sort { ($0.time, $0.name) < ($1.time, $1.name) }
+        return found.map { TrashEntry(name: $0.name, origins: origins(of: $0.name)) }
+    }
+
+    /// None where the file is damaged: such an entry can only be purged, or moved by hand.
+    private func origins(of name: String) -> [TaskPath] {
+        guard let reading = try? disk.read(Self.trash + "/" + name + "/" + Self.origins, limit: 1 << 20),
+            let text = String(validating: reading.bytes, as: UTF8.self)
+        else { return [] }
+        return text.split(separator: "\n").compactMap { try? TaskPath(String($0)) }
+    }
+
+    package func restore(_ entry: TrashEntry, to target: TaskPath?) throws(FolderError) {
+        let directory = try directory(of: entry)
+        var moves: [(from: String, to: TaskPath)] = []
+        for (index, origin) in entry.origins.enumerated() {
+            let from = directory + "/" + origin.name
+            // What was taken back or restored before is not there any more.
+            guard try status(TaskPath(unchecked: from)) != nil else { continue }
+            var to = origin
+            if let target {
+                to = index == 0 ? target : try target.attachmentsDirectory()
+                if index > 0, origin.kind(isDirectory: true) != .attachments { to = origin }
+            }
+            guard try status(to) == nil else {
+                throw FolderError(.exists, "\(to) exists; move it away or restore to another place")
+            }
+            moves.append((from, to))
+        }
+        for move in moves {
+            try makeParents(of: move.to)
+            guard try renameExclusively(move.from, to: move.to.string) else {
+                throw FolderError(.exists, "\(move.to) exists; move it away or restore to another place")
+            }
+        }
+        try translating { () throws(SystemError) in
+            for parent in Set(moves.map(\.to.parent)) { try disk.synchronizeDirectory(parent.string) }
+            try disk.removeTree(directory)
+        }
+    }
+
+    package func purge(_ entry: TrashEntry) throws(FolderError) {
+        let directory = try directory(of: entry)
+        try translating { () throws(SystemError) in try disk.removeTree(directory) }
+    }
+
+    private func directory(of entry: TrashEntry) throws(FolderError) -> String {
+        if let problem = NameProblem(of: entry.name) { throw FolderError(.invalidName, problem.description) }
+        return Self.trash + "/" + entry.name
+    }
+}

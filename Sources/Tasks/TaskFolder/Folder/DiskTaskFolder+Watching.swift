@@ -1,0 +1,61 @@
+import Synchronization
+import SystemIO
+
+extension DiskTaskFolder {
+    package func startWatching() throws(FolderError) {
+        watching.withLock { $0.isWanted = true }
+        try translating { () throws(SystemError) in try disk.startWatching() }
+        watching.withLock { $0.start() }
+    }
+
+    package var isFullyWatched: Bool {
+        watching.withLock { $0.isComplete }
+    }
+
+    package func takeEvents() throws(FolderError) -> [FolderEvent] {
+        let records = try translating { () throws(SystemError) in try disk.takeEvents() }
+        var events: [FolderEvent] = []
+        for output in watching.withLock({ $0.handle(records) }) {
+            switch output {
+            case .event(let event): events.append(event)
+            case .arrival(let arrival): welcome(arrival, &events)
+            case .unwatch(let watches): for watch in watches { disk.unwatch(watch) }
+            }
+        }
+        return events
+    }
+
+    package func waitForEvents() async throws {
+        try await disk.waitForEvents()
+    }
+
+    /// Watches a new directory, then lists it, and so on for what is in it: what appeared before the watch is seen by the
+    /// listing, what comes after it by the watch.
+    private func welcome(_ arrival: WatchState.Arrival, _ events: inout [FolderEvent]) {
+        var left = [arrival]
+        while let directory = left.popLast() {
+            var found = DirectoryFindings(path: directory.path, kind: directory.path.kind(isDirectory: true))
+            do throws(SystemError) {
+                let watch = try disk.visit(directory.path.string, watching: true, wantsStatus: found.wantsStatus) {
+                    found.add($0, $1)
+                }
+                events.append(.directoryAppeared(directory.path))
+                switch watch {
+                case .success(let watch):
+                    guard let watch else { break }
+                    watching.withLock { $0.insert(watch, path: directory.path, parent: directory.parent) }
+                    left += found.directories.map { .init(path: $0.path, parent: watch) }
+                case .failure:
+                    // From now on scans are asked for, and the next one reports the limit.
+                    watching.withLock { $0.isComplete = false }
+                }
+            } catch {
+                if error.code == .notFound { continue }
+                events.append(.directoryAppeared(directory.path))
+                events.append(.rescanNeeded(.unreadable))
+            }
+            events += found.files.map { .found($0.path) }
+            events += found.problems.map { .problem($0) }
+        }
+    }
+}

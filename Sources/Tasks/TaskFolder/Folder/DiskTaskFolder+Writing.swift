@@ -1,0 +1,252 @@
+package import SystemIO
+
+extension DiskTaskFolder {
+    /// A write between its temporary file and its place.
+    private struct Staged {
+        var index: Int
+        var temporary: String
+        /// Of the temporary file: what the path has once the write is done.
+        var stamp: FileStamp
+    }
+
+    package func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>] {
+        var results = [Result<WriteOutcome, FolderError>?](repeating: nil, count: writes.count)
+        var staged: [Staged] = []
+        for (index, write) in writes.enumerated() {
+            do throws(FolderError) {
+                switch try stage(write, index: index, synchronize: writes.count <= 4) {
+                case .success(let file): staged.append(file)
+                case .failure(let refusal): results[index] = .success(refusal.outcome)
+                }
+            } catch {
+                results[index] = .failure(error)
+            }
+        }
+        if writes.count > 4, !staged.isEmpty {
+            do throws(SystemError) {
+                try disk.synchronizeFileSystems(of: staged.map(\.temporary))
+            } catch {
+                for file in staged {
+                    try? disk.remove(file.temporary)
+                    results[file.index] = .failure(FolderError(error))
+                }
+                staged = []
+            }
+        }
+        var parents: Set<TaskPath> = []
+        for file in staged {
+            let write = writes[file.index]
+            do throws(FolderError) {
+                let outcome = try place(file.temporary, file.stamp, at: write.path, expecting: write.expecting)
+                if case .written = outcome { parents.insert(write.path.parent) }
+                results[file.index] = .success(outcome)
+            } catch {
+                results[file.index] = .failure(error)
+            }
+        }
+        for parent in parents {
+            do throws(SystemError) {
+                try disk.synchronizeDirectory(parent.string)
+            } catch {
+                for file in staged where writes[file.index].path.parent == parent {
+                    results[file.index] = .failure(FolderError(error))
+                }
+            }
+        }
+        return results.map { $0 ?? .failure(FolderError(.other, "a write had no result")) }
+    }
+
+    /// Refused, with the outcome to report.
+    private struct Refusal: Error {
+        var outcome: WriteOutcome
+    }
+
+    private func stage(
+        _ write: FolderWrite, index: Int, synchronize: Bool
+    ) throws(FolderError) -> Result<Staged, Refusal> {
+        try checkIsFile(write.path)
+        let current = try status(write.path)
+        guard try isAsExpected(current, write.path, write.expecting) else {
+            return .failure(Refusal(outcome: .changed(current.map { FileStamp($0) })))
+        }
+        if current == nil { try makeParents(of: write.path) }
+        let attributes = try attributes(for: write, replacing: current != nil)
+        return .success(
+            try translating { () throws(SystemError) in
+                let temporary = try disk.writeTemporary(
+                    in: write.path.parent.string, write.bytes, mode: current?.mode, attributes: attributes,
+                    synchronize: synchronize)
+                do throws(SystemError) {
+                    return Staged(
+                        index: index, temporary: temporary, stamp: FileStamp(try disk.status(temporary)))
+                } catch {
+                    try? disk.remove(temporary)
+                    throw error
+                }
+            })
+    }
+
+    /// The user's own attributes stay on the file.
+    private func attributes(for write: FolderWrite, replacing: Bool) throws(FolderError) -> [FileAttribute] {
+        // A file that cannot be read keeps none: its content is replaced all the same.
+        var attributes = replacing ? (try? disk.attributes(write.path.string)) ?? [] : []
+        if let identifier = write.identifier {
+            attributes.removeAll { $0.name == identifierAttribute }
+            attributes.append(FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)))
+        }
+        return attributes
+    }
+
+    /// Only names that a scan would find again.
+    func checkIsFile(_ path: TaskPath) throws(FolderError) {
+        switch path.kind(isDirectory: false) {
+        case .taskFile, .attachment: return
+        default: throw FolderError(.invalidName, "\(path) would be no task file and no attachment")
+        }
+    }
+
+    func makeParents(of path: TaskPath) throws(FolderError) {
+        if path.parent.isRoot { return }
+        if try status(path.parent) == nil { try makeDirectory(path.parent) }
+    }
+
+    func isAsExpected(
+        _ status: FileStatus?, _ path: TaskPath, _ expectation: FileExpectation
+    ) throws(FolderError) -> Bool {
+        if let status, status.kind != .file, expectation != .absent {
+            throw FolderError(.wrongKind, "\(path) is no regular file")
+        }
+        return switch expectation {
+        case .anything: true
+        case .absent: status == nil
+        case .stamp(let stamp): status.map { FileStamp($0) } == stamp
+        }
+    }
+
+    /// Puts a finished temporary file in its place.
+    ///
+    /// - Parameter discard: called with the temporary file where the place is refused or fails; nil removes it.
+    func place(
+        _ temporary: String, _ stamp: FileStamp, at path: TaskPath, expecting expectation: FileExpectation,
+        discard: ((String) -> Void)? = nil
+    ) throws(FolderError) -> WriteOutcome {
+        let discard = discard ?? { [disk] in try? disk.remove($0) }
+        do throws(FolderError) {
+            switch expectation {
+            case .absent:
+                guard try renameExclusively(temporary, to: path.string) else {
+                    discard(temporary)
+                    return .changed(try status(path).map { FileStamp($0) })
+                }
+            case .anything:
+                try translating { () throws(SystemError) in try disk.rename(temporary, to: path.string, .replacing) }
+            case .stamp(let expected):
+                if let refusal = try exchange(temporary, stamp, with: path, expecting: expected) {
+                    discard(temporary)
+                    return refusal
+                }
+            }
+        } catch {
+            discard(temporary)
+            throw error
+        }
+        return .written(try stampAfterWriting(path, stamp))
+    }
+
+    /// The rename has moved the time of change, so the stamp is taken again; but an edit that came right after it must not
+    /// be taken for our echo.
+    private func stampAfterWriting(_ path: TaskPath, _ stamp: FileStamp) throws(FolderError) -> FileStamp {
+        guard let now = try status(path).map({ FileStamp($0) }), now.hasContent(of: stamp) else { return stamp }
+        return now
+    }
+
+    /// False where the name is taken.
+    func renameExclusively(_ path: String, to target: String) throws(FolderError) -> Bool {
+        do throws(SystemError) {
+            try disk.rename(path, to: target, .exclusive)
+            return true
+        } catch {
+            if error.code == .exists { return false }
+            guard isUnsupportedRename(error) else { throw FolderError(error) }
+        }
+        // Without RENAME_NOREPLACE a file that appears between these two calls is lost.
+        guard try status(TaskPath(unchecked: target)) == nil else { return false }
+        try translating { () throws(SystemError) in try disk.rename(path, to: target, .replacing) }
+        return true
+    }
+
+    /// Exchanges the new file with the expected one and looks at what came out. Nil where it was the expected one, which
+    /// is removed; otherwise everything is as before, the new file under its temporary name.
+    ///
+    /// The race that is left: a program that holds the old file open and writes to it after the check writes to a file
+    /// that has no name any more.
+    private func exchange(
+        _ temporary: String, _ stamp: FileStamp, with path: TaskPath, expecting expected: FileStamp
+    ) throws(FolderError) -> WriteOutcome? {
+        let before = try status(path).map { FileStamp($0) }
+        guard before == expected else { return .changed(before) }
+        do throws(SystemError) {
+            try disk.rename(temporary, to: path.string, .exchanging)
+        } catch {
+            if error.code == .notFound { return .changed(try status(path).map { FileStamp($0) }) }
+            guard isUnsupportedRename(error) else { throw FolderError(error) }
+            // Without RENAME_EXCHANGE an edit between the look above and this call is lost.
+            try translating { () throws(SystemError) in try disk.rename(temporary, to: path.string, .replacing) }
+            return nil
+        }
+        return try translating { () throws(SystemError) in
+            let displaced = FileStamp(try disk.status(temporary))
+            if displaced.hasContent(of: expected) {
+                try disk.remove(temporary)
+                return nil
+            }
+            try takeBack(temporary, stamp, path)
+            return .changed((try? disk.status(path.string)).map { FileStamp($0) })
+        }
+    }
+
+    /// Undoes an exchange: the displaced file takes its name again and ours the temporary one. Where somebody has put yet
+    /// another file in the place meanwhile, that one stays and the displaced one is put aside.
+    private func takeBack(_ temporary: String, _ stamp: FileStamp, _ path: TaskPath) throws(SystemError) {
+        for _ in 0..<16 {
+            do throws(SystemError) {
+                guard FileStamp(try disk.status(path.string)).hasContent(of: stamp) else { break }
+                try disk.rename(temporary, to: path.string, .exchanging)
+                if FileStamp(try disk.status(temporary)).hasContent(of: stamp) { return }
+                // Another file came between the two calls and is under the temporary name now: back it goes.
+                try disk.rename(temporary, to: path.string, .exchanging)
+            } catch {
+                guard error.code == .notFound else { throw error }
+                // Ours was removed meanwhile: what was displaced takes the name again, if that is still free.
+                try disk.rename(temporary, to: path.string, .exclusive)
+                return
+            }
+        }
+        putAside(TaskPath(unchecked: temporary))
+    }
+
+    /// EINVAL is what renameat2(2) says for a flag that the file system does not know.
+    private func isUnsupportedRename(_ error: SystemError) -> Bool {
+        error.errno == 22 || error.code == .unsupported
+    }
+
+    /// Moves a file that may hold the user's words out of the way, where `dropRecovered` finds it when it is old.
+    func putAside(_ path: TaskPath) {
+        let directory = TaskPath.privateDirectory + "/recovered"
+        try? disk.makeDirectories(directory)
+        try? disk.rename(path.string, to: directory + "/" + disk.uniqueName(), .exclusive)
+    }
+
+    package func dropRecovered(before time: FileTime) throws(FolderError) {
+        let directory = TaskPath.privateDirectory + "/recovered"
+        var old: [String] = []
+        do throws(SystemError) {
+            _ = try disk.visit(directory, watching: false, wantsStatus: { _ in true }) { entry, status in
+                if let status, status.kind == .file, status.changed < time { old.append(directory + "/" + entry.name) }
+            }
+            for path in old { try disk.remove(path) }
+        } catch {
+            if error.code != .notFound { throw FolderError(error) }
+        }
+    }
+}

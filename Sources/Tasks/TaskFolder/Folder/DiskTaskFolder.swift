@@ -1,0 +1,149 @@
+import Synchronization
+import SystemIO
+
+/// A task folder on a disk, real or in memory: everything but the system calls themselves.
+package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
+    package let disk: Disk
+    let watching = Mutex(WatchState())
+
+    package init(disk: Disk) { self.disk = disk }
+
+    package func rootState() throws(FolderError) -> RootState {
+        let identity: RootIdentity
+        do throws(SystemError) {
+            identity = try disk.openRoot()
+        } catch {
+            guard error.code == .notFound || error.code == .notDirectory else { throw FolderError(error) }
+            throw FolderError(
+                .rootMissing,
+                "the tasks directory \(error.path ?? "") is not there. Mount or restore it; syncing goes on by itself. "
+                    + "Nothing is deleted elsewhere meanwhile", cause: error)
+        }
+        return RootState(identity: identity, marker: marker())
+    }
+
+    private func marker() -> RootState.Marker {
+        do throws(SystemError) {
+            let reading = try disk.read(RootMarker.path, limit: RootMarker.limit)
+            return RootMarker(parsing: reading.bytes).map { .valid($0) } ?? .unreadable
+        } catch {
+            return error.code == .notFound ? .none : .unreadable
+        }
+    }
+
+    package func claim(_ marker: RootMarker) throws(FolderError) {
+        guard let bytes = marker.bytes else {
+            throw FolderError(.invalidName, "the marker of a tasks directory needs values of one line each")
+        }
+        try translating { () throws(SystemError) in
+            try disk.makeDirectories(TaskPath.privateDirectory)
+            let temporary = try disk.writeTemporary(
+                in: TaskPath.privateDirectory, bytes, mode: 0o600, attributes: [], synchronize: true)
+            do throws(SystemError) {
+                try disk.rename(temporary, to: RootMarker.path, .replacing)
+            } catch {
+                try? disk.remove(temporary)
+                throw error
+            }
+            try disk.synchronizeDirectory(TaskPath.privateDirectory)
+            try disk.synchronizeDirectory("")
+        }
+    }
+
+    package func stamp(_ path: TaskPath) throws(FolderError) -> FileStamp? {
+        guard let status = try status(path) else { return nil }
+        guard status.kind == .file else {
+            throw FolderError(
+                .wrongKind, "\(path) is no regular file and is left alone; put the text itself there, or another name")
+        }
+        return FileStamp(status)
+    }
+
+    /// Nil where there is none.
+    func status(_ path: TaskPath) throws(FolderError) -> FileStatus? {
+        do throws(SystemError) {
+            return try disk.status(path.string)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw FolderError(error)
+        }
+    }
+
+    package func read(_ path: TaskPath) throws(FolderError) -> TaskFileContent {
+        for _ in 0..<4 {
+            let reading: DiskReading
+            do throws(SystemError) {
+                reading = try disk.read(path.string, limit: TaskFileContent.limit)
+            } catch {
+                guard error.code == .tooLarge else { throw FolderError(error) }
+                throw FolderError(.tooLarge, DiskTaskFolder.tooLarge(path), cause: error)
+            }
+            let stamp = FileStamp(reading.after)
+            if FileStamp(reading.before) == stamp, Int64(reading.bytes.count) == stamp.size {
+                return TaskFileContent(bytes: reading.bytes, stamp: stamp)
+            }
+        }
+        throw FolderError(.unstable, "\(path) changes while it is read; it is read again when its writer pauses")
+    }
+
+    static func tooLarge(_ path: TaskPath) -> String {
+        "\(path) is longer than the \(TaskFileContent.limit >> 20) MiB that a task may have; move large content to an attachment"
+    }
+
+    package func makeDirectory(_ path: TaskPath) throws(FolderError) {
+        switch path.kind(isDirectory: true) {
+        case .list, .attachments: break
+        default: throw FolderError(.invalidName, "\(path) would be no list and no attachments directory")
+        }
+        try translating { () throws(SystemError) in
+            try disk.makeDirectories(path.string)
+            try disk.synchronizeDirectory(path.parent.string)
+        }
+    }
+
+    package func removeDirectoryIfEmpty(_ path: TaskPath) throws(FolderError) -> Bool {
+        guard !path.isRoot else { return false }
+        do throws(SystemError) {
+            try disk.removeDirectory(path.string)
+            try disk.synchronizeDirectory(path.parent.string)
+            return true
+        } catch {
+            switch error.code {
+            case .notEmpty, .exists: return false
+            case .notFound: return true
+            default: throw FolderError(error)
+            }
+        }
+    }
+
+    package func identifier(_ path: TaskPath) throws(FolderError) -> String? {
+        let attributes = try translating { () throws(SystemError) in try disk.attributes(path.string) }
+        guard let value = attributes.first(where: { $0.name == identifierAttribute })?.value, value.count <= 256 else {
+            return nil
+        }
+        return String(validating: value, as: UTF8.self)
+    }
+
+    package func setIdentifier(_ path: TaskPath, to identifier: String) throws(FolderError) -> FileStamp? {
+        let before = try stamp(path)
+        let isSet = try translating { () throws(SystemError) in
+            try disk.setAttribute(path.string, FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)))
+        }
+        guard isSet, let before, let after = try stamp(path) else { return nil }
+        // An edit that came in between must not be taken for the echo of this call.
+        return after.hasContent(of: before) ? after : before
+    }
+}
+
+/// The attribute that carries a task's document id.
+let identifierAttribute = "user.ferry.id"
+
+/// The tree at a path of the real file system.
+package typealias DirectoryTaskFolder = DiskTaskFolder<KernelDisk>
+
+extension DiskTaskFolder where Disk == KernelDisk {
+    /// - Parameter path: of the tasks directory, which need not exist yet.
+    package convenience init(path: String) {
+        self.init(disk: KernelDisk(path: path))
+    }
+}

@@ -1,0 +1,57 @@
+/// What a file must be for a change to go ahead.
+package enum FileExpectation: Hashable, Sendable {
+    /// No such name yet.
+    case absent
+    /// Still the version that was read or written last.
+    case stamp(FileStamp)
+    /// Whatever is there, or nothing.
+    case anything
+}
+
+/// One file to write.
+package struct FolderWrite: Sendable {
+    package var path: TaskPath
+    package var bytes: [UInt8]
+    package var expecting: FileExpectation
+    /// For the attribute `user.ferry.id`, where the file system has attributes.
+    package var identifier: String?
+
+    package init(path: TaskPath, bytes: [UInt8], expecting: FileExpectation, identifier: String? = nil) {
+        self.path = path
+        self.bytes = bytes
+        self.expecting = expecting
+        self.identifier = identifier
+    }
+}
+
+/// What became of a write.
+package enum WriteOutcome: Hashable, Sendable {
+    /// Done; an event whose file has this stamp is our own echo.
+    case written(FileStamp)
+    /// Not done, since the file is not as expected: read it and merge again. Nil where it does not exist.
+    case changed(FileStamp?)
+}
+
+/// What became of a move.
+package enum MoveOutcome: Hashable, Sendable {
+    /// Done; the stamp of a file under its new name.
+    case moved(FileStamp)
+    /// Not done, the target exists.
+    case exists
+    /// Not done, the source is not as expected. Nil where it does not exist.
+    case changed(FileStamp?)
+}
+
+/// One state of a task file.
+package struct TaskFileContent: Hashable, Sendable {
+    /// The longest task file that is read, in bytes.
+    package static let limit = 1 << 20
+
+    package var bytes: [UInt8]
+    package var stamp: FileStamp
+
+    package init(bytes: [UInt8], stamp: FileStamp) {
+        self.bytes = bytes
+        self.stamp = stamp
+    }
+}

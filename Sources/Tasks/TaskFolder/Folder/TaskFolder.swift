@@ -1,0 +1,114 @@
+package import SystemIO
+
+/// A tree of task files and their attachments. It knows paths and bytes and nothing of what the bytes mean.
+///
+/// All calls but `waitForEvents` block for as long as the disk takes. One caller at a time for `scan` and the events;
+/// the others may run beside them. Nothing here follows a symbolic link or leaves the tree.
+package protocol TaskFolder: AnyObject, Sendable {
+    // MARK: Root
+
+    /// Looks at the root anew, by its path; `.rootMissing` where there is none. Call it before trusting any absence,
+    /// and after the event `.rootChanged`. From then on all calls mean the directory that was found.
+    func rootState() throws(FolderError) -> RootState
+
+    /// Writes the marker, replacing one that is there. Never done implicitly.
+    func claim(_ marker: RootMarker) throws(FolderError)
+
+    /// Deletes what scans have put aside in `.ferry/recovered` before `time`.
+    func dropRecovered(before time: FileTime) throws(FolderError)
+
+    // MARK: Scan
+
+    /// Walks the tree by names and stat only, arming watches first where watching has started, and gives each file once,
+    /// in no order.
+    ///
+    /// - Parameter puttingAsideLeftovers: moves temporary files that a crash left to `.ferry/recovered`: such a file may
+    ///   be the user's own, displaced and not yet checked, so it is not deleted. Only where nobody writes meanwhile,
+    ///   that is in the first scan.
+    func scan(
+        puttingAsideLeftovers: Bool, _ body: (ScannedFile) -> Void
+    ) throws(FolderError) -> FolderScan
+
+    // MARK: Files
+
+    /// Nil for a path that does not exist; anything but a regular file is `.wrongKind`.
+    func stamp(_ path: TaskPath) throws(FolderError) -> FileStamp?
+
+    /// One consistent state of a file of at most 1 MiB, with its stamp; `.unstable` where writers do not pause.
+    func read(_ path: TaskPath) throws(FolderError) -> TaskFileContent
+
+    /// Writes each file in one step or not at all, the lot of them durable when this returns. One result for each
+    /// write, in order; the failure of one does not stop the others.
+    func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>]
+
+    /// Renames a file or directory and never replaces anything; missing directories above `target` are made.
+    func move(
+        _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
+    ) throws(FolderError) -> MoveOutcome
+
+    // MARK: Directories
+
+    /// Makes the directory and those above it; fine where it exists.
+    func makeDirectory(_ path: TaskPath) throws(FolderError)
+
+    /// True where it is gone afterwards; false where anything at all is in it.
+    func removeDirectoryIfEmpty(_ path: TaskPath) throws(FolderError) -> Bool
+
+    // MARK: Trash
+
+    /// Moves files or directories together into a new entry of `.ferry/trash`. Where one of them is not what was
+    /// expected, nothing is moved.
+    func trash(_ items: [TrashItem]) throws(FolderError) -> TrashOutcome
+
+    /// The entries, oldest first.
+    func trashEntries() throws(FolderError) -> [TrashEntry]
+
+    /// Moves all of an entry back to where it came from, or to `target` for its first item; `.exists` where something is
+    /// there by now.
+    func restore(_ entry: TrashEntry, to target: TaskPath?) throws(FolderError)
+
+    /// Deletes an entry for good; fine where it is gone already.
+    func purge(_ entry: TrashEntry) throws(FolderError)
+
+    // MARK: Identity
+
+    /// The extended attribute `user.ferry.id`; nil where there is none.
+    func identifier(_ path: TaskPath) throws(FolderError) -> String?
+
+    /// Sets it and gives the new stamp; nil where the file system has no such attributes.
+    func setIdentifier(_ path: TaskPath, to identifier: String) throws(FolderError) -> FileStamp?
+
+    // MARK: Attachments
+
+    /// Opens a file of any size for reading. Whoever has read it to the end compares `isUnchanged`.
+    func openSnapshot(_ path: TaskPath) throws(FolderError) -> FileSnapshot
+
+    /// Opens, or makes, a file in `.ferry/incoming` on the tree's own file system, for a download under way. It
+    /// outlives a restart. `name` is a valid name.
+    func openIncoming(_ name: String) throws(FolderError) -> FileDescriptor
+
+    func incomingNames() throws(FolderError) -> [String]
+
+    /// Puts an incoming file into its place as `write` does.
+    func placeIncoming(
+        _ name: String, at path: TaskPath, expecting expectation: FileExpectation
+    ) throws(FolderError) -> WriteOutcome
+
+    /// Fine where it is gone already.
+    func removeIncoming(_ name: String) throws(FolderError)
+
+    // MARK: Events
+
+    /// Begins to collect events; each `scan` from now on arms the watches. `.limit` where this user has no watch queue
+    /// left: go on without, each scan asks again.
+    func startWatching() throws(FolderError)
+
+    /// Whether the last scan could watch each directory; otherwise only scans find all changes.
+    var isFullyWatched: Bool { get }
+
+    /// The events that are there, in order; a bounded number of them at once.
+    func takeEvents() throws(FolderError) -> [FolderEvent]
+
+    /// Waits until `takeEvents` has something; costs nothing meanwhile. Throws CancellationError when cancelled.
+    func waitForEvents() async throws
+}

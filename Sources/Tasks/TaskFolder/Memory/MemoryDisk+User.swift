@@ -1,0 +1,129 @@
+import Synchronization
+package import SystemIO
+
+/// What a user and the user's programs do to the tree behind Ferry's back; every other call of the disk will do as well.
+extension MemoryDisk {
+    /// How a program saves a file.
+    package enum SaveHabit: CaseIterable, Sendable {
+        /// Truncates, writes and closes, as nano and a shell's `>` do.
+        case inPlace
+        /// Writes a file of an ignored name and renames it over the old one: `sed -i`, gedit.
+        case renamingOver
+        /// Renames the old file to `X~`, writes a new one and removes the old: vim with `backupcopy=no`.
+        case backupDance
+        /// Removes the file and makes a new one.
+        case deleteAndCreate
+        /// Truncates and closes, then opens again and writes.
+        case truncatingFirst
+    }
+
+    /// Saves a file whole, as one step or several; the directory must exist.
+    package func save(_ path: String, _ bytes: [UInt8], habit: SaveHabit = .inPlace) throws(SystemError) {
+        switch habit {
+        case .inPlace: try write(path, bytes)
+        case .renamingOver:
+            try write(path + ".swp", bytes)
+            try rename(path + ".swp", to: path, .replacing)
+        case .backupDance:
+            try rename(path, to: path + "~", .replacing)
+            try write(path, bytes)
+            try remove(path + "~")
+        case .deleteAndCreate:
+            try remove(path)
+            try write(path, bytes)
+        case .truncatingFirst:
+            try write(path, [])
+            try write(path, bytes)
+        }
+    }
+
+    /// Opens, truncates, writes and, where `closing`, closes.
+    package func write(_ path: String, _ bytes: [UInt8], closing: Bool = true) throws(SystemError) {
+        try change("write", path) { tree throws(SystemError) in
+            let inode: UInt64
+            do throws(SystemError) {
+                inode = try tree.find(path, "write")
+            } catch {
+                guard error.code == .notFound else { throw error }
+                inode = try tree.create(path, .bytes([]), mode: 0o644, "write")
+            }
+            guard tree.nodes[inode]?.kind == .file else { throw tree.error(Errno.isDirectory, "write", path) }
+            let hadContent = (tree.nodes[inode]?.size ?? 0) > 0
+            try tree.setBytes(inode, bytes, "write", path)
+            let (parent, name) = try tree.place(path, "write")
+            if hadContent || !bytes.isEmpty { tree.post(parent, .written, name) }
+            if closing { tree.post(parent, .closedAfterWriting, name) }
+        }
+    }
+
+    /// A copy with an inode and times of its own.
+    package func copy(_ path: String, to target: String) throws(SystemError) {
+        try write(target, try read(path, limit: .max).bytes)
+    }
+
+    package func makeLink(_ path: String) throws(SystemError) {
+        try change("link", path) { tree throws(SystemError) in
+            _ = try tree.create(path, .link, mode: 0o777, "link")
+        }
+    }
+
+    package func makePipe(_ path: String) throws(SystemError) {
+        try change("make a pipe", path) { tree throws(SystemError) in
+            _ = try tree.create(path, .pipe, mode: 0o644, "make a pipe")
+        }
+    }
+
+    // MARK: What happens to disks
+
+    /// Bytes that fit; none more can be written once they are used up. A disk without limit has `Int.max`.
+    package func setCapacity(_ bytes: Int) { tree.withLock { $0.capacity = bytes } }
+
+    package var usedBytes: Int { tree.withLock { $0.used } }
+
+    package func setReadOnly(_ isReadOnly: Bool) { tree.withLock { $0.isReadOnly = isReadOnly } }
+
+    package func setWatchLimit(_ limit: Int) { tree.withLock { $0.watchLimit = limit } }
+
+    package func setQueueLimit(_ limit: Int) { tree.withLock { $0.queueLimit = limit } }
+
+    /// As an unmount: the root is not there until it is set back.
+    package func setRootMissing(_ isMissing: Bool) { tree.withLock { $0.isRootMissing = isMissing } }
+
+    /// Puts an empty directory in the root's place, as the mount point beneath an unmounted disk.
+    package func replaceRoot() {
+        tree.withLock { tree in
+            let now = tree.tick()
+            tree.root = tree.nextInode
+            tree.nextInode += 1
+            tree.nodes[tree.root] = MemoryNode(content: .directory([:]), mode: 0o755, modified: now, changed: now)
+            tree.synchronize(tree.root)
+        }
+    }
+
+    /// All that happened so far survives a power cut.
+    package func synchronizeAll() { tree.withLock { $0.synchronizeAll() } }
+
+    /// Everything that was not synchronised is gone; the folder has to be started anew.
+    package func losePower() { tree.withLock { $0.losePower() } }
+
+    /// Every file and directory with its content, for comparisons: directories have nil.
+    package func contents() -> [TaskPath: [UInt8]?] {
+        tree.withLock { tree in
+            var contents: [TaskPath: [UInt8]?] = [:]
+            var left = [(path: "", inode: tree.root)]
+            while let (path, inode) = left.popLast() {
+                guard let node = tree.nodes[inode] else { continue }
+                for (name, child) in node.children ?? [:] {
+                    left.append((path.isEmpty ? name.string : path + "/" + name.string, child))
+                }
+                if path.isEmpty { continue }
+                contents[TaskPath(unchecked: path)] = .some(
+                    node.kind == .file ? (try? MemoryDisk.bytes(node)) ?? [] : nil)
+            }
+            return contents
+        }
+    }
+}
+
+/// The twin of `DirectoryTaskFolder`: the same code over a disk in memory.
+package typealias MemoryTaskFolder = DiskTaskFolder<MemoryDisk>

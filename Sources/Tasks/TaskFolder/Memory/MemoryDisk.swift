@@ -1,0 +1,273 @@
+import Synchronization
+package import SystemIO
+
+/// A file system in memory with the same rules, errors and events as the kernel's. Deterministic: the same calls give the
+/// same names, inodes and times.
+package final class MemoryDisk: FolderDisk {
+    let tree = Mutex(MemoryTree())
+    private let bell = WakeUp()
+    /// Asked before each call with its name and path; a number of errno(3) makes the call fail with it.
+    private let fault = Mutex<@Sendable (String, String) -> Int32?>({ _, _ in nil })
+
+    package init() {}
+
+    /// Replaces the scripted faults; nil ends them.
+    package func setFault(_ fault: (@Sendable (_ operation: String, _ path: String) -> Int32?)?) {
+        self.fault.withLock { $0 = fault ?? { _, _ in nil } }
+    }
+
+    /// Runs one call on the tree and rings the bell where it made events.
+    func change<Result>(
+        _ operation: String, _ path: String, _ body: (inout MemoryTree) throws(SystemError) -> Result
+    ) throws(SystemError) -> Result {
+        if let errno = fault.withLock({ $0 })(operation, path) {
+            throw SystemError(errno: errno, operation: operation, path: path)
+        }
+        defer { if tree.withLock({ !$0.queue.isEmpty }) { bell.signal() } }
+        var failure: SystemError?
+        let result = tree.withLock { tree -> Result? in
+            do throws(SystemError) {
+                return try body(&tree)
+            } catch {
+                failure = error
+                return nil
+            }
+        }
+        if let result { return result }
+        throw failure ?? SystemError(.other, operation: operation, path: path)
+    }
+
+    package func openRoot() throws(SystemError) -> RootIdentity {
+        try change("open", "") { tree throws(SystemError) in
+            RootIdentity(device: MemoryTree.device, inode: try tree.find("", "open"), fileSystem: 1)
+        }
+    }
+
+    package func visit(
+        _ directory: String, watching: Bool, wantsStatus: (DirectoryEntry) -> Bool,
+        _ body: (DirectoryEntry, FileStatus?) -> Void
+    ) throws(SystemError) -> Result<Int32?, SystemError> {
+        typealias Entry = (entry: DirectoryEntry, status: FileStatus?)
+        let (watch, entries) = try change("list", directory) {
+            tree throws(SystemError) -> (Result<Int32?, SystemError>, [Entry]) in
+            let inode = try tree.find(directory, "list")
+            guard let node = tree.nodes[inode], let children = node.children else {
+                throw tree.error(Errno.notDirectory, "list", directory)
+            }
+            guard node.mode & 0o500 == 0o500 else { throw tree.error(Errno.access, "list", directory) }
+            let watch = watching ? tree.watch(inode, directory) : .success(nil)
+            let entries = children.sorted { $0.value < $1.value }.map { name, inode -> Entry in
+                let status = tree.status(of: inode)
+                return (DirectoryEntry(name: name.string, kind: status?.kind ?? .unknown, inode: inode), status)
+            }
+            return (watch, entries)
+        }
+        for (entry, status) in entries { body(entry, wantsStatus(entry) ? status : nil) }
+        return watch
+    }
+
+    package func status(_ path: String) throws(SystemError) -> FileStatus {
+        try change("examine", path) { tree throws(SystemError) in
+            guard let status = tree.status(of: try tree.find(path, "examine")) else {
+                throw tree.error(Errno.noEntry, "examine", path)
+            }
+            return status
+        }
+    }
+
+    package func read(_ path: String, limit: Int) throws(SystemError) -> DiskReading {
+        let (inode, bytes, before) = try change("read", path) {
+            tree throws(SystemError) -> (UInt64, [UInt8], FileStatus) in
+            let inode = try tree.find(path, "read")
+            guard let node = tree.nodes[inode], let status = tree.status(of: inode) else {
+                throw tree.error(Errno.noEntry, "read", path)
+            }
+            if node.kind == .link { throw tree.error(Errno.loop, "read", path) }
+            guard node.kind == .file else { throw SystemError(.unsupported, operation: "read", path: path) }
+            guard node.mode & 0o400 != 0 else { throw tree.error(Errno.access, "read", path) }
+            guard node.size <= limit else { throw SystemError(.tooLarge, operation: "read", path: path) }
+            return (inode, try MemoryDisk.bytes(node), status)
+        }
+        // Others may write between the two looks, as they may on a real disk. A file that has lost its name stays as it is.
+        let after = try change("examine after reading", path) { tree throws(SystemError) in
+            tree.status(of: inode) ?? before
+        }
+        return DiskReading(bytes: bytes, before: before, after: after)
+    }
+
+    static func bytes(_ node: MemoryNode) throws(SystemError) -> [UInt8] {
+        switch node.content {
+        case .bytes(let bytes): bytes
+        case .open(let file): try file.bytes()
+        default: []
+        }
+    }
+
+    package func open(_ path: String, _ options: OpenOptions) throws(SystemError) -> FileDescriptor {
+        let file = try change("open", path) { tree throws(SystemError) -> MemoryFile in
+            let inode: UInt64
+            do throws(SystemError) {
+                inode = try tree.find(path, "open")
+            } catch {
+                guard error.code == .notFound, options.contains(.create) else { throw error }
+                let file = try MemoryFile([])
+                _ = try tree.create(path, .open(file), mode: 0o644, "open")
+                return file
+            }
+            guard let node = tree.nodes[inode], node.kind == .file else {
+                throw tree.error(tree.nodes[inode]?.kind == .link ? Errno.loop : Errno.isDirectory, "open", path)
+            }
+            guard node.mode & 0o400 != 0 else { throw tree.error(Errno.access, "open", path) }
+            tree.opened.insert(inode)
+            if case .open(let file) = node.content { return file }
+            let file = try MemoryFile(try MemoryDisk.bytes(node))
+            if options.contains(.readWrite) { tree.nodes[inode]?.content = .open(file) }
+            return file
+        }
+        return try file.descriptor.reopened(options.subtracting([.create, .exclusive]))
+    }
+
+    package func status(of descriptor: borrowing FileDescriptor, inode: UInt64) throws(SystemError) -> FileStatus {
+        try change("examine", "inode \(inode)") { tree throws(SystemError) in
+            guard let status = tree.status(of: inode) else { throw tree.error(Errno.noEntry, "examine", "") }
+            return status
+        }
+    }
+
+    package func writeTemporary(
+        in directory: String, _ bytes: [UInt8], mode: UInt32?, attributes: [FileAttribute], synchronize: Bool
+    ) throws(SystemError) -> String {
+        try change("write", directory) { tree throws(SystemError) in
+            let name = Directory.temporaryPrefix + MemoryDisk.name(&tree) + Directory.temporarySuffix
+            let path = directory.isEmpty ? name : directory + "/" + name
+            let inode = try tree.create(path, .bytes(bytes), mode: mode ?? 0o644, "write")
+            tree.nodes[inode]?.attributes = attributes
+            if synchronize { tree.synchronize(inode) }
+            return path
+        }
+    }
+
+    private static func name(_ tree: inout MemoryTree) -> String {
+        defer { tree.nextName += 1 }
+        let digits = String(tree.nextName, radix: 16)
+        return String(repeating: "0", count: max(0, 16 - digits.utf8.count)) + digits
+    }
+
+    package func uniqueName() -> String { tree.withLock { MemoryDisk.name(&$0) } }
+
+    package func synchronizeFileSystems(of paths: [String]) throws(SystemError) {
+        try change("write to disk", paths.first ?? "") { tree throws(SystemError) in tree.synchronizeAll() }
+    }
+
+    package func synchronizeDirectory(_ directory: String) throws(SystemError) {
+        try change("write to disk", directory) { tree throws(SystemError) in
+            tree.synchronize(try tree.find(directory, "write to disk"))
+        }
+    }
+
+    package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
+        try change("rename", path) { tree throws(SystemError) in try tree.rename(path, to: target, mode) }
+    }
+
+    package func setMode(_ path: String, _ mode: UInt32) throws(SystemError) {
+        try change("change the mode of", path) { tree throws(SystemError) in
+            let inode = try tree.find(path, "change the mode of")
+            try tree.checkWritable("change the mode of", path)
+            tree.nodes[inode]?.mode = mode
+            try MemoryDisk.touch(inode, path, &tree)
+        }
+    }
+
+    /// Metadata changed.
+    private static func touch(_ inode: UInt64, _ path: String, _ tree: inout MemoryTree) throws(SystemError) {
+        let now = tree.tick()
+        tree.nodes[inode]?.changed = now
+        if path.isEmpty { return }
+        let (parent, name) = try tree.place(path, "examine")
+        let isDirectory = tree.nodes[inode]?.kind == .directory
+        tree.post(parent, isDirectory ? [.attributes, .directory] : .attributes, name)
+    }
+
+    package func remove(_ path: String) throws(SystemError) {
+        try change("remove", path) { tree throws(SystemError) in try tree.remove(path, isDirectory: false) }
+    }
+
+    package func removeDirectory(_ path: String) throws(SystemError) {
+        try change("remove the directory", path) { tree throws(SystemError) in
+            try tree.remove(path, isDirectory: true)
+        }
+    }
+
+    package func removeTree(_ path: String) throws(SystemError) {
+        try change("remove", path) { tree throws(SystemError) in
+            do throws(SystemError) {
+                try MemoryDisk.removeTree(path, &tree)
+            } catch {
+                if error.code != .notFound { throw error }
+            }
+        }
+    }
+
+    private static func removeTree(_ path: String, _ tree: inout MemoryTree) throws(SystemError) {
+        let inode = try tree.find(path, "remove")
+        guard let children = tree.nodes[inode]?.children else { return try tree.remove(path, isDirectory: false) }
+        for name in children.sorted(by: { $0.value < $1.value }).map(\.key.string) {
+            try removeTree(path + "/" + name, &tree)
+        }
+        try tree.remove(path, isDirectory: true)
+    }
+
+    package func makeDirectories(_ path: String) throws(SystemError) {
+        try change("make the directory", path) { tree throws(SystemError) in
+            var made = ""
+            for part in path.split(separator: "/") {
+                made += made.isEmpty ? String(part) : "/" + part
+                do throws(SystemError) {
+                    _ = try tree.create(made, .directory([:]), mode: 0o755, "make the directory")
+                } catch {
+                    guard error.code == .exists else { throw error }
+                }
+            }
+        }
+    }
+
+    package func attributes(_ path: String) throws(SystemError) -> [FileAttribute] {
+        try change("read the attributes of", path) { tree throws(SystemError) in
+            tree.nodes[try tree.find(path, "read the attributes of")]?.attributes ?? []
+        }
+    }
+
+    package func setAttribute(_ path: String, _ attribute: FileAttribute) throws(SystemError) -> Bool {
+        try change("set the attribute of", path) { tree throws(SystemError) in
+            let inode = try tree.find(path, "set the attribute of")
+            try tree.checkWritable("set the attribute of", path)
+            tree.nodes[inode]?.attributes.removeAll { $0.name == attribute.name }
+            tree.nodes[inode]?.attributes.append(attribute)
+            try MemoryDisk.touch(inode, path, &tree)
+            return true
+        }
+    }
+
+    package func startWatching() throws(SystemError) {
+        try change("start watching", "") { tree throws(SystemError) in tree.startWatching() }
+    }
+
+    package func unwatch(_ watch: Int32) {
+        tree.withLock { $0.unwatch(watch) }
+    }
+
+    package func takeEvents() throws(SystemError) -> [InotifyEvent] {
+        tree.withLock { tree in
+            // A bounded number, as a read of 64 KiB gives.
+            defer { tree.queue.removeFirst(min(2000, tree.queue.count)) }
+            return Array(tree.queue.prefix(2000))
+        }
+    }
+
+    package func waitForEvents() async throws {
+        while tree.withLock({ $0.queue.isEmpty }) {
+            try Task.checkCancellation()
+            await bell.wait()
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import SystemIO
+
+/// A file or directory of a disk in memory.
+struct MemoryNode: Sendable {
+    enum Content: Sendable {
+        case bytes([UInt8])
+        /// Opened for reading and writing through a descriptor.
+        case open(MemoryFile)
+        case directory([ExactText: UInt64])
+        case link
+        case pipe
+    }
+
+    var content: Content
+    var mode: UInt32
+    var modified: FileTime
+    var changed: FileTime
+    var attributes: [FileAttribute] = []
+    var watch: Int32?
+
+    var children: [ExactText: UInt64]? {
+        guard case .directory(let children) = content else { return nil }
+        return children
+    }
+
+    var kind: FileStatus.Kind {
+        switch content {
+        case .bytes, .open: .file
+        case .directory: .directory
+        case .link: .link
+        case .pipe: .pipe
+        }
+    }
+
+    var size: Int {
+        switch content {
+        case .bytes(let bytes): bytes.count
+        case .open(let file): file.size
+        default: 0
+        }
+    }
+
+    /// What counts against the disk's capacity: what goes through a descriptor does not.
+    var claimed: Int {
+        guard case .bytes(let bytes) = content else { return 0 }
+        return bytes.count
+    }
+}
+
+/// The content of a file that somebody writes through a descriptor.
+final class MemoryFile: Sendable {
+    let descriptor: FileDescriptor
+
+    init(_ bytes: [UInt8]) throws(SystemError) {
+        descriptor = try FileDescriptor(inMemory: "ferry")
+        try descriptor.write(bytes)
+    }
+
+    var size: Int { (try? descriptor.status()).map { Int(clamping: $0.size) } ?? 0 }
+
+    func bytes() throws(SystemError) -> [UInt8] { try descriptor.read(size, at: 0) }
+}

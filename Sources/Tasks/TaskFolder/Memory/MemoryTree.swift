@@ -1,0 +1,260 @@
+import SystemIO
+
+/// The state of a disk in memory: a tree of nodes with the rules of a Linux file system, and the queue of inotify(7)
+/// records that its changes make. A value: copying it is a snapshot.
+struct MemoryTree: Sendable {
+    static let device: UInt64 = 7
+
+    var nodes: [UInt64: MemoryNode] = [:]
+    var root: UInt64 = 2
+    var isRootMissing = false
+    /// What would be left after a power cut.
+    var durable: [UInt64: MemoryNode] = [:]
+
+    var nextInode: UInt64 = 3
+    var nextCookie: UInt32 = 1
+    var nextName: UInt64 = 1
+    /// Each change has a time of its own, as on a file system with fine time stamps.
+    var clock = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
+
+    var capacity = Int.max
+    var used = 0
+    var isReadOnly = false
+
+    var isWatching = false
+    var nextWatch: Int32 = 1
+    var watches: [Int32: UInt64] = [:]
+    var watchLimit = Int.max
+    var queue: [InotifyEvent] = []
+    var queueLimit = 16384
+    /// Nodes that have no name any more but are open somewhere.
+    var opened: Set<UInt64> = []
+
+    init() {
+        nodes[root] = MemoryNode(content: .directory([:]), mode: 0o755, modified: clock, changed: clock)
+        durable = nodes
+    }
+
+    mutating func tick() -> FileTime {
+        clock.nanoseconds += 1_000_000
+        if clock.nanoseconds >= 1_000_000_000 {
+            clock = FileTime(seconds: clock.seconds + 1, nanoseconds: 0)
+        }
+        return clock
+    }
+
+    func error(_ errno: Int32, _ operation: String, _ path: String) -> SystemError {
+        SystemError(errno: errno, operation: operation, path: path)
+    }
+
+    // MARK: Paths
+
+    /// The node of a path, links not followed.
+    func find(_ path: String, _ operation: String) throws(SystemError) -> UInt64 {
+        if isRootMissing { throw error(Errno.noEntry, operation, path) }
+        if path.isEmpty { return root }
+        let (parent, name) = try place(path, operation)
+        guard let node = nodes[parent]?.children?[name] else { throw error(Errno.noEntry, operation, path) }
+        return node
+    }
+
+    /// The directory that holds the last component, and that component, which need not exist.
+    func place(_ path: String, _ operation: String) throws(SystemError) -> (parent: UInt64, name: ExactText) {
+        if isRootMissing { throw error(Errno.noEntry, operation, path) }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw SystemError(.invalidName, operation: operation, path: path)
+        }
+        var names = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let last = names.removeLast()
+        var current = root
+        for name in names {
+            try check(name, operation, path)
+            let children = try entered(current, operation, path)
+            guard let next = children[ExactText(name)] else { throw error(Errno.noEntry, operation, path) }
+            current = next
+        }
+        try check(last, operation, path)
+        _ = try entered(current, operation, path)
+        return (current, ExactText(last))
+    }
+
+    private func check(_ name: String, _ operation: String, _ path: String) throws(SystemError) {
+        if name.isEmpty || name == "." || name == ".." { throw error(Errno.crossDevice, operation, path) }
+        if name.utf8.count > 255 { throw error(Errno.nameTooLong, operation, path) }
+    }
+
+    private func entered(
+        _ inode: UInt64, _ operation: String, _ path: String
+    ) throws(SystemError) -> [ExactText: UInt64] {
+        guard let node = nodes[inode] else { throw error(Errno.noEntry, operation, path) }
+        guard let children = node.children else {
+            throw error(node.kind == .link ? Errno.loop : Errno.notDirectory, operation, path)
+        }
+        guard node.mode & 0o100 != 0 else { throw error(Errno.access, operation, path) }
+        return children
+    }
+
+    func status(of inode: UInt64) -> FileStatus? {
+        guard let node = nodes[inode] else { return nil }
+        return FileStatus(
+            kind: node.kind, device: MemoryTree.device, inode: inode, size: Int64(node.size), modified: node.modified,
+            changed: node.changed, mode: node.mode, owner: 0, links: 1)
+    }
+
+    // MARK: Changes
+
+    func checkWritable(_ operation: String, _ path: String) throws(SystemError) {
+        if isReadOnly { throw error(Errno.readOnly, operation, path) }
+    }
+
+    private mutating func claim(_ bytes: Int, _ operation: String, _ path: String) throws(SystemError) {
+        guard bytes <= 0 || used <= capacity - bytes else { throw error(Errno.noSpace, operation, path) }
+        used += bytes
+    }
+
+    mutating func create(
+        _ path: String, _ content: MemoryNode.Content, mode: UInt32, _ operation: String
+    ) throws(SystemError) -> UInt64 {
+        let (parent, name) = try place(path, operation)
+        try checkWritable(operation, path)
+        guard let children = nodes[parent]?.children else { throw error(Errno.notDirectory, operation, path) }
+        guard children[name] == nil else { throw error(Errno.exists, operation, path) }
+        var size = 0
+        if case .bytes(let bytes) = content { size = bytes.count }
+        // A name costs space too: on a full disk nothing new can be made.
+        guard used < capacity else { throw error(Errno.noSpace, operation, path) }
+        try claim(size, operation, path)
+        let inode = nextInode
+        nextInode += 1
+        let now = tick()
+        nodes[inode] = MemoryNode(content: content, mode: mode, modified: now, changed: now)
+        setChild(name, of: parent, to: inode)
+        let isDirectory = nodes[inode]?.kind == .directory
+        post(parent, isDirectory ? [.created, .directory] : .created, name)
+        return inode
+    }
+
+    private mutating func setChild(_ name: ExactText, of parent: UInt64, to inode: UInt64?) {
+        guard var node = nodes.removeValue(forKey: parent), var children = node.children else { return }
+        // Nobody else holds the children now, so they are changed in place.
+        node.content = .link
+        children[name] = inode
+        node.content = .directory(children)
+        let now = tick()
+        node.modified = now
+        node.changed = now
+        nodes[parent] = node
+    }
+
+    mutating func setBytes(
+        _ inode: UInt64, _ bytes: [UInt8], _ operation: String, _ path: String
+    ) throws(SystemError) {
+        try checkWritable(operation, path)
+        try claim(bytes.count - (nodes[inode]?.claimed ?? 0), operation, path)
+        let now = tick()
+        nodes[inode]?.content = .bytes(bytes)
+        nodes[inode]?.modified = now
+        nodes[inode]?.changed = now
+    }
+
+    mutating func remove(_ path: String, isDirectory: Bool) throws(SystemError) {
+        let operation = isDirectory ? "remove the directory" : "remove"
+        let inode = try find(path, operation)
+        try checkWritable(operation, path)
+        let (parent, name) = try place(path, operation)
+        guard let node = nodes[inode] else { return }
+        if isDirectory {
+            guard let children = node.children else { throw error(Errno.notDirectory, operation, path) }
+            guard children.isEmpty else { throw error(Errno.notEmpty, operation, path) }
+        } else if node.kind == .directory {
+            throw error(Errno.isDirectory, operation, path)
+        }
+        unlink(inode)
+        setChild(name, of: parent, to: nil)
+        post(parent, isDirectory ? [.deleted, .directory] : .deleted, name)
+    }
+
+    /// Takes away a node that has lost its name.
+    private mutating func unlink(_ inode: UInt64) {
+        if let watch = nodes[inode]?.watch {
+            push(InotifyEvent(watch: watch, mask: .deletedItself))
+            push(InotifyEvent(watch: watch, mask: .ignored))
+            watches[watch] = nil
+        }
+        used -= nodes[inode]?.claimed ?? 0
+        if !opened.contains(inode) { nodes[inode] = nil }
+    }
+
+    mutating func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
+        let inode = try find(path, "rename")
+        let (from, old) = try place(path, "rename")
+        let (to, new) = try place(target, "rename to")
+        try checkWritable("rename", path)
+        let there = nodes[to]?.children?[new]
+        let isDirectory = nodes[inode]?.kind == .directory
+        if isDirectory, isBeneath(to, inode) { throw error(Errno.invalid, "rename", path) }
+        switch mode {
+        case .exclusive:
+            if there != nil { throw error(Errno.exists, "rename to", target) }
+        case .exchanging:
+            guard let there else { throw error(Errno.noEntry, "rename to", target) }
+            if nodes[there]?.kind == .directory, isBeneath(from, there) { throw error(Errno.invalid, "rename", path) }
+            if there != inode { exchange((inode, from, old), (there, to, new)) }
+            return
+        case .replacing:
+            guard let there else { break }
+            if there == inode { return }
+            switch (isDirectory, nodes[there]?.children) {
+            case (true, nil): throw error(Errno.notDirectory, "rename to", target)
+            case (false, .some): throw error(Errno.isDirectory, "rename to", target)
+            case (true, let children?) where !children.isEmpty: throw error(Errno.notEmpty, "rename to", target)
+            default: unlink(there)
+            }
+        }
+        move(inode, from: (from, old), to: (to, new))
+    }
+
+    private mutating func move(
+        _ inode: UInt64, from: (parent: UInt64, name: ExactText), to: (parent: UInt64, name: ExactText)
+    ) {
+        setChild(from.name, of: from.parent, to: nil)
+        setChild(to.name, of: to.parent, to: inode)
+        let now = tick()
+        nodes[inode]?.changed = now
+        postMove(inode, from: from, to: to)
+    }
+
+    private mutating func exchange(
+        _ a: (inode: UInt64, parent: UInt64, name: ExactText), _ b: (inode: UInt64, parent: UInt64, name: ExactText)
+    ) {
+        for (place, inode) in [(a, b.inode), (b, a.inode)] {
+            setChild(place.name, of: place.parent, to: inode)
+            let now = tick()
+            nodes[inode]?.changed = now
+        }
+        postMove(a.inode, from: (a.parent, a.name), to: (b.parent, b.name))
+        postMove(b.inode, from: (b.parent, b.name), to: (a.parent, a.name))
+    }
+
+    private func isBeneath(_ inode: UInt64, _ ancestor: UInt64) -> Bool {
+        if inode == ancestor { return true }
+        guard let children = nodes[ancestor]?.children else { return false }
+        return children.values.contains { nodes[$0]?.kind == .directory && isBeneath(inode, $0) }
+    }
+}
+
+/// Numbers of errno(3) on Linux.
+enum Errno {
+    static let noEntry: Int32 = 2
+    static let access: Int32 = 13
+    static let exists: Int32 = 17
+    static let crossDevice: Int32 = 18
+    static let notDirectory: Int32 = 20
+    static let isDirectory: Int32 = 21
+    static let invalid: Int32 = 22
+    static let noSpace: Int32 = 28
+    static let readOnly: Int32 = 30
+    static let nameTooLong: Int32 = 36
+    static let notEmpty: Int32 = 39
+    static let loop: Int32 = 40
+}

@@ -1,0 +1,17 @@
+/// Text equal only to the same bytes. Swift's strings are equal when they are canonically equivalent, but two files
+/// whose names differ in Unicode form are two files.
+struct ExactText: Hashable, Sendable {
+    let string: String
+
+    init(_ string: String) { self.string = string }
+
+    static func == (a: ExactText, b: ExactText) -> Bool {
+        var (a, b) = (a.string, b.string)
+        return a.withUTF8 { a in b.withUTF8 { b in a.count == b.count && a.elementsEqual(b) } }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        var string = string
+        string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}

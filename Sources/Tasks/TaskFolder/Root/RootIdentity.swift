@@ -1,0 +1,20 @@
+/// Which directory the root is, as the kernel knows it.
+package struct RootIdentity: Hashable, Sendable {
+    package var device: UInt64
+    package var inode: UInt64
+    /// Of the file system, from statfs(2); 0 where it has none.
+    package var fileSystem: UInt64
+
+    package init(device: UInt64, inode: UInt64, fileSystem: UInt64) {
+        self.device = device
+        self.inode = inode
+        self.fileSystem = fileSystem
+    }
+
+    /// The same directory as one remembered from an earlier run. Device numbers may differ after a reboot; then the id
+    /// of the file system decides.
+    package func isSame(as remembered: RootIdentity) -> Bool {
+        inode == remembered.inode
+            && (device == remembered.device || (fileSystem != 0 && fileSystem == remembered.fileSystem))
+    }
+}

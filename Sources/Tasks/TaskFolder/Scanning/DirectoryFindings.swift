@@ -1,0 +1,146 @@
+import SystemIO
+
+/// What one directory holds, sorted by what it is to Ferry.
+struct DirectoryFindings {
+    let path: TaskPath
+    let kind: TaskPath.Kind
+    private(set) var files: [ScannedFile] = []
+    private(set) var directories: [(path: TaskPath, kind: TaskPath.Kind)] = []
+    private(set) var problems: [FolderProblem] = []
+    /// Temporary files of ours.
+    private(set) var leftovers: [TaskPath] = []
+    private var names = ClashFinder()
+
+    init(path: TaskPath, kind: TaskPath.Kind) {
+        self.path = path
+        self.kind = kind
+    }
+
+    /// Only what may be a task or an attachment costs a call of its own.
+    func wantsStatus(_ entry: DirectoryEntry) -> Bool {
+        switch entry.kind {
+        case .file: [.taskFile, .attachment].contains(kind(of: entry, isDirectory: false))
+        case .unknown: !TaskPath.isIgnored(entry.name)
+        default: false
+        }
+    }
+
+    private func kind(of entry: DirectoryEntry, isDirectory: Bool) -> TaskPath.Kind {
+        TaskPath.kind(of: entry.name, in: kind, isDirectory: isDirectory)
+    }
+
+    mutating func add(_ entry: DirectoryEntry, _ status: FileStatus?) {
+        if TaskPath.isIgnored(entry.name) { return addIgnored(entry) }
+        let child = path.appending(unchecked: entry.name)
+        switch status?.kind ?? entry.kind {
+        case .file:
+            guard let status, kind(of: entry, isDirectory: false) != .ignored else {
+                // Bytes that are no text have no status; another tool's file is none of our business.
+                if entry.invalidBytes != nil { addInvalid(entry) }
+                return
+            }
+            addFile(child, entry, status)
+        case .directory: addDirectory(child, entry)
+        case .link:
+            add(
+                .symbolicLink, child, "it is a symbolic link and is not followed; put the file or directory itself here"
+            )
+        case .unknown where entry.invalidBytes != nil: addInvalid(entry)
+        default:
+            guard kind(of: entry, isDirectory: false) != .ignored else { return }
+            add(.specialFile, child, "it is a pipe, socket or device and is left alone")
+        }
+    }
+
+    private mutating func addFile(_ child: TaskPath, _ entry: DirectoryEntry, _ status: FileStatus) {
+        guard isValid(entry) else { return }
+        let isAttachment = kind == .attachments
+        if !isAttachment {
+            guard status.size <= TaskFileContent.limit else {
+                return add(.tooLarge, child, DiskTaskFolder<KernelDisk>.tooLarge(child))
+            }
+            if isConflictCopy(entry.name) {
+                add(.otherSync, child, "another program made this conflict copy; it is synced as a task of its own")
+            }
+        }
+        noteClash(entry.name)
+        files.append(ScannedFile(path: child, stamp: FileStamp(status), isAttachment: isAttachment))
+    }
+
+    private mutating func addDirectory(_ child: TaskPath, _ entry: DirectoryEntry) {
+        guard isValid(entry) else { return }
+        let kind = kind(of: entry, isDirectory: true)
+        switch kind {
+        case .list, .attachments:
+            noteClash(entry.name)
+            directories.append((child, kind))
+        default:
+            if self.kind == .attachments {
+                add(.directoryInAttachments, child, "attachments are files; put this directory into an archive")
+            } else {
+                add(.directoryNamedAsTask, child, "a directory named as a task file is left alone; rename it")
+            }
+        }
+    }
+
+    private mutating func addIgnored(_ entry: DirectoryEntry) {
+        if Directory.isTemporary(entry.name) {
+            leftovers.append(path.appending(unchecked: entry.name))
+        } else if path.isRoot, let program = otherPrograms[entry.name] {
+            add(
+                .otherSync, path.appending(unchecked: entry.name),
+                "\(program) syncs this directory as well; two programs that sync the same files undo each other's work")
+        }
+    }
+
+    private mutating func isValid(_ entry: DirectoryEntry) -> Bool {
+        if entry.invalidBytes != nil {
+            addInvalid(entry)
+            return false
+        }
+        guard let problem = NameProblem(of: entry.name) else { return true }
+        add(.invalidName, path.appending(unchecked: entry.name), "\(problem.description); rename it")
+        return false
+    }
+
+    private mutating func addInvalid(_ entry: DirectoryEntry) {
+        let isTask = [.taskFile, .attachment].contains(kind(of: entry, isDirectory: false))
+        guard isTask || entry.kind == .directory || entry.kind == .unknown else { return }
+        problems.append(
+            FolderProblem(
+                .invalidName, path: (path.isRoot ? "" : escapedPath(path.string) + "/") + entry.name,
+                "its name is no UTF-8; rename it"))
+    }
+
+    private mutating func noteClash(_ name: String) {
+        guard let other = names.insert(name) else { return }
+        add(
+            .nameClash, path.appending(unchecked: name),
+            "it differs from \(escapedPath(other)) only in case or Unicode form, which other systems cannot tell apart; rename one"
+        )
+    }
+
+    private mutating func add(_ kind: FolderProblem.Kind, _ path: TaskPath, _ message: String) {
+        problems.append(FolderProblem(kind, path: escapedPath(path.string), message))
+    }
+}
+
+private let otherPrograms = [
+    ".stfolder": "Syncthing", ".dropbox": "Dropbox", ".dropbox.cache": "Dropbox", ".owncloudsync.log": "Nextcloud",
+    ".nextcloudsync.log": "Nextcloud", ".seafile-data": "Seafile",
+]
+
+/// Names that Syncthing, Dropbox and Nextcloud give to the loser of a conflict.
+private func isConflictCopy(_ name: String) -> Bool {
+    var name = name
+    return name.withUTF8 { name in
+        conflictMarks.contains { mark in
+            guard name.count > mark.count else { return false }
+            return (0...(name.count - mark.count)).contains { start in
+                name[start] == mark[0] && name[start..<(start + mark.count)].elementsEqual(mark)
+            }
+        }
+    }
+}
+
+private let conflictMarks = [".sync-conflict-", "(conflicted copy", "(case conflict"].map { Array($0.utf8) }

@@ -1,0 +1,38 @@
+/// Something in the tasks directory that Ferry leaves alone and tells the user about.
+package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable {
+        /// A directory that could not be listed: what is in it is unknown, not gone.
+        case unreadable
+        /// Links are not followed: they could lead out of the tree.
+        case symbolicLink
+        /// A pipe, socket or device.
+        case specialFile
+        case invalidName
+        /// A task file over the limit; it is not read.
+        case tooLarge
+        case tooDeep
+        /// A directory whose name ends in `.md`.
+        case directoryNamedAsTask
+        case directoryInAttachments
+        /// Two names that other systems take for one: equal but for case or Unicode form. Both are synced.
+        case nameClash
+        /// Another program syncs this directory too.
+        case otherSync
+        /// Not every directory can be watched.
+        case watchLimit
+    }
+
+    package var kind: Kind
+    /// Relative to the root and safe to print; a name that is no UTF-8 is escaped.
+    package var path: String
+    /// What it is and what to do, in one sentence or two.
+    package var message: String
+
+    package init(_ kind: Kind, path: String, _ message: String) {
+        self.kind = kind
+        self.path = path
+        self.message = message
+    }
+
+    package var description: String { "\(path): \(message)" }
+}

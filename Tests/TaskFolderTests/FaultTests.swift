@@ -1,0 +1,256 @@
+import Glibc
+import Synchronization
+import SystemIO
+import TaskFolder
+import Testing
+
+/// What goes wrong on disks, and edits at the worst moment.
+@Suite(.timeLimit(.minutes(1)))
+struct FaultTests {
+    private let disk = MemoryDisk()
+    private let folder: MemoryTaskFolder
+    private let path: TaskPath
+
+    init() throws {
+        folder = MemoryTaskFolder(disk: disk)
+        path = try TaskPath("a.md")
+        try disk.save("a.md", bytes("base"))
+    }
+
+    private func write(_ text: String, _ expecting: FileExpectation) throws -> WriteOutcome {
+        try folder.write([FolderWrite(path: path, bytes: bytes(text), expecting: expecting)])[0].get()
+    }
+
+    private func stamp() throws -> FileStamp { try #require(try folder.stamp(path)) }
+
+    private func text() throws -> String { String(decoding: try folder.read(path).bytes, as: UTF8.self) }
+
+    private var names: [String] { disk.contents().keys.map(\.string).sorted() }
+
+    /// Runs `act` right before the `count`th call of `operation`.
+    private func before(_ operation: String, _ count: Int = 1, act: @escaping @Sendable (MemoryDisk) throws -> Void) {
+        let left = Counter(count)
+        disk.setFault { [disk] name, _ in
+            if name == operation, left.countDown() {
+                disk.setFault(nil)
+                try? act(disk)
+            }
+            return nil
+        }
+    }
+
+    @Test func `an edit between the last look and the exchange is found and stands`() throws {
+        let read = try stamp()
+        before("rename") { try $0.save("a.md", bytes("edited")) }
+        let outcome = try write("merged", .stamp(read))
+        #expect(try outcome == .changed(stamp()))
+        #expect(try text() == "edited" && names == ["a.md"])
+    }
+
+    @Test(arguments: MemoryDisk.SaveHabit.allCases)
+    func `whatever the habit of the editor, its text stands`(habit: MemoryDisk.SaveHabit) throws {
+        let read = try stamp()
+        before("rename") { try $0.save("a.md", bytes("edited"), habit: habit) }
+        guard case .changed = try write("merged", .stamp(read)) else {
+            Issue.record("written over an edit")
+            return
+        }
+        #expect(try text() == "edited" && names == ["a.md"])
+    }
+
+    @Test func `two edits around the exchange leave the later one`() throws {
+        let read = try stamp()
+        // The first edit comes before the exchange, the second before it is taken back.
+        before("rename") { disk in
+            try disk.save("a.md", bytes("first"))
+            disk.setFault { name, path in
+                if name == "examine", path.hasSuffix(".tmp") {
+                    disk.setFault(nil)
+                    try? disk.save("a.md", bytes("second"), habit: .renamingOver)
+                }
+                return nil
+            }
+        }
+        guard case .changed = try write("merged", .stamp(read)) else {
+            Issue.record("written over an edit")
+            return
+        }
+        #expect(try text() == "second")
+        let aside = disk.contents().filter { $0.key.string.hasPrefix(".ferry/recovered/") }.values
+        #expect(aside.map { $0 } == [bytes("first")])
+    }
+
+    @Test func `a file that is deleted before the exchange is not brought back`() throws {
+        let read = try stamp()
+        before("rename") { try $0.remove("a.md") }
+        #expect(try write("merged", .stamp(read)) == .changed(nil))
+        #expect(names == [])
+    }
+
+    @Test func `an edit right after a write is not taken for its echo`() throws {
+        let read = try stamp()
+        // The last call of a write looks at the path again.
+        let looks = Counter(1000)
+        disk.setFault { [disk] name, path in
+            if name == "examine", path == "a.md", looks.value == 0 {
+                disk.setFault(nil)
+                try? disk.save("a.md", bytes("edited right after"))
+            }
+            if name == "remove" { looks.value = 0 }
+            return nil
+        }
+        guard case .written(let echo) = try write("merged", .stamp(read)) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try stamp() != echo)
+        #expect(try text() == "edited right after")
+    }
+
+    @Test func `on a full disk nothing is half written and the file stands`() throws {
+        disk.setCapacity(disk.usedBytes + 10)
+        let long = String(repeating: "x", count: 100)
+        #expect(code { _ = try write(long, .anything) } == .noSpace)
+        #expect(code { _ = try write(long, .stamp(stamp())) } == .noSpace)
+        let writes = try (0..<10).map {
+            FolderWrite(path: try TaskPath("L/\($0).md"), bytes: bytes("1234"), expecting: .absent)
+        }
+        let results = folder.write(writes)
+        let written = results.filter { (try? $0.get()) != nil }.count
+        #expect(written == 2)
+        #expect(names == ["L", "L/0.md", "L/1.md", "a.md"])
+        #expect(try text() == "base")
+        disk.setCapacity(.max)
+        #expect(try write(long, .stamp(stamp())) == .written(stamp()))
+    }
+
+    @Test func `a failing flush of a batch writes nothing of it`() throws {
+        disk.setFault { name, _ in name == "write to disk" ? 28 : nil }
+        let writes = try (0..<10).map {
+            FolderWrite(path: try TaskPath("n\($0).md"), bytes: bytes("1"), expecting: .absent)
+        }
+        for result in folder.write(writes) { #expect(code { _ = try result.get() } == .noSpace) }
+        #expect(names == ["a.md"])
+    }
+
+    @Test func `a read-only disk has an error of its own`() throws {
+        disk.setReadOnly(true)
+        #expect(code { _ = try write("x", .anything) } == .readOnly)
+        #expect(code { _ = try folder.move(path, to: TaskPath("b.md"), expecting: .anything) } == .readOnly)
+        #expect(code { _ = try folder.trash([TrashItem(path: path, expecting: .anything)]) } == .readOnly)
+        #expect(code { try folder.makeDirectory(TaskPath("New")) } == .readOnly)
+        #expect(try text() == "base")
+    }
+
+    @Test func `an edit during a read makes it read again`() throws {
+        before("examine after reading") { try $0.save("a.md", bytes("edited")) }
+        let content = try folder.read(path)
+        #expect(content == TaskFileContent(bytes: bytes("edited"), stamp: try stamp()))
+    }
+
+    @Test func `a file that never rests is not read`() throws {
+        let edits = Counter(0)
+        disk.setFault { [disk] name, _ in
+            if name == "examine after reading" {
+                edits.value += 1
+                try? disk.save("a.md", bytes("edit \(edits.value)"))
+            }
+            return nil
+        }
+        #expect(code { _ = try folder.read(path) } == .unstable)
+    }
+
+    @Test(arguments: 0..<40) func `a power cut leaves the old text or the new one`(cut: Int) throws {
+        disk.synchronizeAll()
+        let read = try stamp()
+        let calls = Counter(cut)
+        disk.setFault { _, _ in calls.countDown() || calls.value < 0 ? 5 : nil }
+        let outcome = try? write("new", .stamp(read))
+        disk.setFault(nil)
+        disk.losePower()
+        #expect(["base", "new"].contains(try text()))
+        if case .written = outcome { #expect(try text() == "new") }
+        _ = try folder.scan(puttingAsideLeftovers: true) { _ in }
+        #expect(names.filter { !$0.hasPrefix(".ferry") } == ["a.md"])
+    }
+
+    @Test(arguments: 0..<60) func `a power cut during a batch leaves whole files only`(cut: Int) throws {
+        disk.synchronizeAll()
+        let calls = Counter(cut)
+        disk.setFault { _, _ in calls.countDown() || calls.value < 0 ? 5 : nil }
+        let writes = try (0..<6).map {
+            FolderWrite(path: try TaskPath("n\($0).md"), bytes: bytes("whole"), expecting: .absent)
+        }
+        let results = folder.write(writes)
+        disk.setFault(nil)
+        disk.losePower()
+        for (write, result) in zip(writes, results) {
+            let content = try? folder.read(write.path).bytes
+            #expect(content == nil || content == bytes("whole"))
+            if case .success(.written) = result { #expect(content == bytes("whole")) }
+        }
+    }
+
+    @Test func `too few watches are told with the way out, and scans take over`() async throws {
+        try disk.makeDirectories("A/B/C")
+        disk.setWatchLimit(2)
+        try folder.startWatching()
+        let scan = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        #expect(!scan.isWatched && !folder.isFullyWatched && scan.isComplete)
+        #expect(scan.problems.map(\.kind) == [.watchLimit])
+        #expect(scan.problems.first?.message.contains("needs 4 watches") == true)
+        let changes = FolderChanges(folder, scanInterval: .milliseconds(1))
+        #expect(try await changes.next() == [.rescanNeeded(.notWatched)])
+        disk.setWatchLimit(100)
+        _ = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        #expect(folder.isFullyWatched)
+        try disk.save("A/B/C/x.md", bytes("x"))
+        let x = try TaskPath("A/B/C/x.md")
+        #expect(try await changes.next().contains(.changed(x, try #require(try folder.stamp(x)))))
+    }
+
+    @Test func `the kernel's limit of watches is named with its sysctl`() throws {
+        // A user namespace of its own, so that nothing else on the machine meets the limit; this program runs again in it.
+        guard Shell.has("unshare"), try Shell.status(of: "unshare -U -r true 2>/dev/null") == 0 else { return }
+        var name = [CChar](repeating: 0, count: 4096)
+        guard readlink("/proc/self/exe", &name, name.count - 1) > 0 else { return }
+        let program = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let script = """
+            echo 2 > /proc/sys/user/max_inotify_watches &&
+            FERRY_WATCH_LIMIT=2 "$0" --testing-library swift-testing --filter "one watch too many" >/dev/null
+            """
+        #expect(try Shell.status(of: "unshare -U -r sh -c '\(script)' '\(program)'") == 0)
+    }
+
+    @Test func `one watch too many`() throws {
+        guard getenv("FERRY_WATCH_LIMIT") != nil else { return }
+        let root = "/tmp/ferry-test-" + SystemRandom.hex(8)
+        try FileSystem.makeDirectories(root + "/a/b/c")
+        defer { try? FileSystem.removeTree(root) }
+        let folder = DirectoryTaskFolder(path: root)
+        try folder.startWatching()
+        let scan = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        #expect(!scan.isWatched)
+        #expect(scan.problems.first?.message.contains("sudo sysctl fs.inotify.max_user_watches=") == true)
+    }
+}
+
+/// A number that closures share.
+final class Counter: Sendable {
+    private let number: Mutex<Int>
+
+    init(_ number: Int) { self.number = Mutex(number) }
+
+    var value: Int {
+        get { number.withLock { $0 } }
+        set { number.withLock { $0 = newValue } }
+    }
+
+    /// True once, when it comes to zero.
+    func countDown() -> Bool {
+        number.withLock { number in
+            number -= 1
+            return number == 0
+        }
+    }
+}

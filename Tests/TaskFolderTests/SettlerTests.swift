@@ -1,0 +1,363 @@
+import SystemIO
+import TaskFolder
+import Testing
+
+struct SettlerTests {
+    private let watch: VirtualWatch
+    private var disk: MemoryDisk { watch.disk }
+
+    init() throws { watch = try VirtualWatch() }
+
+    /// A file that has been there for long.
+    private func establish(_ path: String) throws -> TaskPath {
+        let path = try TaskPath(path)
+        if !path.parent.isRoot { try disk.makeDirectories(path.parent.string) }
+        try disk.save(path.string, bytes("old"))
+        try watch.advance(.seconds(10))
+        watch.clearLog()
+        return path
+    }
+
+    private func changed(_ path: TaskPath) throws -> SettledChange {
+        .changed(path, try #require(try watch.folder.stamp(path)))
+    }
+
+    @Test(arguments: MemoryDisk.SaveHabit.allCases)
+    func `every habit of saving is one change within 10 ms and no delete`(habit: MemoryDisk.SaveHabit) throws {
+        let path = try establish("Work/a.md")
+        try disk.save("Work/a.md", bytes("new text"), habit: habit)
+        try watch.advance(.milliseconds(10))
+        #expect(watch.log == [try changed(path)])
+        try watch.advance(.seconds(100))
+        #expect(watch.log.count == 1)
+    }
+
+    @Test func `a new empty task settles at once`() throws {
+        try disk.save("Buy milk.md", [])
+        try watch.advance(.milliseconds(8))
+        #expect(watch.log == [try changed(TaskPath("Buy milk.md"))])
+    }
+
+    @Test func `a known file that is empty now waits for its content`() throws {
+        let path = try establish("a.md")
+        try disk.save("a.md", [])
+        try watch.advance(.milliseconds(900))
+        #expect(watch.log == [])
+        try disk.save("a.md", bytes("content"))
+        try watch.advance(.milliseconds(8))
+        #expect(watch.log == [try changed(path)])
+        try disk.save("a.md", [])
+        try watch.advance(.milliseconds(1010))
+        #expect(watch.log.last == (try changed(path)) && watch.log.count == 2)
+    }
+
+    @Test func `a delete counts after a second and not before`() throws {
+        let path = try establish("a.md")
+        try disk.remove("a.md")
+        try watch.advance(.milliseconds(999))
+        #expect(watch.log == [])
+        try watch.advance(.milliseconds(1))
+        #expect(watch.log == [.removed(path)])
+    }
+
+    @Test func `a writer that closes a deleted file does not make its delete count sooner`() throws {
+        let path = try TaskPath("a.md")
+        var settler = FolderEventSettler()
+        settler.handle(.removed(path), at: .zero)
+        settler.handle(.closed(path), at: .milliseconds(10))
+        for now in [Duration.milliseconds(18), .milliseconds(999), .seconds(1)] {
+            for due in settler.duePaths(at: now) { settler.observe(due, .absent, at: now) }
+            #expect(settler.take() == (now == .seconds(1) ? [.removed(path)] : []))
+        }
+    }
+
+    @Test func `a file that is gone without an event to say so is given the same time`() throws {
+        let path = try TaskPath("a.md")
+        var settler = FolderEventSettler()
+        settler.handle(.closed(path), at: .zero)
+        for now in [Duration.milliseconds(8), .milliseconds(1007), .milliseconds(1008)] {
+            for due in settler.duePaths(at: now) { settler.observe(due, .absent, at: now) }
+            #expect(settler.take() == (now == .milliseconds(1008) ? [.removed(path)] : []))
+        }
+    }
+
+    @Test func `a delete that is undone in time is a change`() throws {
+        let path = try establish("a.md")
+        try disk.remove("a.md")
+        try watch.advance(.milliseconds(990))
+        try disk.save("a.md", bytes("again"))
+        try watch.advance(.seconds(10))
+        #expect(watch.log == [try changed(path)])
+    }
+
+    @Test func `a program that saves at each keystroke is heard every two seconds`() throws {
+        _ = try establish("a.md")
+        for count in 0..<1200 {
+            try disk.save("a.md", bytes("text \(count)"), habit: .inPlace)
+            try watch.advance(.milliseconds(5))
+        }
+        #expect((2...4).contains(watch.log.count), "\(watch.log.count)")
+    }
+
+    @Test func `a writer that does not close is heard when it pauses`() throws {
+        let path = try establish("a.md")
+        try disk.write("a.md", bytes("one"), closing: false)
+        try watch.advance(.milliseconds(149))
+        #expect(watch.log == [])
+        try watch.advance(.milliseconds(1))
+        #expect(watch.log == [try changed(path)])
+    }
+
+    @Test func `a long copy into the attachments is heard when it is done`() throws {
+        try disk.makeDirectories("a.files")
+        try watch.advance(.seconds(1))
+        watch.clearLog()
+        for count in 1...40 {
+            try disk.write("a.files/big.iso", bytes(String(repeating: "x", count: count)), closing: false)
+            try watch.advance(.milliseconds(500))
+        }
+        #expect(watch.log == [])
+        try disk.write("a.files/big.iso", bytes("all of it"))
+        try watch.advance(.milliseconds(8))
+        #expect(watch.log == [try changed(TaskPath("a.files/big.iso"))])
+    }
+
+    @Test func `renames are moves, also in chains`() throws {
+        let a = try establish("a.md")
+        try disk.makeDirectories("Work")
+        try watch.advance(.seconds(1))
+        watch.clearLog()
+        try disk.rename("a.md", to: "b.md", .replacing)
+        try disk.rename("b.md", to: "Work/c.md", .replacing)
+        try watch.advance(.milliseconds(8))
+        let c = try TaskPath("Work/c.md")
+        #expect(watch.log == [.moved(from: a, to: c, try #require(try watch.folder.stamp(c)))])
+        try watch.advance(.seconds(10))
+        #expect(watch.known == (try watch.files()))
+    }
+
+    @Test func `a file that is moved there and back has not moved`() throws {
+        let path = try establish("a.md")
+        try disk.rename("a.md", to: "b.md", .replacing)
+        try disk.rename("b.md", to: "a.md", .replacing)
+        try watch.advance(.milliseconds(8))
+        #expect(watch.log == [try changed(path)])
+    }
+
+    @Test func `two files that change places through a third name are two changes`() throws {
+        let (a, b) = (try establish("a.md"), try establish("b.md"))
+        try disk.rename("a.md", to: "t.md", .replacing)
+        try disk.rename("b.md", to: "a.md", .replacing)
+        try disk.rename("t.md", to: "b.md", .replacing)
+        try watch.advance(.milliseconds(8))
+        #expect(Set(watch.log) == [try changed(a), try changed(b)])
+        try watch.advance(.seconds(10))
+        #expect(watch.log.dropFirst(2).allSatisfy { $0 == .removed(TaskPathOf("t.md")) }, "\(watch.log)")
+    }
+
+    @Test func `two files that are exchanged are two changes`() throws {
+        let (a, b) = (try establish("a.md"), try establish("b.md"))
+        try disk.rename("a.md", to: "b.md", .exchanging)
+        try watch.advance(.seconds(10))
+        #expect(Set(watch.log) == [try changed(a), try changed(b)])
+    }
+
+    @Test func `a new file under a name that was moved away comes after the move`() throws {
+        let (a, b) = (try establish("a.md"), try TaskPath("b.md"))
+        try disk.rename("a.md", to: "b.md", .replacing)
+        try disk.write("b.md", bytes("still writing"), closing: false)
+        try disk.save("a.md", bytes("another task"))
+        try watch.advance(.seconds(10))
+        #expect(watch.log == [.moved(from: a, to: b, try #require(try watch.folder.stamp(b))), try changed(a)])
+    }
+
+    @Test func `a file that leaves for an ignored name is a delete, and one that comes is new`() throws {
+        let path = try establish("a.md")
+        try disk.rename("a.md", to: "a.md~", .replacing)
+        try watch.advance(.seconds(1))
+        #expect(watch.log == [.removed(path)])
+        try disk.rename("a.md~", to: "b.md", .replacing)
+        try watch.advance(.milliseconds(8))
+        #expect(watch.log.last == (try changed(TaskPath("b.md"))))
+    }
+
+    @Test func `a directory moves with what is in it and what is about to change in it`() throws {
+        let path = try establish("Work/Deep/a.md")
+        try disk.save("Work/Deep/a.md", bytes("edited"))
+        try disk.rename("Work", to: "Job", .replacing)
+        try disk.save("Job/Deep/b.md", bytes("new"))
+        try watch.advance(.seconds(10))
+        let (work, job) = (try TaskPath("Work"), try TaskPath("Job"))
+        #expect(watch.log.first == .directoryMoved(from: work, to: job))
+        #expect(
+            Set(watch.log.dropFirst()) == [
+                try changed(path.moved(from: work, to: job)), try changed(TaskPath("Job/Deep/b.md")),
+            ])
+        #expect(watch.known == (try watch.files()))
+    }
+
+    @Test func `a directory that is removed takes its files along after a second`() throws {
+        let path = try establish("Work/a.md")
+        try disk.removeTree("Work")
+        try watch.advance(.milliseconds(990))
+        #expect(watch.log == [])
+        try watch.advance(.milliseconds(20))
+        #expect(Set(watch.log) == [.removed(path), .directoryRemoved(path.parent)])
+    }
+
+    @Test func `a directory that leaves the tree is removed as a whole, and its later changes are not heard`() throws {
+        let path = try establish("Work/a.md")
+        try disk.rename("Work", to: ".Work", .replacing)
+        try watch.advance(.seconds(2))
+        #expect(watch.log == [.directoryRemoved(path.parent)])
+        try disk.save(".Work/b.md", bytes("x"))
+        try disk.save("c.md", bytes("x"))
+        try watch.advance(.seconds(2))
+        watch.clearLog()
+        try disk.save(".Work/d.md", bytes("x"))
+        try watch.advance(.seconds(2))
+        #expect(watch.log == [])
+        #expect(watch.known == (try watch.files()))
+    }
+
+    @Test func `files that were there before the watch of their new directory are found`() throws {
+        try disk.makeDirectories("New/Deep")
+        try disk.save("New/Deep/a.md", bytes("x"))
+        try disk.makeDirectories("New/Deep/a.files")
+        try disk.save("New/Deep/a.files/p.png", bytes("x"))
+        try watch.advance(.milliseconds(30))
+        #expect(watch.known == (try watch.files()) && watch.known.count == 2)
+        #expect(
+            watch.log.prefix(3).map { "\($0)" }.sorted()
+                == ["New", "New/Deep", "New/Deep/a.files"].map { "\(SettledChange.directoryAppeared(TaskPathOf($0)))" })
+    }
+
+    @Test func `an overflow asks for a scan, and what the scan misses is a delete after a second`() throws {
+        let path = try establish("a.md")
+        disk.setQueueLimit(10)
+        for number in 0..<20 { try disk.save("n\(number).md", bytes("x")) }
+        try disk.remove("a.md")
+        try watch.advance(.milliseconds(500))
+        #expect(watch.log.contains(.rescanNeeded(.overflow)))
+        #expect(watch.known[path] != nil)
+        try watch.advance(.milliseconds(600))
+        #expect(watch.log.last == .removed(path))
+        #expect(watch.known == (try watch.files()) && watch.known.count == 20)
+    }
+
+    @Test func `more changes than fit in memory are given up for a scan`() throws {
+        var times = SettleTimes()
+        times.limit = 100
+        let watch = try VirtualWatch(times: times)
+        for number in 0..<500 { try watch.disk.save("n\(number).md", bytes("x")) }
+        try watch.advance(.seconds(10))
+        #expect(watch.log.contains(.rescanNeeded(.tooManyChanges)))
+        #expect(watch.known == (try watch.files()) && watch.known.count == 500)
+    }
+
+    @Test func `a directory that takes the place of a task is not a delete`() throws {
+        let path = try establish("a.md")
+        try disk.remove("a.md")
+        try disk.makeDirectories("a.md")
+        try watch.advance(.seconds(10))
+        #expect(watch.log == [.obstructed(path)])
+    }
+
+    @Test func `a root that moves away is told`() throws {
+        let path = "/tmp/ferry-test-" + SystemRandom.hex(8)
+        try FileSystem.makeDirectories(path)
+        let folder = DirectoryTaskFolder(path: path)
+        try folder.startWatching()
+        _ = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        try FileSystem.rename(path, to: path + "-away")
+        #expect(try folder.takeEvents() == [.rootChanged])
+        try FileSystem.removeTree(path + "-away")
+        #expect(try folder.takeEvents().allSatisfy { $0 == .rootChanged })
+    }
+
+    /// Users and programs do anything at any pace: in the end the reader knows what is there, no delete was ever told of
+    /// a file that was there, and each delete was a second old.
+    @Test(arguments: Array(1...150) as [UInt64]) func `whatever happens, the reader ends up with what is there`(
+        seed: UInt64
+    ) throws {
+        var random = SeededRandom(seed)
+        let watch = try VirtualWatch()
+        if seed % 5 == 0 { watch.disk.setQueueLimit(30) }
+        if seed % 7 == 0 { watch.disk.setWatchLimit(3) }
+        var story: [String] = []
+        for _ in 0..<60 {
+            let step = Chaos.step(&random, watch.disk)
+            story.append(step)
+            if Bool.random(using: &random) {
+                let pause = Duration.milliseconds([1, 5, 20, 200, 1500].randomElement(using: &random) ?? 1)
+                let before = watch.log.count
+                try watch.advance(pause)
+                story.append("wait \(pause)")
+                for change in watch.log.dropFirst(before) {
+                    if case .removed(let path) = change, watch.known[path] != nil {
+                        Issue.record("seed \(seed): \(path) was told twice\n\(story)")
+                    }
+                }
+            }
+        }
+        try watch.advance(.seconds(70))
+        // Without all watches a reader scans now and then.
+        try watch.rescan()
+        try watch.advance(.seconds(2))
+        let files = try watch.files()
+        #expect(watch.known == files, "seed \(seed): \(story.joined(separator: "; "))")
+        #expect(watch.settler.count == 0 && watch.settler.nextDeadline == nil)
+    }
+}
+
+private func TaskPathOf(_ string: String) -> TaskPath { (try? TaskPath(string)) ?? .root }
+
+/// Random acts of a user.
+enum Chaos {
+    private static let names = ["a.md", "b.md", "c.md", "Work/a.md", "Work/b.md", "Job/a.md", "Work/Deep/a.md"]
+    private static let attachments = ["a.files/x", "Work/a.files/x", "Job/a.files/y"]
+    private static let directories = ["Work", "Job", "Work/Deep", "a.files", ".away", "Work/a.files", "Job/a.files"]
+
+    /// Does something, or fails to, and says what.
+    static func step(_ random: inout SeededRandom, _ disk: MemoryDisk) -> String {
+        let file = (names + attachments).randomElement(using: &random) ?? "a.md"
+        let other = (names + attachments + ["a.md~", ".x"]).randomElement(using: &random) ?? "b.md"
+        let directory = directories.randomElement(using: &random) ?? "Work"
+        let target = directories.randomElement(using: &random) ?? "Job"
+        let text = bytes(String(repeating: "x", count: Int.random(in: 0...3, using: &random)))
+        let habit = MemoryDisk.SaveHabit.allCases.randomElement(using: &random) ?? .inPlace
+        do {
+            switch Int.random(in: 0..<14, using: &random) {
+            case 0...3:
+                try disk.save(file, text, habit: habit)
+                return "save \(file) \(habit) \(text.count)"
+            case 4:
+                try disk.write(file, text, closing: false)
+                return "write \(file)"
+            case 5, 6:
+                try disk.rename(file, to: other, .replacing)
+                return "mv \(file) \(other)"
+            case 7:
+                try disk.rename(file, to: other, .exchanging)
+                return "exchange \(file) \(other)"
+            case 8:
+                try disk.remove(file)
+                return "rm \(file)"
+            case 9, 10:
+                try disk.makeDirectories(directory)
+                return "mkdir \(directory)"
+            case 11:
+                try disk.removeTree(directory)
+                return "rm -r \(directory)"
+            case 12:
+                try disk.copy(file, to: other)
+                return "cp \(file) \(other)"
+            default:
+                try disk.rename(directory, to: target, .replacing)
+                return "mv \(directory) \(target)"
+            }
+        } catch {
+            return "-"
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import TaskFolder
+import Testing
+
+struct TrashTests {
+    private func item(_ path: String, _ expecting: FileExpectation = .anything) throws -> TrashItem {
+        TrashItem(path: try TaskPath(path), expecting: expecting)
+    }
+
+    private func trash(_ grounds: Grounds, _ items: [TrashItem]) throws -> TrashEntry {
+        guard case .trashed(let entry) = try grounds.folder.trash(items) else {
+            throw FolderError(.other, "refused")
+        }
+        return entry
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a task and its attachments go to the trash and come back`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("Work/X.md", "task")
+        try grounds.save("Work/X.files/a.png", "png")
+        let entry = try trash(grounds, [item("Work/X.md", .stamp(grounds.stamp("Work/X.md"))), item("Work/X.files")])
+        #expect(try grounds.names("Work") == [])
+        #expect(try grounds.scan().files == [])
+        #expect(try grounds.folder.trashEntries() == [entry])
+        try grounds.folder.restore(entry, to: nil)
+        #expect(try grounds.scan().files == ["Work/X.files/a.png", "Work/X.md"])
+        #expect(try grounds.folder.trashEntries() == [])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a restore to another name takes the attachments along`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("X.md", "task")
+        try grounds.save("X.files/a.png", "png")
+        let entry = try trash(grounds, [item("X.md"), item("X.files")])
+        try grounds.save("X.md", "another")
+        #expect(code { try grounds.folder.restore(entry, to: nil) } == .exists)
+        try grounds.folder.restore(entry, to: TaskPath("Old/Y.md"))
+        #expect(try grounds.scan().files == ["Old/Y.files/a.png", "Old/Y.md", "X.md"])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a file that is not as expected stays`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", "one")
+        try grounds.save("b.md", "one")
+        let old = try grounds.stamp("b.md")
+        try grounds.save("b.md", "longer")
+        let outcome = try grounds.folder.trash([item("a.md"), item("b.md", .stamp(old))])
+        #expect(try outcome == .changed(TaskPath("b.md"), grounds.stamp("b.md")))
+        #expect(try grounds.folder.trash([item("none.md")]) == .changed(TaskPath("none.md"), nil))
+        #expect(try grounds.scan().files == ["a.md", "b.md"])
+        #expect(try grounds.folder.trashEntries() == [])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a purge is for good and may be repeated`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", "one")
+        try grounds.save("b.md", "two")
+        let first = try trash(grounds, [item("a.md")])
+        let second = try trash(grounds, [item("b.md")])
+        #expect(try grounds.folder.trashEntries() == [first, second])
+        try grounds.folder.purge(first)
+        try grounds.folder.purge(first)
+        #expect(try grounds.folder.trashEntries() == [second])
+        #expect(code { try grounds.folder.purge(TrashEntry(name: "../..", origins: [])) } == .invalidName)
+    }
+
+    @Test func `an edit at the last moment takes the file back out of the trash`() throws {
+        let disk = MemoryDisk()
+        let folder = MemoryTaskFolder(disk: disk)
+        try disk.save("a.md", bytes("one"))
+        let stamp = try #require(try folder.stamp(TaskPath("a.md")))
+        disk.setFault { operation, path in
+            if operation == "rename", path == "a.md" {
+                disk.setFault(nil)
+                try? disk.save("a.md", bytes("edited"))
+            }
+            return nil
+        }
+        let outcome = try folder.trash([item("a.md", .stamp(stamp))])
+        guard case .changed(let path, _) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(path.string == "a.md")
+        #expect(try folder.read(path).bytes == bytes("edited"))
+        #expect(try folder.trashEntries() == [])
+    }
+}

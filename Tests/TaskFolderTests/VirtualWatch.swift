@@ -1,0 +1,104 @@
+import SystemIO
+import TaskFolder
+
+/// A folder in memory, its settler and a clock that only moves when told: what `FolderChanges` does, in virtual time.
+final class VirtualWatch {
+    let disk = MemoryDisk()
+    let folder: MemoryTaskFolder
+    var settler: FolderEventSettler
+    private(set) var now = Duration.zero
+    /// What a reader of the changes knows: it must come to equal the disk.
+    private(set) var known: [TaskPath: FileStamp] = [:]
+    private(set) var log: [SettledChange] = []
+
+    init(times: SettleTimes = SettleTimes()) throws {
+        folder = MemoryTaskFolder(disk: disk)
+        settler = FolderEventSettler(times: times)
+        try folder.startWatching()
+        try rescan()
+    }
+
+    /// Takes over what a scan finds; what it does not find is only suspected to be gone.
+    func rescan() throws {
+        var found: [TaskPath: FileStamp] = [:]
+        let scan = try folder.scan(puttingAsideLeftovers: false) { found[$0.path] = $0.stamp }
+        for path in known.keys.sorted() where found[path] == nil && scan.isAbsenceBelievable(path) {
+            settler.handleMissing(path, at: now)
+        }
+        known.merge(found) { $1 }
+    }
+
+    /// Lets time pass, turning whenever something is due.
+    func advance(_ time: Duration) throws {
+        let end = now + time
+        try turn()
+        while let next = settler.nextDeadline, next <= end {
+            now = max(now, next)
+            try turn()
+        }
+        now = end
+        try turn()
+    }
+
+    private func turn() throws {
+        var needsScan = false
+        while true {
+            let events = try folder.takeEvents()
+            for event in events { settler.handle(event, at: now) }
+            for path in settler.duePaths(at: now) { settler.observe(path, observe(path), at: now) }
+            let changes = settler.take()
+            for change in changes { needsScan = apply(change) || needsScan }
+            if events.isEmpty, changes.isEmpty { break }
+        }
+        if needsScan { try rescan() }
+    }
+
+    private func observe(_ path: TaskPath) -> FolderEventSettler.Observation {
+        do throws(FolderError) {
+            return try folder.stamp(path).map { .file($0) } ?? .absent
+        } catch {
+            return .obstructed
+        }
+    }
+
+    private func apply(_ change: SettledChange) -> Bool {
+        log.append(change)
+        switch change {
+        case .changed(let path, let stamp): known[path] = stamp
+        case .moved(let from, let to, let stamp):
+            known[from] = nil
+            known[to] = stamp
+        case .removed(let path): known[path] = nil
+        case .directoryRemoved(let path): known = known.filter { !$0.key.isBeneath(path) }
+        case .directoryMoved(let from, let to):
+            known = Dictionary(known.map { ($0.key.moved(from: from, to: to), $0.value) }) { $1 }
+        case .rescanNeeded: return true
+        case .directoryAppeared, .obstructed, .problem, .rootChanged: break
+        }
+        return false
+    }
+
+    func clearLog() { log = [] }
+
+    /// What is really there.
+    func files() throws -> [TaskPath: FileStamp] {
+        var files: [TaskPath: FileStamp] = [:]
+        _ = try folder.scan(puttingAsideLeftovers: false) { files[$0.path] = $0.stamp }
+        return files
+    }
+}
+
+/// SplitMix64: a seed gives the same run on each machine.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

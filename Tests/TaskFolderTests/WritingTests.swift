@@ -1,0 +1,246 @@
+import SystemIO
+import TaskFolder
+import Testing
+
+/// The contract of writing, moving and reading, on both disks.
+struct WritingTests {
+    @Test(arguments: DiskKind.allCases) func `a new file is written with its list and found by its stamp`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        let outcome = try grounds.write("Work/Ship 1.0.md", "hello", .absent)
+        #expect(try outcome == .written(grounds.stamp("Work/Ship 1.0.md")))
+        #expect(try grounds.folder.read(TaskPath("Work/Ship 1.0.md")).bytes == bytes("hello"))
+        #expect(try grounds.names("Work") == ["Ship 1.0.md"])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a file that exists is not replaced by one that should be new`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", "user")
+        #expect(try grounds.write("a.md", "ferry", .absent) == .changed(try grounds.stamp("a.md")))
+        #expect(try grounds.text("a.md") == "user")
+        #expect(try grounds.names("") == ["a.md"])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a replace needs the version that was read`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", "one")
+        let first = try grounds.folder.read(TaskPath("a.md")).stamp
+        guard case .written(let second) = try grounds.write("a.md", "two", .stamp(first)) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try second == grounds.stamp("a.md"))
+        #expect(second != first)
+        #expect(try grounds.write("a.md", "three", .stamp(first)) == .changed(second))
+        #expect(try grounds.text("a.md") == "two")
+        try grounds.user.remove("a.md")
+        #expect(try grounds.write("a.md", "three", .stamp(second)) == .changed(nil))
+        #expect(try grounds.names("") == [])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a replace keeps the mode and the user's attributes`(kind: DiskKind) throws
+    {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", "one")
+        try grounds.user.setMode("a.md", 0o640)
+        let tagged = try grounds.user.setAttribute("a.md", FileAttribute(name: "user.tag", value: bytes("red")))
+        let results = grounds.folder.write([
+            FolderWrite(path: try TaskPath("a.md"), bytes: bytes("two"), expecting: .anything, identifier: "id7")
+        ])
+        #expect(try results[0].get() == .written(grounds.stamp("a.md")))
+        #expect(try grounds.user.status("a.md").mode == 0o640)
+        guard tagged else { return }
+        #expect(
+            try Set(grounds.user.attributes("a.md").map(\.name)) == ["user.tag", "user.ferry.id"])
+        #expect(try grounds.folder.identifier(TaskPath("a.md")) == "id7")
+    }
+
+    @Test(arguments: DiskKind.allCases) func `an identifier is kept on the file and gives its new stamp`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", "one")
+        let path = try TaskPath("a.md")
+        #expect(try grounds.folder.identifier(path) == nil)
+        guard let stamp = try grounds.folder.setIdentifier(path, to: "id7") else { return }
+        #expect(try grounds.stamp("a.md") == stamp)
+        #expect(try grounds.folder.identifier(path) == "id7")
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a batch writes what it can and tells each file's fate`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("taken.md", "user")
+        var writes = try (0..<20).map { number in
+            FolderWrite(path: try TaskPath("L/\(number).md"), bytes: bytes("\(number)"), expecting: .absent)
+        }
+        writes.insert(FolderWrite(path: try TaskPath("taken.md"), bytes: [1], expecting: .absent), at: 7)
+        writes.insert(FolderWrite(path: try TaskPath("hidden/.x.md"), bytes: [1], expecting: .absent), at: 9)
+        let results = grounds.folder.write(writes)
+        #expect(try results[7].get() == .changed(grounds.stamp("taken.md")))
+        #expect(throws: FolderError.self) { try results[9].get() }
+        for (index, write) in writes.enumerated() where index != 7 && index != 9 {
+            #expect(try results[index].get() == .written(grounds.stamp(write.path.string)))
+        }
+        #expect(try grounds.names("L").count == 20)
+        #expect(try grounds.names("") == ["L", "taken.md"])
+    }
+
+    @Test(
+        arguments: DiskKind.allCases,
+        ["../x.md", "/x.md", "a/../../x.md", "a//x.md", "", "x\0.md", "a/./x.md", "x\n.md"])
+    func `an invalid path is refused before the disk is touched`(kind: DiskKind, path: String) throws {
+        #expect(code { _ = try TaskPath(path) } == .invalidName)
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a name of 256 bytes is refused and one of 255 is not`(kind: DiskKind)
+        throws
+    {
+        let grounds = try Grounds(kind)
+        #expect(code { _ = try TaskPath(String(repeating: "é", count: 127) + ".md") } == .invalidName)
+        let path = String(repeating: "é", count: 126) + ".md"
+        _ = try grounds.write(path, "x", .absent)
+        #expect(try grounds.scan().files == [path])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `what a scan would not see is not written`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        for path in [".hidden.md", "x.txt", "x.md~", "X.files/a/b.md", ".ferry/x.md", "X.files/x.part"] {
+            #expect(code { _ = try grounds.write(path, "x", .absent) } == .invalidName, "\(path)")
+        }
+        #expect(try grounds.names("") == [])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a move keeps the file and makes its list`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", "one")
+        let before = try grounds.stamp("a.md")
+        guard
+            case .moved(let after) = try grounds.folder.move(
+                TaskPath("a.md"), to: TaskPath("Work/Deep/b.md"), expecting: .stamp(before))
+        else {
+            Issue.record("not moved")
+            return
+        }
+        #expect(after.hasContent(of: before))
+        #expect(try after == grounds.stamp("Work/Deep/b.md"))
+        #expect(!grounds.exists("a.md"))
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a move never replaces and never moves another version`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", "one")
+        try grounds.save("b.md", "two")
+        let old = try grounds.stamp("a.md")
+        #expect(try grounds.folder.move(TaskPath("a.md"), to: TaskPath("b.md"), expecting: .anything) == .exists)
+        try grounds.save("a.md", "longer")
+        #expect(
+            try grounds.folder.move(TaskPath("a.md"), to: TaskPath("c.md"), expecting: .stamp(old))
+                == .changed(grounds.stamp("a.md")))
+        #expect(
+            try grounds.folder.move(TaskPath("none.md"), to: TaskPath("c.md"), expecting: .anything) == .changed(nil))
+        #expect(try grounds.names("") == ["a.md", "b.md"])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a directory moves with all that is in it`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("X.files/a.png", "png")
+        _ = try grounds.folder.move(TaskPath("X.files"), to: TaskPath("Work/Y.files"), expecting: .anything)
+        #expect(try grounds.text("Work/Y.files/a.png") == "png")
+        #expect(
+            code { _ = try grounds.folder.move(TaskPath("Work"), to: TaskPath("Work.md"), expecting: .anything) }
+                == .invalidName)
+    }
+
+    @Test(arguments: DiskKind.allCases) func `only an empty directory is removed`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("Work/.hidden", "x")
+        let work = try TaskPath("Work")
+        #expect(try !grounds.folder.removeDirectoryIfEmpty(work))
+        try grounds.user.remove("Work/.hidden")
+        #expect(try grounds.folder.removeDirectoryIfEmpty(work))
+        #expect(try grounds.folder.removeDirectoryIfEmpty(work))
+        try grounds.folder.makeDirectory(work)
+        try grounds.folder.makeDirectory(work)
+        #expect(grounds.exists("Work"))
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a task file over the limit is not read`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("a.md", String(repeating: "x", count: TaskFileContent.limit))
+        #expect(try grounds.folder.read(TaskPath("a.md")).bytes.count == TaskFileContent.limit)
+        try grounds.save("a.md", String(repeating: "x", count: TaskFileContent.limit + 1))
+        #expect(code { _ = try grounds.folder.read(TaskPath("a.md")) } == .tooLarge)
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a directory is no task file`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.user.makeDirectories("a.md")
+        let path = try TaskPath("a.md")
+        #expect(code { _ = try grounds.folder.stamp(path) } == .wrongKind)
+        #expect(code { _ = try grounds.folder.read(path) } == .wrongKind)
+        #expect(code { _ = try grounds.write("a.md", "x", .anything) } == .wrongKind)
+        #expect(code { _ = try grounds.folder.openSnapshot(path) } == .wrongKind)
+        #expect(code { _ = try grounds.folder.openSnapshot(TaskPath("b.md")) } == .notFound)
+        #expect(try grounds.names("") == ["a.md"])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a snapshot tells whether the file changed under the reader`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("X.files/a.bin", "one")
+        let path = try TaskPath("X.files/a.bin")
+        let snapshot = try grounds.folder.openSnapshot(path)
+        #expect(try snapshot.descriptor.read(10, at: 0) == bytes("one"))
+        #expect(try snapshot.isUnchanged())
+        let stamp = snapshot.stamp
+        #expect(try stamp == grounds.stamp("X.files/a.bin"))
+        try grounds.save("X.files/a.bin", "three")
+        #expect(try !snapshot.isUnchanged())
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a snapshot of a file that is removed stays readable`(kind: DiskKind)
+        throws
+    {
+        let grounds = try Grounds(kind)
+        try grounds.save("X.files/a.bin", "one")
+        let snapshot = try grounds.folder.openSnapshot(TaskPath("X.files/a.bin"))
+        try grounds.user.remove("X.files/a.bin")
+        #expect(try snapshot.descriptor.read(10, at: 0) == bytes("one"))
+        #expect(try snapshot.isUnchanged())
+    }
+
+    @Test(arguments: DiskKind.allCases) func `an incoming file is placed, or stays where the place is taken`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("X.files/b.bin", "user")
+        do {
+            let file = try grounds.folder.openIncoming("t1")
+            try file.write(bytes("half"))
+        }
+        let file = try grounds.folder.openIncoming("t1")
+        #expect(try file.readAll() == bytes("half"))
+        try file.write(bytes(" whole"))
+        #expect(try grounds.folder.incomingNames() == ["t1"])
+        let taken = try TaskPath("X.files/b.bin")
+        #expect(
+            try grounds.folder.placeIncoming("t1", at: taken, expecting: .absent)
+                == .changed(grounds.stamp("X.files/b.bin")))
+        #expect(try grounds.folder.incomingNames() == ["t1"])
+        let outcome = try grounds.folder.placeIncoming("t1", at: TaskPath("Y.files/a.bin"), expecting: .absent)
+        #expect(try outcome == .written(grounds.stamp("Y.files/a.bin")))
+        #expect(try grounds.text("Y.files/a.bin") == "half whole")
+        #expect(try grounds.folder.incomingNames() == [])
+        try grounds.folder.removeIncoming("t1")
+        #expect(code { _ = try grounds.folder.openIncoming("../x") } == .invalidName)
+        #expect(try grounds.names("X.files") == ["b.bin"])
+    }
+}
