@@ -1,0 +1,53 @@
+import DocumentClient
+package import ObjectStorage
+import TaskFolder
+
+/// An attachment on its way up or down.
+///
+/// That it is to be moved follows from files and documents, so it survives a restart without a record of its own; what was moved
+/// already is found again by its chunks.
+package struct Transfer: Sendable {
+    package enum Work: Sendable {
+        case upload(UploadTask)
+        case download(DownloadTask)
+    }
+
+    package enum Phase: Sendable, Hashable {
+        case queued
+        case running
+        case paused
+        /// Failed for now; tried again after a while.
+        case waiting(String)
+        case done
+        case failed(String)
+        case cancelled
+
+        package var isOver: Bool {
+            switch self {
+            case .done, .failed, .cancelled: true
+            case .queued, .running, .paused, .waiting: false
+            }
+        }
+
+        package var hasFailed: Bool { if case .failed = self { true } else { false } }
+    }
+
+    package let id: String
+    package let task: String
+    /// nil for an upload of a file that has no attachment yet.
+    package var attachment: String?
+    package let name: String
+    package let isUpload: Bool
+    package var phase = Phase.queued
+    package var size: Int64
+    package var work: Work?
+    /// The last thing known of the bytes, also when it is over.
+    package var snapshot: TransferSnapshot?
+    var manifest: ContentHash?
+    var sha256: String?
+    var delay = Backoff()
+    /// Grows with each start, so that news of an earlier run is told from that of this one.
+    var run = 0
+    /// Put aside by its owner; the queue does not take it up.
+    var isDiscarded = false
+}

@@ -1,0 +1,92 @@
+import DocumentClient
+import SQLite
+import SystemIO
+import TaskFolder
+import TaskModel
+
+extension TaskSync {
+    /// Copies a file into the task's attachments and queues its upload. Answers the transfer's id.
+    ///
+    /// - Parameters:
+    ///   - path: absolute.
+    ///   - name: nil for the file's own.
+    package func attach(_ task: String, path: String, name: String?) async throws -> String {
+        guard let taskFile = index.path(of: task) else {
+            throw TaskSyncError(.notFound, "The task has no file to put attachments beside.")
+        }
+        let wanted = name ?? FileSystem.split(path).name
+        let (folder, copier) = (folder, copier)
+        let incoming = "attach-\(DocumentID.make())"
+        try await copier.run { try Self.copy(path, into: incoming, of: folder) }
+        return try await exclusively {
+            let directory = try taskFile.attachmentsDirectory()
+            try folder.makeDirectory(directory)
+            for number in 1...99 {
+                let target = try directory.appending(Self.fileName(wanted, number))
+                guard case .written(let stamp) = try folder.placeIncoming(incoming, at: target, expecting: .absent)
+                else {
+                    continue
+                }
+                queueUpload(task, target.name, size: stamp.size)
+                guard
+                    let transfer = transfers.values.first(where: {
+                        $0.task == task && $0.isUpload && $0.name == target.name && !$0.phase.isOver
+                    })
+                else { throw TaskSyncError(.invalid, "The upload could not be queued.") }
+                return transfer.id
+            }
+            try folder.removeIncoming(incoming)
+            throw TaskSyncError(.invalid, "Too many attachments are named like \(wanted).")
+        }
+    }
+
+    private static func copy(_ path: String, into incoming: String, of folder: any TaskFolder) throws {
+        let source = try FileDescriptor(path: path, [.read, .nonBlocking])
+        guard try source.status().kind == .file else {
+            throw TaskSyncError(.invalid, "\(path) is not a regular file.")
+        }
+        let target = try folder.openIncoming(incoming)
+        do {
+            if try target.clone(from: source) { return }
+            var offset: Int64 = 0
+            while true {
+                let bytes = try source.read(1 << 20, at: offset)
+                if bytes.isEmpty { break }
+                try target.write(bytes, at: offset)
+                offset += Int64(bytes.count)
+            }
+        } catch {
+            try? folder.removeIncoming(incoming)
+            throw error
+        }
+    }
+
+    /// Removes an attachment by id or name, here and everywhere.
+    package func detach(_ task: String, attachment: String) async throws {
+        try await exclusively {
+            let item = try await detail(task).item
+            guard let (id, _) = item.attachments.first(where: { $0.key == attachment || $0.value.name == attachment })
+            else {
+                throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
+            }
+            try await removeAttachment(id, of: task)
+            try await exportChanges()
+        }
+    }
+
+    /// The transfer that brings an attachment here, begun if there is none; nil when the file is here.
+    package func fetch(_ task: String, attachment: String) async throws -> String? {
+        let item = try await detail(task).item
+        guard let (id, file) = item.attachments.first(where: { $0.key == attachment || $0.value.name == attachment })
+        else {
+            throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
+        }
+        if attachments.rows(of: task)[id]?.sha256 == file.sha256 { return nil }
+        return try await exclusively {
+            queueDownload(task, id, file)
+            return transfers.values.first {
+                $0.task == task && $0.attachment == id && !$0.isUpload && !$0.phase.isOver
+            }?.id
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import DocumentClient
+import DocumentModel
+import TaskFolder
+package import TaskModel
+
+/// What people ask of tasks from the shell. Each goes into the journal; the file follows in the same turn.
+extension TaskSync {
+    /// A task as `ferry show` shows it.
+    package struct Detail: Sendable {
+        package let entry: TaskCatalog.Entry
+        package let item: TaskItem
+        /// Relative to the tasks directory; nil while there is no file.
+        package let path: String?
+        /// By attachment id: where its file is, relative to the tasks directory; nil while it is not here.
+        package let attachmentPaths: [String: String]
+        package let remarks: [String]
+    }
+
+    package func detail(_ id: String) async throws -> Detail {
+        guard let entry = catalog[id] else { throw TaskSyncError(.notFound, "There is no task \(id).") }
+        let view = try await client.document(try await name(of: id))
+        let item = TaskItem(fields: view.fields(pendingTimes: .previous))
+        let rows = attachments.rows(of: id)
+        let paths = rows.compactMapValues { row in path(of: row)?.string }
+        var remarks = item.misunderstoodKeys.map {
+            "The value of '\($0)' is not understood; it is kept and travels as it is."
+        }
+        if let path = index.path(of: id), let problem = problems[path.string] { remarks.append(problem.message) }
+        if entry.isParked { remarks.append("The remote refuses a change of this task; it is kept here.") }
+        return Detail(
+            entry: entry, item: item, path: index.path(of: id)?.string, attachmentPaths: paths, remarks: remarks)
+    }
+
+    /// Where a task's file is, relative to the tasks directory.
+    package func path(ofTask id: String) -> String? { index.path(of: id)?.string }
+
+    /// The task whose file is at a path relative to the tasks directory.
+    package func task(atPath path: String) -> String? { (try? TaskPath(path)).flatMap { index[$0]?.task } }
+
+    /// Makes a task and answers its id.
+    package func add(_ edit: TaskEdit) async throws -> String {
+        guard let title = edit.title, !title.isEmpty else { throw TaskSyncError(.invalid, "A task needs a title.") }
+        return try await exclusively {
+            try requireRoot()
+            var item = try edit.applied(to: TaskItem(title: title))
+            item.listId = try await list(named: edit.listName ?? "")
+            let id = DocumentID.make()
+            let (task, userID) = (item, configuration.userID)
+            try await client.transaction { transaction in
+                let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
+                let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
+                try transaction.append(engine.creation(FileImport.Said(task)))
+            }
+            try await exportChanges()
+            return id
+        }
+    }
+
+    /// Changes a task. A file that was changed too is read first, so neither change is lost.
+    package func edit(_ id: String, _ edit: TaskEdit) async throws {
+        try await exclusively {
+            try requireRoot()
+            if let path = index.path(of: id) { try await importFiles([path]) }
+            var list: String?
+            if let name = edit.listName { list = try await self.list(named: name) }
+            let target = list
+            try await change(id) { item in
+                var item = try edit.applied(to: item)
+                if edit.listName != nil { item.listId = target }
+                return item
+            }
+            try await exportChanges()
+        }
+    }
+
+    /// Moves tasks to the trash.
+    package func remove(_ ids: [String]) async throws {
+        try await exclusively {
+            try requireRoot()
+            for id in ids {
+                guard catalog[id] != nil else { throw TaskSyncError(.notFound, "There is no task \(id).") }
+                if let path = index.path(of: id) { try await importFiles([path]) }
+            }
+            try await trashDocuments(ids)
+            try await exportChanges()
+        }
+    }
+
+    /// Brings tasks back from the trash.
+    package func restore(_ ids: [String]) async throws {
+        try await exclusively {
+            try requireRoot()
+            for id in ids {
+                guard catalog[id] != nil else { throw TaskSyncError(.notFound, "There is no task \(id).") }
+                try await change(id) { item in
+                    var item = item
+                    item.deletedTime = nil
+                    return item
+                }
+            }
+            try await exportChanges()
+        }
+    }
+
+    /// Looks at the whole directory, and exports what waits.
+    package func rescanNow() async throws {
+        try await exclusively {
+            guard try await checkRoot() else { return }
+            try await rescan(isFirst: false)
+            try await exportChanges()
+        }
+    }
+
+    /// Whether every document's change is in its file and no transfer is under way.
+    package func isSettled() async throws -> Bool {
+        guard try await pendingExports() == 0, retries.isEmpty else { return false }
+        return transfers.values.allSatisfy { $0.phase.isOver || $0.phase == .paused }
+    }
+
+    /// Changes of documents that are not in files yet.
+    package func pendingExports() async throws -> Int {
+        try await client.reading { try $0.changes(for: Self.consumer, limit: 1000).count }
+    }
+
+    // MARK: Parts
+
+    private func requireRoot() throws {
+        if let rootHold { throw TaskSyncError(.held, rootHold.message) }
+    }
+
+    private func name(of id: String) async throws -> DocumentName {
+        let database = try await client.reading { $0.databaseName }
+        return try DocumentName(database: database, collection: "tasks", id: id)
+    }
+
+    private func change(_ id: String, _ body: @escaping @Sendable (TaskItem) throws -> TaskItem) async throws {
+        let userID = configuration.userID
+        try await client.transaction { transaction in
+            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
+            let view = try transaction.document(name)
+            guard view.exists else { throw TaskSyncError(.notFound, "There is no task \(id).") }
+            var old = TaskItem(fields: view.fields(pendingTimes: .previous))
+            // A delete whose time the remote has still to give counts as one.
+            if FileExport.isBeingDeleted(view) { old.deletedTime = .distantPast }
+            let diff = TaskDiff(from: old, to: try body(old))
+            guard !diff.isEmpty else { return }
+            let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
+            try transaction.append(engine.mutation(diff, .merge))
+        }
+    }
+
+    /// The list of a name, made if there is none; nil for the default list.
+    private func list(named name: String) async throws -> String? {
+        guard !name.isEmpty else { return nil }
+        let known = catalog.listNames.filter { $0.value.lowercased() == name.lowercased() }
+        if let exact = known.first(where: { $0.value == name }) ?? known.first { return exact.key }
+        let path = try ListIndex.directory(named: name) { _ in false }
+        try folder.makeDirectory(path)
+        return try await list(at: path)
+    }
+}

@@ -1,0 +1,86 @@
+import DocumentClient
+import DocumentModel
+import Merge
+import TaskModel
+
+/// What a change of a task file means for its document. Pure.
+struct FileImport {
+    let name: DocumentName
+    let userID: String
+    let replica: String
+
+    /// The mutation that carries what the user changed; nil if nothing did.
+    ///
+    /// - Parameters:
+    ///   - shadow: what the file said when it was last in step; nil if it never was.
+    ///   - file: what it says now.
+    ///   - view: the document as this replica sees it.
+    func mutation(shadow: Said?, file: Said, view: DocumentSnapshot) -> Mutation? {
+        guard view.exists else { return creation(file) }
+        // Through the model, so that another client's way of writing a value (CRLF in notes) is no difference.
+        let known = view.fields(pendingTimes: .previous)
+        let theirs = known.merging(TaskItem(fields: known).documentFields) { $1 }
+        var mine = file.fields
+        // A first meeting: what only the remote knows is not something that the file removed.
+        if shadow == nil { mine.merge(theirs) { own, _ in own } }
+        let result = DocumentMerge.merge(
+            base: shadow?.fields, mine: mine, theirs: theirs, policy: .tasks)
+        guard let merged = result.fields else { return nil }
+        let diff = TaskDiff(from: TaskItem(fields: theirs), to: TaskItem(fields: merged))
+        let appearance = TaskLayout.fields.filter { merged[$0] != theirs[$0] }.map { ($0, merged[$0]) }
+        guard !diff.isEmpty || !appearance.isEmpty else { return nil }
+        let displaced = result.displaced.filter { $0.side == .theirs }
+        return mutation(
+            diff, .merge, appearance: appearance,
+            companions: TaskHistory.writes(
+                of: displaced, task: name, userID: userID, replica: replica, baseTime: view.updateTime))
+    }
+
+    func creation(_ said: Said) -> Mutation {
+        var item = said.item
+        item.userId = userID
+        let appearance = TaskLayout.fields.map { ($0, said.fields[$0]) }
+        return mutation(TaskDiff(from: nil, to: item), .create, appearance: appearance)
+    }
+
+    /// - Parameter appearance: fields of `TaskLayout` that change; nil removes one.
+    func mutation(
+        _ diff: TaskDiff, _ kind: Mutation.Kind, appearance: [(String, Value?)] = [], companions: [Write] = []
+    ) -> Mutation {
+        var fields: [String: Value] = [:]
+        var mask = diff.changes.map(\.path)
+        var times = diff.serverTimes
+        for change in diff.changes {
+            if let value = change.value { fields.setValue(value, at: change.path.segments[...]) }
+        }
+        for (field, value) in appearance {
+            fields[field] = value
+            mask.append(FieldPath(key: field))
+        }
+        // A comment that changed is a change of the task.
+        if diff.isEmpty, !appearance.isEmpty { times.append(FieldPath(key: "updatedTime")) }
+        return Mutation(
+            kind, name, fields: fields, mask: kind == .create ? [] : mask,
+            transforms: times.map { FieldTransform($0, .serverTimestamp) }, companions: companions)
+    }
+
+    /// What a task file says, and how.
+    struct Said {
+        var item: TaskItem
+        /// The fields of `TaskLayout`.
+        private let appearance: [String: Value]
+
+        /// A task that has no file yet.
+        init(_ item: TaskItem) {
+            self.item = item
+            appearance = [:]
+        }
+
+        init(_ file: TaskFile, named name: String) {
+            item = file.item
+            appearance = TaskLayout.fields(of: file, named: name)
+        }
+
+        fileprivate var fields: [String: Value] { item.documentFields.merging(appearance) { own, _ in own } }
+    }
+}

@@ -1,0 +1,44 @@
+import Cryptography
+import TaskFolder
+import TaskModel
+
+/// Which directory is which list.
+struct ListIndex {
+    private(set) var paths: [String: TaskPath] = [:]
+    private var ids: [TaskPath: String] = [:]
+
+    /// The list of a directory; nil for the root and unknown ones.
+    func id(_ path: TaskPath) -> String? { ids[path] }
+
+    func path(_ list: String) -> TaskPath? { paths[list] }
+
+    mutating func set(_ list: String, _ path: TaskPath) {
+        remove(list)
+        if let other = ids[path] { paths[other] = nil }
+        paths[list] = path
+        ids[path] = list
+    }
+
+    mutating func remove(_ list: String) {
+        if let path = paths.removeValue(forKey: list) { ids[path] = nil }
+    }
+
+    /// The id that a list of this name gets on whichever machine makes it first, so that two machines that make it apart make
+    /// one list.
+    static func id(named name: String, of userID: String) -> String {
+        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+        let digest = SHA256.hash("ferry list\n\(userID)\n\(name)").bytes
+        return String(decoding: digest.prefix(20).map { letters[Int($0) % letters.count] }, as: UTF8.self)
+    }
+
+    /// The directory for a list's name, which may have several levels and comes from anywhere.
+    static func directory(named name: String, isTaken: (TaskPath) -> Bool) throws -> TaskPath {
+        let parts = name.split(separator: "/").map(String.init)
+        var path = TaskPath.root
+        for part in parts.dropLast() { path = try path.appending(TaskFileName.folder(for: part).name) }
+        let last = TaskFileName.folder(for: parts.last ?? "") { candidate in
+            (try? path.appending(candidate)).map(isTaken) ?? true
+        }
+        return try path.appending(last.name)
+    }
+}

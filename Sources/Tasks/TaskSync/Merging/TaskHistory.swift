@@ -1,0 +1,39 @@
+package import DocumentClient
+import DocumentModel
+import Merge
+
+/// `tasks/{id}/history/{auto}`: a value that a merge displaced.
+///
+/// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent: the field had been removed), `baseTime`,
+/// `replacedTime` (when the remote ordered the displacement), `replica`, `reason`, `userId`; `dismissedTime` once somebody has looked
+/// at it.
+enum TaskHistory {
+    static let collection = "history"
+
+    /// The writes that keep what a merge of a file with its document displaced.
+    static func writes(
+        of displaced: [Merge.DisplacedValue], task: DocumentName, userID: String, replica: String, baseTime: Timestamp?
+    ) -> [Write] {
+        displaced.compactMap { entry in
+            let path = "\(task.path)/\(collection)/\(DocumentID.make())"
+            guard let name = try? DocumentName(database: task.database, path: path) else { return nil }
+            var fields: [String: Value] = [
+                "field": .string(entry.field.isDocumentName ? "__document__" : entry.field.description),
+                "replica": .string(replica), "reason": .string(entry.reason.rawValue), "userId": .string(userID),
+            ]
+            fields["value"] = entry.value
+            fields["baseTime"] = baseTime.map { .timestamp($0) }
+            return Write(
+                .update(name, fields: fields),
+                transforms: [FieldTransform(FieldPath(key: "replacedTime"), .serverTimestamp)])
+        }
+    }
+}
+
+extension RebasePolicies {
+    /// How tasks and lists that changed on two sides are brought together: the rules of the sync model, with history.
+    package static let tasks = RebasePolicies([
+        "tasks": MergingPolicy(.tasks, historyCollection: TaskHistory.collection, copiedFields: ["userId"]),
+        "lists": MergingPolicy(.lists),
+    ])
+}

@@ -1,0 +1,50 @@
+import SQLite
+import TaskFolder
+
+/// The tables of the bridge, in the document client's file and so in its transactions.
+enum SyncSchema {
+    static let component = "sync"
+
+    static let migrations = [
+        SQLiteMigration(
+            "files, lists, attachments, held deletes",
+            sql: """
+                CREATE TABLE sync_state(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+                -- The shadow: each task file as this replica last read or wrote it.
+                CREATE TABLE sync_file(
+                    task TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE, list TEXT, device INTEGER NOT NULL,
+                    inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+                    modified_nanos INTEGER NOT NULL, changed INTEGER NOT NULL, changed_nanos INTEGER NOT NULL,
+                    bytes BLOB NOT NULL) STRICT;
+                CREATE TABLE sync_list(list TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE) STRICT, WITHOUT ROWID;
+                CREATE TABLE sync_attachment(
+                    task TEXT NOT NULL, attachment TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL,
+                    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+                    modified_nanos INTEGER NOT NULL, changed INTEGER NOT NULL, changed_nanos INTEGER NOT NULL,
+                    PRIMARY KEY (task, attachment)) STRICT, WITHOUT ROWID;
+                -- Deletes that wait for approval. since: seconds of the local clock, only ever shown.
+                CREATE TABLE sync_held(task TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+                """)
+    ]
+}
+
+/// What the bridge remembers of a task file.
+struct FileRow: Sendable {
+    var task: String
+    var path: TaskPath
+    /// The list of the task when the file was last in step; nil: the default list.
+    var list: String?
+    var stamp: FileStamp
+    /// The shadow.
+    var bytes: [UInt8]
+}
+
+/// What the bridge remembers of an attachment's file, which is whole and verified.
+struct AttachmentRow: Sendable, Hashable {
+    var task: String
+    var attachment: String
+    var name: String
+    /// Lower-case hex.
+    var sha256: String
+    var stamp: FileStamp
+}

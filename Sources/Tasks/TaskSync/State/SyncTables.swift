@@ -1,0 +1,148 @@
+import DocumentClient
+import SQLite
+import SystemIO
+import TaskFolder
+
+/// The bridge's tables inside one transaction.
+struct SyncTables {
+    let database: SQLiteDatabase
+
+    init(_ transaction: ReplicaTransaction) {
+        database = transaction.database
+    }
+
+    // MARK: State
+
+    func state(_ key: String) throws -> String? {
+        try database.first("SELECT value FROM sync_state WHERE key = ?", [.text(key)]) { $0.text(0) }
+    }
+
+    func setState(_ key: String, _ value: String) throws {
+        try database.execute("INSERT OR REPLACE INTO sync_state VALUES (?, ?)", [.text(key), .text(value)])
+    }
+
+    // MARK: Files
+
+    private static let fileColumns =
+        "task, path, list, device, inode, size, modified, modified_nanos, changed, changed_nanos"
+
+    func file(_ task: String) throws -> FileRow? {
+        try database.first("SELECT \(Self.fileColumns), bytes FROM sync_file WHERE task = ?", [.text(task)]) { row in
+            Self.file(row, bytes: row.bytes(10))
+        } ?? nil
+    }
+
+    /// Every file without its bytes.
+    func files() throws -> [FileRow] {
+        var rows: [FileRow] = []
+        try database.query("SELECT \(Self.fileColumns) FROM sync_file") { row in
+            if let file = Self.file(row, bytes: []) { rows.append(file) }
+        }
+        return rows
+    }
+
+    private static func file(_ row: SQLiteStatement, bytes: [UInt8]) -> FileRow? {
+        guard let path = try? TaskPath(row.text(1)) else { return nil }
+        return FileRow(
+            task: row.text(0), path: path, list: row.optionalText(2), stamp: stamp(row, from: 3), bytes: bytes)
+    }
+
+    func put(_ row: FileRow) throws {
+        // A path that another task had is that task's no longer.
+        try database.execute(
+            "DELETE FROM sync_file WHERE path = ? AND task <> ?", [.text(row.path.string), .text(row.task)])
+        try database.execute(
+            "INSERT OR REPLACE INTO sync_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [.text(row.task), .text(row.path.string), .optional(row.list)] + Self.values(row.stamp) + [.blob(row.bytes)]
+        )
+    }
+
+    func removeFile(_ task: String) throws {
+        try database.execute("DELETE FROM sync_file WHERE task = ?", [.text(task)])
+    }
+
+    // MARK: Lists
+
+    func lists() throws -> [(list: String, path: TaskPath)] {
+        var lists: [(list: String, path: TaskPath)] = []
+        try database.query("SELECT list, path FROM sync_list") { row in
+            if let path = try? TaskPath(row.text(1)) { lists.append((row.text(0), path)) }
+        }
+        return lists
+    }
+
+    func put(list: String, at path: TaskPath) throws {
+        try database.execute(
+            "DELETE FROM sync_list WHERE path = ? AND list <> ?", [.text(path.string), .text(list)])
+        try database.execute("INSERT OR REPLACE INTO sync_list VALUES (?, ?)", [.text(list), .text(path.string)])
+    }
+
+    func remove(list: String) throws {
+        try database.execute("DELETE FROM sync_list WHERE list = ?", [.text(list)])
+    }
+
+    // MARK: Attachments
+
+    func attachments() throws -> [AttachmentRow] {
+        var rows: [AttachmentRow] = []
+        let columns = "device, inode, size, modified, modified_nanos, changed, changed_nanos"
+        try database.query("SELECT task, attachment, name, sha256, \(columns) FROM sync_attachment") { row in
+            rows.append(
+                AttachmentRow(
+                    task: row.text(0), attachment: row.text(1), name: row.text(2), sha256: row.text(3),
+                    stamp: Self.stamp(row, from: 4)))
+        }
+        return rows
+    }
+
+    func put(_ row: AttachmentRow) throws {
+        try database.execute(
+            "INSERT OR REPLACE INTO sync_attachment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [.text(row.task), .text(row.attachment), .text(row.name), .text(row.sha256)] + Self.values(row.stamp))
+    }
+
+    func remove(attachment: String, of task: String) throws {
+        try database.execute(
+            "DELETE FROM sync_attachment WHERE task = ? AND attachment = ?", [.text(task), .text(attachment)])
+    }
+
+    func removeAttachments(of task: String) throws {
+        try database.execute("DELETE FROM sync_attachment WHERE task = ?", [.text(task)])
+    }
+
+    // MARK: Held deletes
+
+    func held() throws -> [String: Int64] {
+        var held: [String: Int64] = [:]
+        try database.query("SELECT task, since FROM sync_held") { held[$0.text(0)] = $0.int64(1) }
+        return held
+    }
+
+    func hold(_ task: String, since: Int64) throws {
+        try database.execute("INSERT OR REPLACE INTO sync_held VALUES (?, ?)", [.text(task), .integer(since)])
+    }
+
+    func unhold(_ task: String) throws {
+        try database.execute("DELETE FROM sync_held WHERE task = ?", [.text(task)])
+    }
+
+    // MARK: Stamps
+
+    private static func stamp(_ row: SQLiteStatement, from column: Int32) -> FileStamp {
+        FileStamp(
+            device: UInt64(bitPattern: row.int64(column)), inode: UInt64(bitPattern: row.int64(column + 1)),
+            size: row.int64(column + 2),
+            modified: FileTime(
+                seconds: row.int64(column + 3), nanoseconds: Int32(truncatingIfNeeded: row.int64(column + 4))),
+            changed: FileTime(
+                seconds: row.int64(column + 5), nanoseconds: Int32(truncatingIfNeeded: row.int64(column + 6))))
+    }
+
+    private static func values(_ stamp: FileStamp) -> [SQLiteValue] {
+        [
+            .integer(Int64(bitPattern: stamp.device)), .integer(Int64(bitPattern: stamp.inode)), .integer(stamp.size),
+            .integer(stamp.modified.seconds), .integer(Int64(stamp.modified.nanoseconds)),
+            .integer(stamp.changed.seconds), .integer(Int64(stamp.changed.nanoseconds)),
+        ]
+    }
+}

@@ -1,0 +1,125 @@
+import DocumentClient
+import DocumentModel
+import SystemService
+import TaskFolder
+import TaskModel
+
+/// Deletes: believed only when seen or when the whole directory was, and never more than the guard lets through.
+extension TaskSync {
+    /// Files that are gone for good, as far as the directory tells.
+    func importRemovals(_ paths: [TaskPath]) async throws {
+        guard try await checkRoot() else { return }
+        var tasks: [String] = []
+        for path in Set(paths) {
+            if path.kind(isDirectory: false) == .attachment {
+                try await attachmentRemoved(path)
+                continue
+            }
+            problems[path.string] = nil
+            folderProblems = folderProblems.filter { $0.value.subject != path.string }
+            guard let entry = index[path], held[entry.task] == nil, folder.isAbsent(path) else {
+                continue
+            }
+            tasks.append(entry.task)
+        }
+        guard !tasks.isEmpty else { return }
+        if deleteGuard.holds(tasks.count, following: changes.missingCount, of: index.count, at: .now - start) {
+            try await hold(tasks)
+        } else {
+            for task in tasks { index.remove(task: task) }
+            try await delete(tasks)
+        }
+    }
+
+    private func hold(_ tasks: [String]) async throws {
+        let since = configuration.wallClock()
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for task in tasks { try tables.hold(task, since: since) }
+        }
+        for task in tasks { held[task] = since }
+        logger.warning("\(tasks.count) deletes at once are held; 'ferry deletes' shows them")
+    }
+
+    /// Moves tasks whose files are gone to the trash; what is left of their attachments goes to the local trash.
+    func delete(_ tasks: [String]) async throws {
+        let paths = try await client.reading { transaction in
+            try tasks.compactMap { try SyncTables(transaction).file($0)?.path }
+        }
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for task in tasks {
+                try Self.trash(task, in: transaction)
+                try tables.removeFile(task)
+                try tables.unhold(task)
+                try tables.removeAttachments(of: task)
+            }
+        }
+        for task in tasks {
+            held[task] = nil
+            attachments.removeAll(of: task)
+        }
+        for path in paths {
+            guard let files = try? path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
+                continue
+            }
+            _ = try? folder.trash([TrashItem(path: files, expecting: .anything)])
+        }
+    }
+
+    /// Moves tasks to the trash; the export takes their files away.
+    func trashDocuments(_ tasks: [String]) async throws {
+        try await client.transaction { transaction in
+            for task in tasks { try Self.trash(task, in: transaction) }
+        }
+    }
+
+    private static func trash(_ task: String, in transaction: ReplicaTransaction) throws {
+        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+        let view = try transaction.document(name)
+        guard view.exists, view["deletedTime"] == nil else { return }
+        try transaction.append(
+            Mutation(
+                .merge, name,
+                transforms: ["deletedTime", "updatedTime"].map { FieldTransform(FieldPath(key: $0), .serverTimestamp) })
+        )
+    }
+
+    // MARK: Held deletes
+
+    package var heldDeletes: [(entry: TaskCatalog.Entry, since: Int64)] {
+        held.compactMap { task, since in catalog[task].map { ($0, since) } }.sorted { $0.entry.title < $1.entry.title }
+    }
+
+    /// Sends held deletes.
+    package func approveDeletes(_ tasks: [String]) async throws {
+        try await exclusively {
+            let approved = tasks.filter { held[$0] != nil }
+            for task in approved { index.remove(task: task) }
+            try await delete(approved)
+            if held.isEmpty { deleteGuard.settle() }
+            try await exportChanges()
+        }
+    }
+
+    /// Brings the files of held deletes back.
+    package func restoreDeletes(_ tasks: [String]) async throws {
+        try await exclusively {
+            let restored = tasks.filter { held[$0] != nil }
+            try await client.transaction { transaction in
+                let tables = SyncTables(transaction)
+                for task in restored {
+                    try tables.unhold(task)
+                    try tables.removeFile(task)
+                }
+            }
+            for task in restored {
+                held[task] = nil
+                index.remove(task: task)
+            }
+            retries.formUnion(restored)
+            if held.isEmpty { deleteGuard.settle() }
+            try await exportRetries()
+        }
+    }
+}

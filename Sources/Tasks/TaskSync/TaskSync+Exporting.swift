@@ -1,0 +1,423 @@
+import DocumentClient
+import DocumentModel
+import SystemIO
+import TaskFolder
+import TaskModel
+
+/// From documents to files.
+extension TaskSync {
+    /// Writes what the feed of changes tells, batch by batch, until nothing is left.
+    func exportChanges() async throws {
+        guard rootHold == nil else { return }
+        if isPaused { return try await showChanges() }
+        while true {
+            let batch = try await client.reading { try $0.changes(for: Self.consumer, limit: 500) }
+            guard let last = batch.last else { break }
+            let names = Set(batch.map(\.name))
+            try await noteHistory(names.filter { $0.collectionID == TaskHistory.collection })
+            let lists = names.filter { $0.collectionPath == "lists" }
+            for list in lists { try await exportList(list) }
+            let tasks = names.filter { $0.collectionPath == "tasks" }
+            try await export(tasks.map(\.id).sorted())
+            // A list that was deleted is empty only once its tasks have left.
+            for list in lists { try await removeDeletedList(list) }
+            try await acknowledge(through: last.sequence)
+        }
+        try await exportRetries()
+        try await settleVanishedLists()
+    }
+
+    /// Files wait while syncing is paused; what lists and look-ups show does not.
+    private func showChanges() async throws {
+        let views = try await client.reading { transaction in
+            try transaction.changes(for: Self.consumer, limit: 10_000).map { try transaction.document($0.name) }
+        }
+        for view in views {
+            switch view.name.collectionPath {
+            case "tasks": catalog.update(task: view)
+            case "lists": catalog.update(list: view)
+            default: break
+            }
+        }
+    }
+
+    private func noteHistory(_ names: Set<DocumentName>) async throws {
+        guard !names.isEmpty else { return }
+        let open = try await client.reading { transaction in
+            try names.filter { Self.isOpen(try transaction.document($0)) }
+        }
+        openConflicts.subtract(names)
+        openConflicts.formUnion(open)
+    }
+
+    /// Tasks whose files have to be looked at again.
+    func exportRetries() async throws {
+        guard rootHold == nil, !isPaused else { return }
+        // A file that changes at every try must not keep the turn.
+        for _ in 0..<3 where !retries.isEmpty {
+            let tasks = retries
+            retries = []
+            try await export(tasks.sorted())
+        }
+        if rememberedRetries != retries { try await acknowledge(through: nil) }
+        retryLater()
+    }
+
+    /// Goes on in the feed and keeps, in the same transaction, which files are still behind: a restart finds them.
+    private func acknowledge(through sequence: Int64?) async throws {
+        let retries = retries
+        let isNew = retries != rememberedRetries
+        try await client.transaction { transaction in
+            if let sequence { try transaction.acknowledge(through: sequence, for: Self.consumer) }
+            if isNew {
+                try SyncTables(transaction).setState("retries", retries.sorted().joined(separator: "\n"))
+            }
+        }
+        rememberedRetries = retries
+    }
+
+    /// Nothing tells when a disk has room or a directory may be written again, so time does.
+    private func retryLater() {
+        guard !retries.isEmpty else {
+            retryDelay = Backoff()
+            return
+        }
+        guard !isRetryPlanned else { return }
+        isRetryPlanned = true
+        let pause = retryDelay.next(random: Double.random(in: 0..<1), isOverloaded: false)
+        // Ends by itself after one look; a bridge that is gone is not held.
+        Task { [weak self] in
+            try? await Task.sleep(for: pause)
+            try? await self?.retryNow()
+        }
+    }
+
+    private func retryNow() async throws {
+        try await exclusively {
+            isRetryPlanned = false
+            try await exportRetries()
+        }
+    }
+
+    // MARK: Tasks
+
+    /// One task and what its file should be.
+    private struct Pending: Sendable {
+        let task: String
+        let view: DocumentSnapshot
+        let row: FileRow?
+    }
+
+    /// Brings the files of these tasks in step with their documents.
+    private func export(_ tasks: [String]) async throws {
+        guard !tasks.isEmpty else { return }
+        let pending = try await client.reading { transaction in
+            let tables = SyncTables(transaction)
+            return try tasks.map { task in
+                let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+                return Pending(task: task, view: try transaction.document(name), row: try tables.file(task))
+            }
+        }
+        var writes: [(row: FileRow, write: FolderWrite)] = []
+        var reserved = Set<TaskPath>()
+        var changedHere: [TaskPath] = []
+        for item in pending {
+            catalog.update(task: item.view)
+            await exportAttachments(of: item.view)
+            if item.view.hasParkedWrites { noteParked(item.view) } else { problems["parked \(item.task)"] = nil }
+            // A held delete stands until somebody decides, or somebody edits.
+            if held[item.task] != nil, try await !cancelHold(item) { continue }
+            do {
+                let directory = try await self.directory(ofList: TaskItem(fields: item.view.fields).listId)
+                let plan = try FileExport.plan(item.view, row: item.row, directory: directory) { path in
+                    reserved.contains(path) || index[path] != nil || !folder.isAbsent(path)
+                }
+                switch plan {
+                case .nothing: break
+                case .create(let path, let bytes):
+                    reserved.insert(path)
+                    let row = FileRow(
+                        task: item.task, path: path, list: TaskItem(fields: item.view.fields).listId,
+                        stamp: FileStamp.none, bytes: bytes)
+                    writes.append(
+                        (row, FolderWrite(path: path, bytes: bytes, expecting: .absent, identifier: item.task)))
+                case .update(var row, let path, let bytes):
+                    guard try await rename(&row, to: path, &changedHere) else { continue }
+                    reserved.insert(path)
+                    row.list = TaskItem(fields: item.view.fields).listId
+                    let isSame = bytes == row.bytes
+                    row.bytes = bytes
+                    if isSame {
+                        try await remember([row])
+                    } else {
+                        writes.append(
+                            (
+                                row,
+                                FolderWrite(
+                                    path: path, bytes: bytes, expecting: .stamp(row.stamp), identifier: item.task)
+                            ))
+                    }
+                case .trash(let row): try await trash(row, &changedHere)
+                }
+                problems["export \(item.task)"] = nil
+            } catch {
+                noteExport(item, error)
+            }
+        }
+        try await perform(writes, &changedHere)
+        if !changedHere.isEmpty { try await importFiles(changedHere) }
+    }
+
+    private func noteExport(_ item: Pending, _ error: any Error) {
+        let title = TaskItem(fields: item.view.fields).title
+        let message: String
+        var hint: String?
+        switch error {
+        case let error as FolderError:
+            message = error.message
+            if error.isTransient { retries.insert(item.task) }
+            hint = error.isTransient ? "It is tried again by itself." : nil
+        case let error as TaskFileProblem:
+            message = error.description
+            hint = "The remote has the change; 'ferry show' shows it."
+        default: message = "\(error)"
+        }
+        note(
+            SyncProblem(code: "not-written", subject: item.row?.path.string ?? title, message: message, hint: hint),
+            for: "export \(item.task)")
+    }
+
+    private func noteParked(_ view: DocumentSnapshot) {
+        note(
+            SyncProblem(
+                code: "refused", subject: catalog[view.name.id]?.title,
+                message: "The remote refuses a change of this task; it is kept here.",
+                hint: "'ferry show \(view.name.id.prefix(8))' shows the task; edit it, or sign in to the right account."
+            ),
+            for: "parked \(view.name.id)")
+    }
+
+    /// Moves a file to where its task's title and list want it. False: it changed meanwhile and is to be read first.
+    private func rename(_ row: inout FileRow, to path: TaskPath, _ changedHere: inout [TaskPath]) async throws -> Bool {
+        guard path != row.path else { return true }
+        switch try folder.move(row.path, to: path, expecting: .stamp(row.stamp)) {
+        case .moved(let stamp):
+            moveAttachments(from: row.path, to: path)
+            let old = row.path
+            row.path = path
+            row.stamp = stamp
+            try await remember([row])
+            removeIfEmpty(old.parent)
+            return true
+        case .exists:
+            retries.insert(row.task)
+            return false
+        case .changed(let stamp):
+            if stamp != nil { changedHere.append(row.path) }
+            return false
+        }
+    }
+
+    private func trash(_ row: FileRow, _ changedHere: inout [TaskPath]) async throws {
+        var items = [TrashItem(path: row.path, expecting: .stamp(row.stamp))]
+        if let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true {
+            items.append(TrashItem(path: files, expecting: .anything))
+        }
+        var isGone = false
+        do throws(FolderError) {
+            switch try folder.trash(items) {
+            case .trashed: isGone = true
+            case .changed(_, nil): isGone = true
+            case .changed(let path, _): changedHere.append(path)
+            }
+        } catch {
+            guard error.code == .notFound else { throw error }
+            isGone = true
+        }
+        guard isGone else { return }
+        index.remove(task: row.task)
+        attachments.removeAll(of: row.task)
+        let task = row.task
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            try tables.removeFile(task)
+            try tables.unhold(task)
+        }
+    }
+
+    /// Writes files together, so that they share their syncs, and remembers those that were written.
+    private func perform(_ writes: [(row: FileRow, write: FolderWrite)], _ changedHere: inout [TaskPath]) async throws {
+        guard !writes.isEmpty else { return }
+        for directory in Set(writes.map { $0.write.path.parent }) where !directory.isRoot {
+            try? folder.makeDirectory(directory)
+        }
+        var done: [FileRow] = []
+        for ((row, write), result) in zip(writes, folder.write(writes.map(\.write))) {
+            switch result {
+            case .success(.written(let stamp)):
+                var row = row
+                row.stamp = stamp
+                done.append(row)
+            case .success(.changed(let stamp)):
+                if stamp == nil {
+                    // Removed meanwhile: whether that is a delete, its event will tell.
+                    changes.noteMissing([write.path])
+                } else if index[write.path]?.task == row.task {
+                    changedHere.append(write.path)
+                } else if try await isOwnWrite(write) {
+                    done.append(row)
+                } else {
+                    retries.insert(row.task)
+                }
+            case .failure(let error):
+                note(
+                    SyncProblem(
+                        code: "not-written", subject: write.path.string, message: error.message,
+                        hint: error.isTransient ? "It is tried again by itself." : nil), for: "export \(row.task)")
+                if error.isTransient { retries.insert(row.task) }
+            }
+        }
+        try await remember(
+            done.map { row in
+                guard row.stamp == .none, let stamp = try? folder.stamp(row.path) else { return row }
+                var row = row
+                row.stamp = stamp
+                return row
+            })
+    }
+
+    /// Whether the file is one that this replica wrote just before it was cut off.
+    private func isOwnWrite(_ write: FolderWrite) async throws -> Bool {
+        guard let content = try? folder.read(write.path) else { return false }
+        return content.bytes == write.bytes && (try? folder.identifier(write.path)) == write.identifier
+    }
+
+    func remember(_ rows: [FileRow]) async throws {
+        guard !rows.isEmpty else { return }
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for row in rows { try tables.put(row) }
+        }
+        for row in rows { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
+    }
+
+    /// Whether an edit from elsewhere has come, which the delete that was held must yield to.
+    private func cancelHold(_ item: Pending) async throws -> Bool {
+        guard let row = item.row, item.view.exists else { return true }
+        let old = try? TaskFile(parsing: row.bytes, named: row.path.name)
+        let wanted = TaskItem(fields: item.view.fields(pendingTimes: .previous))
+        if wanted.isDeleted { return true }
+        guard let old, let new = try? old.updated(to: wanted), new.bytes != old.bytes || wanted.listId != row.list
+        else {
+            return false
+        }
+        let task = item.task
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            try tables.unhold(task)
+            try tables.removeFile(task)
+        }
+        held[task] = nil
+        index.remove(task: task)
+        retries.insert(task)
+        return false
+    }
+
+    // MARK: Lists
+
+    /// The directory of a task's list; the root where the list is not known.
+    private func directory(ofList list: String?) async throws -> TaskPath {
+        guard let list else { return .root }
+        if lists.path(list) == nil {
+            let database = try await client.reading { $0.databaseName }
+            if let name = try? DocumentName(database: database, collection: "lists", id: list) {
+                try await exportList(name)
+            }
+        }
+        return lists.path(list) ?? .root
+    }
+
+    /// Makes, renames or removes the directory of a list.
+    private func exportList(_ name: DocumentName) async throws {
+        let view = try await client.document(name)
+        catalog.update(list: view)
+        let list = name.id
+        guard view.exists else { return }
+        let wanted = TaskList(fields: view.fields).name
+        if let path = lists.path(list), path.string.utf8.elementsEqual(wanted.utf8) { return }
+        let current = lists.path(list)
+        let target = try ListIndex.directory(named: wanted) { candidate in
+            candidate != current && lists.id(candidate).map { $0 != list } ?? false
+        }
+        guard target != current else { return }
+        do {
+            if let current, (try? folder.hasDirectory(current)) == true, (try? folder.hasDirectory(target)) != true {
+                _ = try folder.move(current, to: target, expecting: .anything)
+                try await moveRows(from: current, to: target)
+            } else {
+                try folder.makeDirectory(target)
+            }
+        } catch let error as FolderError {
+            note(
+                SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
+            return
+        }
+        problems["list \(list)"] = nil
+        lists.set(list, target)
+        try await client.transaction { try SyncTables($0).put(list: list, at: target) }
+    }
+
+    private func removeDeletedList(_ name: DocumentName) async throws {
+        let list = name.id
+        guard let path = lists.path(list), try await !client.document(name).exists,
+            (try? folder.removeDirectoryIfEmpty(path)) == true
+        else { return }
+        lists.remove(list)
+        try await client.transaction { try SyncTables($0).remove(list: list) }
+    }
+
+    /// The rows of files whose directory was renamed from here.
+    private func moveRows(from: TaskPath, to: TaskPath) async throws {
+        let moved = index.paths(beneath: from).compactMap { path in index[path].map { (path, $0) } }
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for (path, entry) in moved {
+                guard var row = try tables.file(entry.task) else { continue }
+                row.path = path.moved(from: from, to: to)
+                try tables.put(row)
+            }
+        }
+        for (path, entry) in moved { index.set(path.moved(from: from, to: to), entry) }
+    }
+
+    /// A directory that a task was moved out of goes if it is no list any more.
+    private func removeIfEmpty(_ directory: TaskPath) {
+        guard !directory.isRoot, lists.id(directory) == nil else { return }
+        _ = try? folder.removeDirectoryIfEmpty(directory)
+    }
+}
+
+extension FileStamp {
+    /// Of a file that is still to be written.
+    static let none = FileStamp(
+        device: 0, inode: 0, size: -1, modified: .init(seconds: 0, nanoseconds: 0),
+        changed: .init(seconds: 0, nanoseconds: 0))
+}
+
+extension TaskFolder {
+    /// Whether nothing is there. What cannot be examined is not absent.
+    func isAbsent(_ path: TaskPath) -> Bool {
+        do throws(FolderError) { return try stamp(path) == nil } catch { return false }
+    }
+
+    /// Whether there is a directory of this path.
+    func hasDirectory(_ path: TaskPath) throws(FolderError) -> Bool {
+        do throws(FolderError) {
+            _ = try stamp(path)
+            return false
+        } catch {
+            guard error.code == .wrongKind else { throw error }
+            return true
+        }
+    }
+}

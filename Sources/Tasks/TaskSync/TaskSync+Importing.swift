@@ -1,0 +1,420 @@
+import DocumentClient
+import DocumentModel
+import SystemService
+import TaskFolder
+import TaskModel
+
+/// From files to documents.
+extension TaskSync {
+    /// A task file as it was found, and whose it is.
+    struct ImportedFile: Sendable {
+        let path: TaskPath
+        let stamp: FileStamp
+        let file: TaskFile
+        let task: String
+        let isNew: Bool
+    }
+
+    /// Takes over a batch of settled changes.
+    func importChanges(_ batch: [SettledChange]) async throws {
+        guard rootHold == nil else { return }
+        var files: [TaskPath] = []
+        var removed: [TaskPath] = []
+        for change in batch {
+            switch change {
+            case .changed(let path, _):
+                if path.kind(isDirectory: false) == .attachment {
+                    await noteAttachment(path)
+                } else {
+                    files.append(path)
+                }
+            case .moved(let from, let to, let stamp):
+                if to.kind(isDirectory: false) == .attachment {
+                    await noteAttachment(to)
+                    removed.append(from)
+                } else {
+                    try await moved(from, to, stamp)
+                    files.append(to)
+                }
+            case .removed(let path): removed.append(path)
+            case .directoryMoved(let from, let to): try await directoryMoved(from, to)
+            case .directoryAppeared(let path):
+                if path.kind(isDirectory: true) == .list { _ = try await list(at: path) }
+            case .directoryRemoved(let path): try await directoryRemoved(path)
+            case .obstructed(let path): await examine(path)
+            case .problem(let problem): note(problem)
+            case .rescanNeeded(let reason):
+                logger.info("scanning again: \(reason.rawValue)")
+                try await rescan(isFirst: false)
+            case .rootChanged:
+                guard try await checkRoot() else { return }
+                try await rescan(isFirst: false)
+            }
+        }
+        try await importFiles(files)
+        if !removed.isEmpty { try await importRemovals(removed) }
+        if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
+            try await forgetMissingLists()
+        }
+    }
+
+    /// A directory that was renamed before it was watched shows only under its new name.
+    private func forgetMissingLists() async throws {
+        for path in lists.paths.values where (try? folder.hasDirectory(path)) == false {
+            try await directoryRemoved(path)
+        }
+    }
+
+    func note(_ problem: FolderProblem) {
+        note(folder: SyncProblem(code: "\(problem.kind)", subject: problem.path, message: problem.message))
+    }
+
+    private func examine(_ path: TaskPath) async {
+        if path.kind(isDirectory: false) == .taskFile { try? await importFiles([path]) }
+    }
+
+    // MARK: Files
+
+    /// Reads task files and appends what the user changed, in one transaction.
+    func importFiles(_ paths: [TaskPath]) async throws {
+        var imported: [ImportedFile] = []
+        var seen = Set<TaskPath>()
+        for path in paths where seen.insert(path).inserted {
+            if let file = try await read(path, claimed: imported) { imported.append(file) }
+        }
+        guard !imported.isEmpty else { return }
+        var listIDs: [TaskPath: String?] = [:]
+        for file in imported where listIDs[file.path.parent] == nil {
+            listIDs[file.path.parent] = try await list(at: file.path.parent)
+        }
+        let (files, directories, userID) = (imported, listIDs, configuration.userID)
+        let rows = try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            return try files.map { file in
+                try Self.take(file, list: directories[file.path.parent] ?? nil, userID, transaction, tables)
+            }
+        }
+        for (file, row) in zip(imported, rows) {
+            index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
+            held[row.task] = nil
+            problems[file.path.string] = nil
+            // The document may say more than the file: what others changed meanwhile comes with the next export.
+            retries.insert(row.task)
+            if file.isNew { await noteAttachments(of: row.task, at: row.path) }
+        }
+    }
+
+    private static func take(
+        _ file: ImportedFile, list: String?, _ userID: String, _ transaction: ReplicaTransaction, _ tables: SyncTables
+    ) throws -> FileRow {
+        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)
+        let row = try tables.file(file.task)
+        var shadow: FileImport.Said?
+        if let row {
+            shadow = (try? TaskFile(parsing: row.bytes, named: row.path.name)).map {
+                FileImport.Said($0, named: row.path.name)
+            }
+            shadow?.item.listId = row.list
+        }
+        var said = FileImport.Said(file.file, named: file.path.name)
+        // A file that stays where it was stays in its list, wherever that list's directory is.
+        said.item.listId = row.map { $0.path.parent == file.path.parent } == true ? row?.list : list
+        let view = try transaction.document(name)
+        let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
+        if let mutation = engine.mutation(shadow: shadow, file: said, view: view) { try transaction.append(mutation) }
+        let new = FileRow(
+            task: file.task, path: file.path, list: said.item.listId, stamp: file.stamp, bytes: file.file.bytes)
+        try tables.put(new)
+        try tables.unhold(file.task)
+        return new
+    }
+
+    /// The same text with another owner or mode: an export that waits for the stamp it knows must know this one.
+    private func restamp(_ task: String, _ path: TaskPath, _ stamp: FileStamp) async throws {
+        let isKnown = try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            guard var row = try tables.file(task), row.path == path else { return false }
+            row.stamp = stamp
+            try tables.put(row)
+            return true
+        }
+        guard isKnown else { return }
+        index.set(path, FileIndex.Entry(task: task, stamp: stamp))
+        retries.insert(task)
+    }
+
+    /// The file if it is there, changed, and readable; what keeps it out is noted.
+    private func read(_ path: TaskPath, claimed: [ImportedFile]) async throws -> ImportedFile? {
+        let content: TaskFileContent
+        do throws(FolderError) {
+            guard try folder.stamp(path) != nil else {
+                problems[path.string] = nil
+                return nil
+            }
+            content = try folder.read(path)
+        } catch {
+            switch error.code {
+            case .notFound, .unstable: break
+            default:
+                note(
+                    SyncProblem(code: Self.word(error.code), subject: path.string, message: error.message),
+                    for: path.string)
+            }
+            return nil
+        }
+        if let entry = index[path], entry.stamp.hasContent(of: content.stamp), held[entry.task] == nil {
+            problems[path.string] = nil
+            if entry.stamp != content.stamp { try await restamp(entry.task, path, content.stamp) }
+            return nil
+        }
+        do throws(TaskFileProblem) {
+            let file = try TaskFile(parsing: content.bytes, named: path.name)
+            let (task, isNew) = identify(path, content.stamp, claimed: claimed)
+            var stamp = content.stamp
+            if isNew, let changed = try? folder.setIdentifier(path, to: task) { stamp = changed }
+            return ImportedFile(path: path, stamp: stamp, file: file, task: task, isNew: isNew)
+        } catch {
+            note(
+                SyncProblem(
+                    code: Self.word(error.code), subject: path.string, message: error.description,
+                    hint: "The file is left alone, and the remote keeps its last good version, until it is mended."),
+                for: path.string)
+            return nil
+        }
+    }
+
+    /// Whose file this is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
+    private func identify(_ path: TaskPath, _ stamp: FileStamp, claimed: [ImportedFile]) -> (String, isNew: Bool) {
+        if let entry = index[path] { return (entry.task, false) }
+        func isFree(_ task: String) -> Bool {
+            guard !claimed.contains(where: { $0.task == task }) else { return false }
+            guard let known = index.path(of: task) else {
+                return catalog[task]?.deletion == nil && catalog[task] != nil
+            }
+            return folder.isAbsent(known)
+        }
+        if let known = index.path(withInodeOf: stamp), let task = index[known]?.task, isFree(task) {
+            return (task, false)
+        }
+        if let task = try? folder.identifier(path), isFree(task) { return (task, false) }
+        return (DocumentID.make(), true)
+    }
+
+    /// `kebab-case` of a case's name.
+    private static func word(_ code: some Any) -> String {
+        var word = ""
+        for character in "\(code)" {
+            if character.isUppercase { word += "-" }
+            word += character.lowercased()
+        }
+        return word
+    }
+
+    // MARK: Moves
+
+    /// A known file has a new path; its attachments go with it.
+    private func moved(_ from: TaskPath, _ to: TaskPath, _ stamp: FileStamp) async throws {
+        guard let entry = index[from], from.kind(isDirectory: false) == .taskFile else { return }
+        if let replaced = index[to], replaced.task != entry.task { try await forgetReplaced(replaced.task) }
+        if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
+        // The row keeps its old path until the file was read there: then title and list follow from the difference.
+        index.set(to, FileIndex.Entry(task: entry.task, stamp: FileStamp(unknownContentOf: stamp)))
+    }
+
+    /// The file of another task was renamed over this one's: to the user this one is gone.
+    private func forgetReplaced(_ task: String) async throws {
+        index.remove(task: task)
+        try await delete([task])
+    }
+
+    /// `X.files` follows `X.md`.
+    func moveAttachments(from: TaskPath, to: TaskPath) {
+        guard let source = try? from.attachmentsDirectory(), let target = try? to.attachmentsDirectory(),
+            source != target
+        else { return }
+        do throws(FolderError) {
+            _ = try folder.move(source, to: target, expecting: .anything)
+        } catch {
+            guard error.code != .notFound else { return }
+            note(
+                SyncProblem(
+                    code: "attachments-left", subject: source.string,
+                    message: "The attachments could not follow the task: \(error.message)",
+                    hint: "Move them to \(target.string) by hand."), for: source.string)
+        }
+    }
+
+    // MARK: Directories
+
+    /// The list of a directory, made if it is new; nil for the root.
+    func list(at path: TaskPath) async throws -> String? {
+        guard !path.isRoot, path.kind(isDirectory: true) == .list else { return nil }
+        if let known = lists.id(path) { return known }
+        var id = ListIndex.id(named: path.string, of: configuration.userID)
+        if lists.path(id) != nil { id = DocumentID.make() }
+        let (list, userID) = (id, configuration.userID)
+        let view = try await client.transaction { transaction in
+            let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+            if try !transaction.document(name).exists {
+                let fields = TaskList(name: path.string, userId: userID).documentFields
+                try transaction.append(
+                    .create(name, fields, transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)])
+                )
+            }
+            try SyncTables(transaction).put(list: list, at: path)
+            return try transaction.document(name)
+        }
+        lists.set(id, path)
+        catalog.update(list: view)
+        return id
+    }
+
+    /// Everything beneath moves along; lists are renamed.
+    private func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
+        if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
+            if to.kind(isDirectory: true) == .attachments { await noteAttachments(beneath: to) }
+            return
+        }
+        // The old name may have been missed before the rename was told of.
+        let movedLists = lists.paths.merging(vanishedLists) { known, _ in known }.filter { $0.value.isBeneath(from) }
+        for list in movedLists.keys { vanishedLists[list] = nil }
+        let movedFiles = index.paths(beneath: from)
+        let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
+        let listMoves = movedLists.map { ($0.key, $0.value.moved(from: from, to: to)) }
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for (task, path) in fileMoves {
+                guard var row = try tables.file(task) else { continue }
+                row.path = path
+                try tables.put(row)
+            }
+            for (list, path) in listMoves {
+                try tables.put(list: list, at: path)
+                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                let view = try transaction.document(name)
+                guard view.exists, TaskList(fields: view.fields).name != path.string else { continue }
+                try transaction.append(.merge(name, [FieldPath(key: "name"): .string(path.string)]))
+            }
+        }
+        for path in movedFiles {
+            guard let entry = index[path] else { continue }
+            index.set(path.moved(from: from, to: to), entry)
+        }
+        for (list, path) in listMoves { lists.set(list, path) }
+        if listMoves.isEmpty { _ = try await list(at: to) }
+    }
+
+    /// A list without tasks goes with its directory; one with tasks waits until they are gone.
+    private func directoryRemoved(_ path: TaskPath) async throws {
+        guard let list = lists.id(path) else { return }
+        lists.remove(list)
+        vanishedLists[list] = path
+        try await client.transaction { try SyncTables($0).remove(list: list) }
+        try await settleVanishedLists()
+    }
+
+    /// Deletes the lists whose directories are gone as soon as no task is in them any more.
+    func settleVanishedLists() async throws {
+        guard !vanishedLists.isEmpty else { return }
+        vanishedLists = vanishedLists.filter { lists.path($0.key) == nil }
+        let used = Set(catalog.living.compactMap(\.list))
+        let empty = Set(vanishedLists.keys).subtracting(used)
+        guard !empty.isEmpty else { return }
+        for list in empty { vanishedLists[list] = nil }
+        try await client.transaction { transaction in
+            for list in empty {
+                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                if try transaction.document(name).exists { try transaction.append(.delete(name)) }
+            }
+        }
+    }
+
+    // MARK: Scans
+
+    /// Looks at every file and takes over what differs from what is known.
+    func rescan(isFirst: Bool) async throws {
+        var found: [ScannedFile] = []
+        let scan: FolderScan
+        do throws(FolderError) {
+            scan = try folder.scan(puttingAsideLeftovers: isFirst) { found.append($0) }
+        } catch {
+            note(folder: SyncProblem(code: "scan-failed", subject: nil, message: error.message))
+            return
+        }
+        folderProblems = [:]
+        for problem in scan.problems { note(problem) }
+        guard scan.isSameRoot else {
+            _ = try await checkRoot()
+            return
+        }
+        for path in scan.lists.sorted() { _ = try await list(at: path) }
+        var missing = Set(index.allPaths)
+        var changed: [TaskPath] = []
+        for file in found {
+            if file.isAttachment {
+                await noteAttachment(file.path, file.stamp)
+                continue
+            }
+            missing.remove(file.path)
+            guard let entry = index[file.path], entry.stamp.hasContent(of: file.stamp) else {
+                changed.append(file.path)
+                continue
+            }
+        }
+        for start in stride(from: 0, to: changed.count, by: 500) {
+            try await importFiles(Array(changed[start..<min(start + 500, changed.count)]))
+        }
+        let gone = missing.filter { index[$0] != nil && scan.isAbsenceBelievable($0) }
+        if !gone.isEmpty { changes.noteMissing(Array(gone)) }
+        await noteMissingAttachments(scan, found: found)
+    }
+
+    /// With a new state and a remote that has tasks: files that say what their documents say are those documents' files.
+    func adoptKnownFiles() async throws {
+        var found: [ScannedFile] = []
+        _ = try? folder.scan(puttingAsideLeftovers: false) { found.append($0) }
+        var byTitle: [String: [TaskCatalog.Entry]] = [:]
+        for entry in catalog.living { byTitle[entry.title, default: []].append(entry) }
+        guard !byTitle.isEmpty else { return }
+        var adopted = Set<String>()
+        for file in found where !file.isAttachment && index[file.path] == nil {
+            guard let content = try? folder.read(file.path),
+                let parsed = try? TaskFile(parsing: content.bytes, named: file.path.name)
+            else { continue }
+            let list = file.path.parent.isRoot ? "" : file.path.parent.string
+            let candidates = (byTitle[parsed.item.title] ?? []).filter {
+                !adopted.contains($0.id) && ($0.list.flatMap { catalog.listNames[$0] } ?? "") == list
+            }
+            for candidate in candidates {
+                guard try await adopt(file.path, content, parsed, candidate) else { continue }
+                adopted.insert(candidate.id)
+                break
+            }
+        }
+    }
+
+    private func adopt(
+        _ path: TaskPath, _ content: TaskFileContent, _ file: TaskFile, _ entry: TaskCatalog.Entry
+    ) async throws -> Bool {
+        let row = try await client.transaction { transaction -> FileRow? in
+            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: entry.id)
+            let document = TaskItem(fields: try transaction.document(name).fields(pendingTimes: .previous))
+            guard let same = try? file.updated(to: document), same.bytes == file.bytes else { return nil }
+            let row = FileRow(
+                task: entry.id, path: path, list: entry.list, stamp: content.stamp, bytes: content.bytes)
+            try SyncTables(transaction).put(row)
+            return row
+        }
+        guard let row else { return false }
+        index.set(path, FileIndex.Entry(task: row.task, stamp: row.stamp))
+        return true
+    }
+}
+
+extension FileStamp {
+    /// The same file with content that equals no known one, so that it is read.
+    init(unknownContentOf stamp: FileStamp) {
+        self = stamp
+        size = -1
+    }
+}

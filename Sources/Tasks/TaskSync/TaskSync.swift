@@ -1,0 +1,386 @@
+package import DocumentClient
+package import DocumentModel
+package import ObjectStorage
+import SQLite
+import Synchronization
+package import SystemService
+package import TaskFolder
+import TaskModel
+
+/// The two-way bridge between a tasks directory and its documents.
+///
+/// Files are compared with their shadows: what differs is what the user changed, and goes into the client's journal in the
+/// transaction that advances the shadow. Documents that changed, here or elsewhere, are written to files; a file that changed
+/// meanwhile is read first. All of it happens in turns, one at a time.
+package actor TaskSync {
+    package struct Configuration: Sendable {
+        /// The user's id: whose documents these are.
+        package var userID: String
+        /// The tasks directory's absolute path.
+        package var directory: String
+        /// For the marker.
+        package var remote: String
+        /// Take the directory as it is although it is not the one remembered: files are united with documents, nothing is deleted.
+        package var rebinds: Bool
+        /// The local clock in seconds since 1970, for showing only.
+        package var wallClock: @Sendable () -> Int64
+
+        package init(
+            userID: String, directory: String, remote: String, rebinds: Bool = false,
+            wallClock: @escaping @Sendable () -> Int64
+        ) {
+            self.userID = userID
+            self.directory = directory
+            self.remote = remote
+            self.rebinds = rebinds
+            self.wallClock = wallClock
+        }
+    }
+
+    private let thread: SerialThread
+    /// Copies files into the directory; a long copy must not hold up the turns.
+    let copier = SerialThread()
+    let configuration: Configuration
+    let folder: any TaskFolder
+    let client: DocumentClient
+    /// Where attachments go; nil: they stay on this machine.
+    let objects: (any ObjectStore)?
+    let logger: Logger
+    let changes: FolderChanges
+    let start = ContinuousClock.now
+
+    var index = FileIndex()
+    var lists = ListIndex()
+    package internal(set) var catalog = TaskCatalog()
+    /// Lists whose directories are gone here while tasks may still be in them, with where they were.
+    var vanishedLists: [String: TaskPath] = [:]
+    var attachments = AttachmentIndex()
+    /// The history entries that nobody has dismissed.
+    var openConflicts: Set<DocumentName> = []
+    var held: [String: Int64] = [:]
+    var deleteGuard = DeleteGuard()
+    var problems: [String: SyncProblem] = [:]
+    /// Problems of the directory as a whole, by kind of problem and path, renewed with each scan.
+    var folderProblems: [String: SyncProblem] = [:]
+    /// Tasks whose files changed under an export, which has to be tried again.
+    var retries: Set<String> = []
+    /// Those of them that the replica's file names.
+    var rememberedRetries: Set<String> = []
+    var retryDelay = Backoff()
+    var isRetryPlanned = false
+    /// Why nothing is inferred from the directory; nil while it is the known one.
+    package internal(set) var rootHold: SyncProblem?
+    package internal(set) var isPaused = false
+    var transfers: [String: Transfer] = [:]
+    /// The transfers that somebody paused, by `Transfer.pauseKey`.
+    var pausedTransfers: Set<String> = []
+    /// Called after every turn.
+    var observers: [Int: @Sendable () -> Void] = [:]
+    private var turn = Turn()
+    private var isLoaded = false
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    package init(
+        configuration: Configuration, folder: any TaskFolder, client: DocumentClient, objects: (any ObjectStore)?,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.folder = folder
+        self.client = client
+        self.objects = objects
+        self.logger = logger
+        changes = FolderChanges(folder)
+        thread = SerialThread()
+    }
+
+    deinit {
+        thread.stop()
+        copier.stop()
+    }
+
+    /// The queries whose results make up a user's tasks.
+    package nonisolated static func queries(of userID: String, in database: DatabaseName) -> [Query] {
+        let parent = ParentName(database)
+        let isMine = Query.Filter.field(FieldPath(key: "userId"), .equal, .string(userID))
+        return [
+            Query(parent: parent, collectionID: "lists", filter: isMine),
+            Query(parent: parent, collectionID: "tasks", filter: isMine),
+            Query(parent: parent, collectionID: TaskHistory.collection, allDescendants: true, filter: isMine),
+        ]
+    }
+
+    // MARK: Running
+
+    /// Keeps both sides in step until cancelled. Throws when the state file fails.
+    package func run() async throws {
+        try await load()
+        try await begin()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.followFolder() }
+            group.addTask { try await self.followDocuments() }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Reads what the state file knows; until then there are no tasks to show or to change. `run` does it if nobody has.
+    package func load() async throws {
+        guard !isLoaded else { return }
+        let tables = try await client.transaction { transaction in
+            try transaction.database.migrate(SyncSchema.component, SyncSchema.migrations)
+            let tables = SyncTables(transaction)
+            return (
+                try tables.files(), try tables.lists(), try tables.attachments(), try tables.held(),
+                try tables.state("paused") ?? "", try tables.state("retries") ?? ""
+            )
+        }
+        for row in tables.0 { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
+        for (list, path) in tables.1 { lists.set(list, path) }
+        for row in tables.2 { attachments.set(row) }
+        held = tables.3
+        pausedTransfers = Set(tables.4.split(separator: "\n").map(String.init))
+        rememberedRetries = Set(tables.5.split(separator: "\n").map(String.init))
+        retries = rememberedRetries
+        let queries = try await loadCatalog()
+        try await client.keep(queries)
+        isLoaded = true
+    }
+
+    /// Reads what lists show from the replica. Answers the queries that keep it fresh.
+    private func loadCatalog() async throws -> [Query] {
+        let database = try await client.reading { $0.databaseName }
+        let queries = Self.queries(of: configuration.userID, in: database)
+        let views = try await client.reading { transaction in
+            (
+                try transaction.documents(queries[0]), try transaction.documents(queries[1]),
+                try transaction.documents(queries[2]).filter(Self.isOpen).map(\.name)
+            )
+        }
+        openConflicts = Set(views.2)
+        for view in views.0 { catalog.update(list: view) }
+        for view in views.1 {
+            catalog.update(task: view)
+            await exportAttachments(of: view)
+        }
+        return queries
+    }
+
+    /// The first turn: the root, the watches, and what changed while nobody watched.
+    private func begin() async throws {
+        let isFirst = try await client.reading { try SyncTables($0).state("synced") == nil }
+        do throws(FolderError) {
+            try folder.startWatching()
+        } catch {
+            note(folder: SyncProblem(code: "not-watched", subject: nil, message: error.message))
+        }
+        // What is on the remote already must be known before a file counts as new.
+        if isFirst {
+            try await waitUntilCurrent()
+            _ = try await loadCatalog()
+        }
+        try await exclusively {
+            guard try await checkRoot() else { return }
+            if isFirst { try await adoptKnownFiles() }
+            if configuration.rebinds { try await forgetAbsentFiles() }
+            try await rescan(isFirst: true)
+            try await exportChanges()
+            if isFirst { try await client.transaction { try SyncTables($0).setState("synced", "true") } }
+        }
+    }
+
+    /// In a directory that was bound anew nothing that is absent was deleted: it is written again.
+    private func forgetAbsentFiles() async throws {
+        let absent = index.allPaths.filter { folder.isAbsent($0) }.compactMap { index[$0]?.task }
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for task in absent {
+                try tables.removeFile(task)
+                try tables.removeAttachments(of: task)
+            }
+        }
+        for task in absent {
+            index.remove(task: task)
+            attachments.removeAll(of: task)
+        }
+        retries.formUnion(absent)
+    }
+
+    private func waitUntilCurrent() async throws {
+        for await status in await client.statuses {
+            if status.isCurrent { return }
+            if Task.isCancelled { throw CancellationError() }
+        }
+        throw CancellationError()
+    }
+
+    private func followFolder() async throws {
+        while !Task.isCancelled {
+            if rootHold != nil {
+                try await Task.sleep(for: .seconds(2))
+                try await exclusively {
+                    guard try await checkRoot() else { return }
+                    try await rescan(isFirst: false)
+                    try await exportChanges()
+                }
+                continue
+            }
+            let batch = try await nextFolderChanges()
+            try await exclusively {
+                try await importChanges(batch)
+                try await exportRetries()
+            }
+        }
+    }
+
+    /// Off the actor: waiting must not keep the turns of others from running.
+    private nonisolated func nextFolderChanges() async throws -> [SettledChange] {
+        try await changes.next(limit: 500)
+    }
+
+    private func followDocuments() async throws {
+        while !Task.isCancelled {
+            // One read for both: a change between two would be waited past.
+            let (hasChanges, latest) = try await client.reading { transaction in
+                (try !transaction.changes(for: Self.consumer, limit: 1).isEmpty, transaction.latestSequence)
+            }
+            if !hasChanges { try await client.waitForChanges(after: latest) }
+            if isPaused || rootHold != nil {
+                try await Task.sleep(for: .milliseconds(200))
+                continue
+            }
+            try await exclusively { try await exportChanges() }
+        }
+    }
+
+    static let consumer = "files"
+
+    // MARK: Turns
+
+    /// Runs `body` when no other turn is running; turns come in the order in which they were asked for.
+    func exclusively<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        await withCheckedContinuation { continuation in
+            if turn.isTaken { turn.waiting.append(continuation) } else { turn.isTaken = true; continuation.resume() }
+        }
+        defer {
+            if turn.waiting.isEmpty { turn.isTaken = false } else { turn.waiting.removeFirst().resume() }
+            for observer in observers.values { observer() }
+        }
+        return try await body()
+    }
+
+    private struct Turn {
+        var isTaken = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// Calls `action` after every turn, on the bridge's thread; it must be quick. Answers how to take it back.
+    package func observe(_ action: @escaping @Sendable () -> Void) -> Int {
+        let id = (observers.keys.max() ?? 0) + 1
+        observers[id] = action
+        return id
+    }
+
+    package func stopObserving(_ id: Int) { observers[id] = nil }
+
+    /// Transfers stop at once and go on by themselves afterwards.
+    package func setPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        if isPaused { suspendRunning() } else { startQueued() }
+    }
+
+    // MARK: Root
+
+    /// Whether the directory is the known one; sets `rootHold` otherwise. The first time, claims it.
+    func checkRoot() async throws -> Bool {
+        let root: RootState
+        do throws(FolderError) {
+            root = try folder.rootState()
+        } catch {
+            hold(
+                "root-missing", "The tasks directory cannot be reached: \(error.message)",
+                hint: "Mount or restore it; syncing goes on by itself. Nothing was deleted.")
+            return false
+        }
+        let known = try await client.reading { transaction in
+            let tables = SyncTables(transaction)
+            return (
+                try tables.state("root"), try tables.state("root-device").flatMap { UInt64($0) },
+                try tables.state("root-inode").flatMap { UInt64($0) },
+                try tables.state("root-fs").flatMap { UInt64($0) }
+            )
+        }
+        if let id = known.0, let device = known.1, let inode = known.2, !configuration.rebinds {
+            let remembered = RootIdentity(device: device, inode: inode, fileSystem: known.3 ?? 0)
+            switch root.verdict(rootID: id, remembered: remembered) {
+            case .known: break
+            case .elsewhere:
+                hold(
+                    "root-replaced", "The tasks directory is another directory than before, with the same marker.",
+                    hint:
+                        "If that is right, start once with 'ferryd run --rebind': missing files come back, nothing is deleted."
+                )
+                return false
+            case .unmarked:
+                hold(
+                    "root-unmarked",
+                    "The tasks directory has lost its marker .ferry/root; perhaps another one is mounted there.",
+                    hint: "Restore it, or start once with 'ferryd run --rebind': files are united, nothing is deleted.")
+                return false
+            case .other(let marker):
+                hold(
+                    "root-other", "The tasks directory belongs to another root (\(marker.rootID)).",
+                    hint: "Use the right --tasks directory, or start once with 'ferryd run --rebind'.")
+                return false
+            }
+        } else {
+            try await claim(root)
+        }
+        if rootHold != nil { logger.notice("the tasks directory is back") }
+        rootHold = nil
+        return true
+    }
+
+    private func claim(_ root: RootState) async throws {
+        let rootID: String
+        if case .valid(let marker) = root.marker, marker.account == configuration.userID {
+            rootID = marker.rootID
+        } else {
+            rootID = DocumentID.make()
+        }
+        let marker = RootMarker(rootID: rootID, account: configuration.userID, remote: configuration.remote)
+        do throws(FolderError) { try folder.claim(marker) } catch {
+            hold("root-read-only", "The tasks directory cannot be marked as Ferry's: \(error.message)", hint: nil)
+            throw error
+        }
+        let identity = root.identity
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            try tables.setState("root", rootID)
+            try tables.setState("root-device", String(identity.device))
+            try tables.setState("root-inode", String(identity.inode))
+            try tables.setState("root-fs", String(identity.fileSystem))
+        }
+    }
+
+    private func hold(_ code: String, _ message: String, hint: String?) {
+        if rootHold == nil { logger.error("\(message)") }
+        rootHold = SyncProblem(code: code, subject: nil, message: message, hint: hint)
+    }
+
+    // MARK: Problems
+
+    /// What waits for a person, worst first.
+    package var allProblems: [SyncProblem] {
+        let others = Array(folderProblems.values) + Array(problems.values)
+        let sorted = others.sorted { ($0.subject ?? "") < ($1.subject ?? "") }
+        return (rootHold.map { [$0] } ?? []) + sorted
+    }
+
+    func note(_ problem: SyncProblem, for key: String) {
+        if problems[key] != problem { logger.warning("\(problem.code): \(problem.message)") }
+        problems[key] = problem
+    }
+
+    func note(folder problem: SyncProblem) { folderProblems["\(problem.code) \(problem.subject ?? "")"] = problem }
+}

@@ -1,0 +1,114 @@
+import DocumentClient
+import DocumentModel
+import DocumentStore
+import Glibc
+import ObjectStorage
+import SystemService
+import TaskFolder
+
+@testable import TaskSync
+
+/// One machine: a real directory, a real replica, a bridge between them, and a remote shared with others.
+final class Machine: Sendable {
+    let root: String
+    let sync: TaskSync
+    let client: DocumentClient
+    let remote: StoreRemote
+    private let work: Task<Void, any Error>
+
+    static let database = DatabaseName(project: "ferry")
+
+    /// - Parameter root: an existing directory for tasks and state; nil makes one.
+    init(_ store: any DocumentStore, objects: (any ObjectStore)? = nil, root: String? = nil, rebinds: Bool = false)
+        throws
+    {
+        self.root = root ?? temporaryDirectory()
+        mkdir("\(self.root)/Tasks", 0o700)
+        remote = StoreRemote(store)
+        var options = ClientOptions()
+        options.policies = .tasks
+        client = try DocumentClient(
+            path: "\(self.root)/replica.db", database: Self.database, remote: remote, options: options)
+        sync = TaskSync(
+            configuration: TaskSync.Configuration(
+                userID: "alice", directory: "\(self.root)/Tasks", remote: "test", rebinds: rebinds, wallClock: { 0 }),
+            folder: DirectoryTaskFolder(path: "\(self.root)/Tasks"), client: client, objects: objects,
+            logger: Logger(label: "test", level: .error))
+        let (sync, client) = (sync, client)
+        work = Task {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await client.run() }
+                group.addTask { try await sync.run() }
+                try await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// Ends everything, as a graceful stop does, and keeps the directory.
+    func stop() async {
+        work.cancel()
+        _ = try? await work.value
+        await client.close()
+    }
+
+    // MARK: Files
+
+    func path(_ name: String) -> String { "\(root)/Tasks/\(name)" }
+
+    func write(_ name: String, _ text: String) throws {
+        let parts = name.split(separator: "/").dropLast()
+        for end in parts.indices.map({ $0 + 1 }) { mkdir(path(parts[..<end].joined(separator: "/")), 0o700) }
+        guard let file = fopen(path(name), "w") else { throw TaskSyncError(.invalid, "cannot write \(name)") }
+        fputs(text, file)
+        fclose(file)
+    }
+
+    func read(_ name: String) -> String? {
+        guard let file = fopen(path(name), "r") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        while case let byte = getc(file), byte != EOF { bytes.append(UInt8(byte)) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func remove(_ name: String) { unlink(path(name)) }
+
+    func rename(_ name: String, to target: String) { Glibc.rename(path(name), path(target)) }
+
+    /// Waits until `condition` holds; false after 20 seconds.
+    ///
+    /// Looks after every turn of the bridge, and every few milliseconds at what only the disk knows.
+    func eventually(_ condition: @Sendable () async throws -> Bool) async rethrows -> Bool {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline {
+            if try await condition() { return true }
+            await Task.yield()
+            var pause = timespec(tv_sec: 0, tv_nsec: 2_000_000)
+            nanosleep(&pause, nil)
+        }
+        return try await condition()
+    }
+
+    /// Whether it knows that many tasks, and the file of each.
+    func hasUnited(_ count: Int) async -> Bool {
+        let tasks = await sync.catalog.living.map(\.id)
+        var known = 0
+        for task in tasks where await sync.path(ofTask: task) != nil { known += 1 }
+        return tasks.count == count && known == count
+    }
+
+    func has(_ name: String, _ text: String) async -> Bool {
+        await eventually { self.read(name) == text }
+    }
+
+    func lacks(_ name: String) async -> Bool {
+        await eventually { self.read(name) == nil }
+    }
+}
+
+func temporaryDirectory() -> String {
+    var template = Array("/tmp/ferry-sync-XXXXXX".utf8CString)
+    _ = mkdtemp(&template)
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,132 @@
+import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import Synchronization
+
+@testable import DocumentClient
+
+/// A document store as a client's remote, without a network between them. It can be cut off.
+final class StoreRemote: RemoteDocuments {
+    private let store: any DocumentStore
+    private struct State {
+        var isCut = false
+        var streams: [ObjectIdentifier: StoreListen] = [:]
+    }
+    private let state = Mutex(State())
+
+    init(_ store: any DocumentStore) {
+        self.store = store
+    }
+
+    /// Cuts every call and stream off, or mends the connection.
+    func cut(_ isCut: Bool) {
+        let streams = state.withLock { state in
+            state.isCut = isCut
+            defer { state.streams = [:] }
+            return isCut ? Array(state.streams.values) : []
+        }
+        for stream in streams { stream.close() }
+    }
+
+    private func connected<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard !state.withLock({ $0.isCut }) else { throw RemoteError(.transient, "cut off") }
+        do { return try await body() } catch let error as DocumentStoreError { throw RemoteError(error) }
+    }
+
+    func commit(_ writes: [Write]) async throws -> CommitResult {
+        try await connected { try await store.commit(writes) }
+    }
+
+    func documents(_ names: [DocumentName]) async throws -> RemoteRead {
+        try await connected {
+            let result = try await store.get(names, at: .strong)
+            let missing = zip(names, result.documents).filter { $0.1 == nil }.map(\.0)
+            return RemoteRead(found: result.documents.compactMap(\.self), missing: missing, readTime: result.readTime)
+        }
+    }
+
+    func results(of query: Query) async throws -> [EncodedDocument] {
+        try await connected {
+            var documents: [EncodedDocument] = []
+            for try await document in try await store.query(query).documents { documents.append(document) }
+            return documents
+        }
+    }
+
+    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
+        try await connected {
+            let stream = StoreListen(store.listen())
+            for target in targets { await stream.add(target) }
+            state.withLock { $0.streams[ObjectIdentifier(stream)] = stream }
+            return stream
+        }
+    }
+}
+
+private final class StoreListen: RemoteListen {
+    private let stream: any ListenStream
+    private let pending = Mutex<[ListenEvent]>([])
+
+    init(_ stream: any ListenStream) {
+        self.stream = stream
+    }
+
+    nonisolated(nonsending) func next() async throws -> RemoteEvent? {
+        while true {
+            if let event = pending.withLock({ events in events.isEmpty ? nil : events.removeFirst() }) {
+                return RemoteEvent(event)
+            }
+            let events = try await withTaskCancellationHandler {
+                try await stream.next()
+            } onCancel: {
+                close()
+            }
+            guard let events else { return nil }
+            pending.withLock { $0 += events }
+        }
+    }
+
+    func add(_ target: RemoteTarget) async {
+        await stream.add(query: target.query, id: target.id, token: target.resumeToken)
+    }
+
+    func remove(_ target: Int32) async { await stream.remove(target) }
+
+    func close() {
+        let stream = stream
+        Task { await stream.cancel() }
+    }
+}
+
+extension RemoteError {
+    fileprivate init(_ error: DocumentStoreError) {
+        let code: Code =
+            switch error.code {
+            case .alreadyExists, .failedPrecondition, .notFound: .precondition
+            case .permissionDenied: .permission
+            case .invalidArgument: .invalid
+            default: .transient
+            }
+        self.init(code, error.message)
+    }
+}
+
+extension RemoteEvent {
+    fileprivate init(_ event: ListenEvent) {
+        self =
+            switch event {
+            case .added(let target): .targetChange(TargetChange(.added, targetIDs: [target]))
+            case .removed(let target, let cause):
+                .targetChange(TargetChange(.removed, targetIDs: [target], cause: cause.map { RemoteError($0) }))
+            case .current(let target, let time, let token):
+                .targetChange(TargetChange(.current, targetIDs: [target], resumeToken: token, readTime: time))
+            case .reset(let target): .targetChange(TargetChange(.reset, targetIDs: [target]))
+            case .boundary(let time, let token):
+                .targetChange(TargetChange(.noChange, resumeToken: token, readTime: time))
+            case .changed(let document, let added, let removed): .changed(document, added: added, removed: removed)
+            case .left(let name, _, let removed): .left(name, removed: removed)
+            case .deleted(let name, let time, let removed): .deleted(name, removed: removed, readTime: time)
+            case .existenceFilter(let target, let count): .filter(target: target, count: count)
+            }
+    }
+}

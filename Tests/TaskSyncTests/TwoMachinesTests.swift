@@ -1,0 +1,256 @@
+import DocumentClient
+import DocumentModel
+import DocumentStore
+import Glibc
+import ObjectStorage
+import Testing
+
+@testable import TaskSync
+
+/// Two machines of one user, with real directories and replicas and a remote in memory.
+@Suite(.serialized) struct TwoMachinesTests {
+    private func withMachines(
+        objects: (any ObjectStore)? = nil, _ body: (Machine, Machine) async throws -> Void
+    ) async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try Machine(store, objects: objects)
+        let desk = try Machine(store, objects: objects)
+        do { try await body(laptop, desk) } catch { Issue.record(error) }
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `a file, its edits, its name and its end travel`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Buy milk.md", "---\npriority: high # now\n---\nOat.\n")
+            #expect(await desk.has("Buy milk.md", "---\npriority: high # now\n---\nOat.\n"))
+            try desk.write("Buy milk.md", "---\npriority: low # soon\n---\nOat.\n")
+            #expect(await laptop.has("Buy milk.md", "---\npriority: low # soon\n---\nOat.\n"))
+            desk.rename("Buy milk.md", to: "Buy oat milk.md")
+            #expect(await laptop.has("Buy oat milk.md", "---\npriority: low # soon\n---\nOat.\n"))
+            #expect(await laptop.lacks("Buy milk.md"))
+            laptop.remove("Buy oat milk.md")
+            #expect(await desk.lacks("Buy oat milk.md"))
+        }
+    }
+
+    @Test func `a name that the user chose travels beside the title`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("t1.md", "---\ntitle: Call Anna\nid: 7 # mine\n---\n")
+            #expect(await desk.has("t1.md", "---\ntitle: Call Anna\nid: 7 # mine\n---\n"))
+            desk.rename("t1.md", to: "anna.md")
+            #expect(await laptop.has("anna.md", "---\ntitle: Call Anna\nid: 7 # mine\n---\n"))
+            #expect(await laptop.lacks("t1.md"))
+            #expect(await laptop.eventually { await laptop.sync.catalog.living.map(\.title) == ["Call Anna"] })
+        }
+    }
+
+    @Test func `lists are directories`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Work/Ship.md", "now\n")
+            #expect(await desk.has("Work/Ship.md", "now\n"))
+            desk.rename("Work", to: "Office")
+            #expect(await laptop.has("Office/Ship.md", "now\n"))
+            #expect(await laptop.eventually { access(laptop.path("Work"), F_OK) != 0 })
+            laptop.rename("Office/Ship.md", to: "Ship.md")
+            #expect(await desk.has("Ship.md", "now\n"))
+            #expect(await desk.lacks("Office/Ship.md"))
+        }
+    }
+
+    @Test func `edits made apart are merged, and what gave way is a conflict that can be taken back`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("List.md", "---\npriority: low\n---\na\nb\nc\nd\ne\n")
+            #expect(await desk.has("List.md", "---\npriority: low\n---\na\nb\nc\nd\ne\n"))
+            laptop.remote.cut(true)
+            desk.remote.cut(true)
+            try laptop.write("List.md", "---\npriority: high\n---\nA\nb\nc\nd\ne\n")
+            try desk.write("List.md", "---\npriority: medium\n---\na\nb\nc\nd\nE\n")
+            #expect(try await laptop.eventually { try await laptop.client.pendingMutations().count == 1 })
+            #expect(try await desk.eventually { try await desk.client.pendingMutations().count == 1 })
+            laptop.remote.cut(false)
+            await laptop.client.networkChanged()
+            #expect(try await laptop.eventually { try await laptop.client.pendingMutations().isEmpty })
+            desk.remote.cut(false)
+            await desk.client.networkChanged()
+            // Desk's change is ordered later, so its priority stands.
+            #expect(await laptop.has("List.md", "---\npriority: medium\n---\nA\nb\nc\nd\nE\n"))
+            #expect(await desk.has("List.md", "---\npriority: medium\n---\nA\nb\nc\nd\nE\n"))
+            #expect(try await laptop.eventually { try await laptop.sync.conflicts().count == 1 })
+            let conflict = try #require(try await laptop.sync.conflicts().first)
+            #expect(conflict.field == "priority" && conflict.displaced == .integer(0))
+            try await laptop.sync.resolve([conflict.id], takingDisplaced: true)
+            #expect(await desk.has("List.md", "---\npriority: high\n---\nA\nb\nc\nd\nE\n"))
+            #expect(try await desk.eventually { try await desk.sync.conflicts().isEmpty })
+        }
+    }
+
+    @Test func `an edit survives a delete made apart`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Note.md", "one\n")
+            #expect(await desk.has("Note.md", "one\n"))
+            desk.remote.cut(true)
+            try desk.write("Note.md", "two\n")
+            #expect(try await desk.eventually { try await desk.client.pendingMutations().count == 1 })
+            laptop.remove("Note.md")
+            #expect(await laptop.eventually { await laptop.sync.catalog.count == 0 })
+            #expect(try await laptop.eventually { try await laptop.client.pendingMutations().isEmpty })
+            desk.remote.cut(false)
+            await desk.client.networkChanged()
+            #expect(await laptop.has("Note.md", "two\n"))
+            #expect(await desk.has("Note.md", "two\n"))
+        }
+    }
+
+    @Test func `many deletes at once are held, and files that come back cancel theirs`() async throws {
+        try await withMachines { laptop, desk in
+            for number in 1...30 { try laptop.write("Task \(number).md", "\(number)\n") }
+            #expect(await desk.has("Task 30.md", "30\n"))
+            #expect(await desk.eventually { (1...30).allSatisfy { desk.read("Task \($0).md") != nil } })
+            for number in 1...20 { laptop.remove("Task \(number).md") }
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 20 })
+            try laptop.write("Task 25.md", "edited\n")
+            #expect(await desk.has("Task 25.md", "edited\n"))
+            #expect((1...30).allSatisfy { desk.read("Task \($0).md") != nil })
+            try laptop.write("Task 1.md", "1\n")
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 19 })
+            let held = await laptop.sync.heldDeletes.map(\.entry.id)
+            try await laptop.sync.restoreDeletes(Array(held.prefix(9)))
+            #expect(await laptop.eventually { (1...30).count { laptop.read("Task \($0).md") != nil } == 20 })
+            try await laptop.sync.approveDeletes(Array(held.suffix(10)))
+            #expect(await desk.eventually { (1...30).count { desk.read("Task \($0).md") != nil } == 20 })
+        }
+    }
+
+    @Test func `commands and files are one`() async throws {
+        try await withMachines { laptop, desk in
+            var edit = TaskEdit()
+            edit.title = "AC/DC tickets"
+            edit.addTags = ["music"]
+            edit.listName = "Fun"
+            let id = try await laptop.sync.add(edit)
+            #expect(laptop.read("Fun/AC-DC tickets.md") == "---\ntags: [music]\ntitle: AC/DC tickets\n---\n")
+            #expect(await desk.has("Fun/AC-DC tickets.md", "---\ntags: [music]\ntitle: AC/DC tickets\n---\n"))
+            #expect(await desk.eventually { await desk.sync.catalog[id] != nil })
+            var done = TaskEdit()
+            done.isCompleted = true
+            try await desk.sync.edit(id, done)
+            #expect(
+                await laptop.eventually { laptop.read("Fun/AC-DC tickets.md")?.contains("completed: true") == true })
+            try await laptop.sync.remove([id])
+            #expect(await desk.lacks("Fun/AC-DC tickets.md"))
+            #expect(await desk.eventually { await desk.sync.catalog[id]?.deletion != nil })
+            try await desk.sync.restore([id])
+            #expect(await laptop.eventually { laptop.read("Fun/AC-DC tickets.md") != nil })
+        }
+    }
+
+    @Test func `an attachment is whole on the other machine, follows its task and leaves with it`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            mkdir(laptop.path("Trip.files"), 0o700)
+            try laptop.write("Trip.files/ticket.txt", String(repeating: "seat 12\n", count: 10_000))
+            let whole = String(repeating: "seat 12\n", count: 10_000)
+            #expect(await desk.has("Trip.files/ticket.txt", whole))
+            laptop.rename("Trip.md", to: "Journey.md")
+            #expect(await desk.has("Journey.files/ticket.txt", whole))
+            #expect(await laptop.has("Journey.files/ticket.txt", whole))
+            desk.remove("Journey.files/ticket.txt")
+            #expect(await laptop.lacks("Journey.files/ticket.txt"))
+        }
+    }
+
+    @Test func `what cannot be read is left alone and said`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Odd.md", "fine\n")
+            #expect(await desk.has("Odd.md", "fine\n"))
+            try laptop.write("Odd.md", "---\nkey: [unclosed\n---\n")
+            #expect(await laptop.eventually { await laptop.sync.allProblems.contains { $0.subject == "Odd.md" } })
+            try laptop.write("Other.md", "goes on\n")
+            #expect(await desk.has("Other.md", "goes on\n"))
+            #expect(desk.read("Odd.md") == "fine\n")
+            #expect(laptop.read("Odd.md") == "---\nkey: [unclosed\n---\n")
+            try laptop.write("Odd.md", "mended\n")
+            #expect(await desk.has("Odd.md", "mended\n"))
+            #expect(await laptop.eventually { await laptop.sync.allProblems.isEmpty })
+        }
+    }
+
+    @Test func `a machine that was off takes over what changed on both sides`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try Machine(store)
+        let before = try Machine(store)
+        try laptop.write("A.md", "a\n")
+        try laptop.write("B.md", "b\n")
+        #expect(await before.has("A.md", "a\n"))
+        #expect(await before.has("B.md", "b\n"))
+        await before.stop()
+        try laptop.write("A.md", "a2\n")
+        try before.write("B.md", "b2\n")
+        before.rename("B.md", to: "C.md")
+        try before.write("New.md", "new\n")
+        let desk = try Machine(store, root: before.root)
+        #expect(await desk.has("A.md", "a2\n"))
+        #expect(await laptop.has("C.md", "b2\n"))
+        #expect(await laptop.lacks("B.md"))
+        #expect(await laptop.has("New.md", "new\n"))
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    @Test func `a lost state and a directory that is there make no duplicates and no deletes`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try Machine(store)
+        let before = try Machine(store)
+        for number in 1...15 { try laptop.write("T\(number).md", "---\ncustom: x\n---\n\(number)\n") }
+        #expect(await before.eventually { (1...15).allSatisfy { before.read("T\($0).md") != nil } })
+        await before.stop()
+        for suffix in ["", "-wal", "-shm"] { unlink("\(before.root)/replica.db\(suffix)") }
+        let desk = try Machine(store, root: before.root)
+        #expect(await desk.eventually { await desk.hasUnited(15) })
+        try laptop.write("T1.md", "---\ncustom: x\n---\nchanged\n")
+        #expect(await desk.has("T1.md", "---\ncustom: x\n---\nchanged\n"))
+        #expect(await laptop.sync.catalog.count == 15)
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    @Test func `binding anew brings missing files back and deletes nothing`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try Machine(store)
+        let before = try Machine(store)
+        for number in 1...3 { try laptop.write("T\(number).md", "\(number)\n") }
+        #expect(await before.eventually { (1...3).allSatisfy { before.read("T\($0).md") != nil } })
+        await before.stop()
+        rename("\(before.root)/Tasks", "\(before.root)/Elsewhere")
+        mkdir("\(before.root)/Tasks", 0o700)
+        try before.write("T9.md", "9\n")
+        let desk = try Machine(store, root: before.root, rebinds: true)
+        #expect(await desk.eventually { (1...3).allSatisfy { desk.read("T\($0).md") == "\($0)\n" } })
+        #expect(await laptop.has("T9.md", "9\n"))
+        #expect(await laptop.sync.catalog.count == 4)
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    @Test func `a directory that is not the known one is held, and nothing is deleted`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try Machine(store)
+        let before = try Machine(store)
+        try laptop.write("Keep.md", "me\n")
+        #expect(await before.has("Keep.md", "me\n"))
+        await before.stop()
+        rename("\(before.root)/Tasks", "\(before.root)/Elsewhere")
+        mkdir("\(before.root)/Tasks", 0o700)
+        let desk = try Machine(store, root: before.root)
+        #expect(await desk.eventually { await desk.sync.rootHold?.code == "root-unmarked" })
+        #expect(laptop.read("Keep.md") == "me\n")
+        rmdir("\(desk.root)/Tasks")
+        rename("\(desk.root)/Elsewhere", "\(desk.root)/Tasks")
+        #expect(await desk.eventually { await desk.sync.rootHold == nil })
+        try desk.write("Keep.md", "you\n")
+        #expect(await laptop.has("Keep.md", "you\n"))
+        await desk.stop()
+        await laptop.stop()
+    }
+}
