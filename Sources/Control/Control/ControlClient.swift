@@ -1,0 +1,153 @@
+import HTTP
+import JSON
+
+/// The daemon, from the other end of its socket.
+///
+/// Errors are `ControlError`; `not-running` when nobody listens, which the hint turns into the step that helps.
+package struct ControlClient: ControlService {
+    private let socketPath: String
+    private let http = HTTPClient()
+
+    /// Connects with each call; nothing is done yet.
+    package init(socketPath: String) {
+        self.socketPath = socketPath
+    }
+
+    package func status() async throws -> DaemonStatus { try DaemonStatus(json: try await send(.status)) }
+
+    package func tasks(_ filter: TaskFilter) async throws -> [TaskSummary] {
+        try await send(.tasks, query: filter.query).list("tasks")
+    }
+
+    package func task(_ task: String) async throws -> TaskDetail { try TaskDetail(json: try await send(.task(task))) }
+
+    package func add(_ change: TaskChange) async throws -> TaskSummary {
+        try TaskSummary(json: try await send(.addTask, change.json))
+    }
+
+    package func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary {
+        try TaskSummary(json: try await send(.changeTask(task), change.json))
+    }
+
+    package func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary] {
+        let body: JSON = .members(("tasks", tasks.asJSON), ("confirmed", confirmed.asJSON))
+        return try await send(.removeTasks, body).list("tasks")
+    }
+
+    package func lists() async throws -> [ListSummary] { try await send(.lists).list("lists") }
+
+    package func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary {
+        let body: JSON = .members(("path", path.asJSON), ("name", name?.asJSON))
+        return try TransferSummary(json: try await send(.attach(task: task), body))
+    }
+
+    package func detach(_ task: String, attachment: String) async throws {
+        _ = try await send(.detach(task: task, attachment: attachment))
+    }
+
+    package func fetch(_ task: String, attachment: String) async throws -> TransferSummary {
+        try TransferSummary(json: try await send(.fetch(task: task, attachment: attachment), .object([:])))
+    }
+
+    package func transfers() async throws -> [TransferSummary] { try await send(.transfers).list("transfers") }
+
+    package func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary] {
+        try await send(.changeTransfers(action), .members(("ids", ids.asJSON))).list("transfers")
+    }
+
+    package func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
+        let milliseconds = timeout.components.seconds * 1000 + timeout.components.attoseconds / 1_000_000_000_000_000
+        let body: JSON = .members(("wait", wait.asJSON), ("timeoutMilliseconds", milliseconds.asJSON))
+        return try DaemonStatus(json: try await send(.sync, body))
+    }
+
+    package func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
+        try DaemonStatus(json: try await send(.pause, .members(("paused", isPaused.asJSON))))
+    }
+
+    package func heldDeletes() async throws -> [HeldDelete] { try await send(.deletes).list("deletes") }
+
+    package func decideDeletes(_ decision: DeleteDecision, tasks: [String]) async throws -> [HeldDelete] {
+        try await send(.decideDeletes(decision), .members(("tasks", tasks.asJSON))).list("deletes")
+    }
+
+    package func trash() async throws -> [TrashedTask] { try await send(.trash).list("trash") }
+
+    package func restore(_ tasks: [String]) async throws -> [TaskSummary] {
+        try await send(.restore, .members(("tasks", tasks.asJSON))).list("tasks")
+    }
+
+    package func conflicts() async throws -> [ConflictSummary] { try await send(.conflicts).list("conflicts") }
+
+    package func resolveConflicts(_ decision: ConflictDecision, ids: [String]) async throws -> [ConflictSummary] {
+        try await send(.resolveConflicts(decision), .members(("ids", ids.asJSON))).list("conflicts")
+    }
+
+    package func signIn(_ request: SignInRequest) async throws -> AccountSummary {
+        try AccountSummary(json: try await send(.signIn, request.json))
+    }
+
+    package func link(email: String, password: String) async throws -> AccountSummary {
+        let body: JSON = .members(("email", email.asJSON), ("password", password.asJSON))
+        return try AccountSummary(json: try await send(.link, body))
+    }
+
+    package func signOut() async throws { _ = try await send(.signOut) }
+
+    package func account() async throws -> AccountSummary { try AccountSummary(json: try await send(.account)) }
+
+    package func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error> {
+        var headers: HTTPHeaders = ["Accept": "text/event-stream"]
+        if let lastEventID { headers["Last-Event-ID"] = String(lastEventID) }
+        let response = try await exchange(.events, headers: headers, body: .none, stall: nil)
+        guard response.status.isSuccess else { throw try await failure(response) }
+        return AsyncThrowingStream { continuation in
+            let reading = Task {
+                do {
+                    for try await event in ServerSentEvents(response.body) {
+                        let kind = ControlEvent.Kind(rawValue: event.event) ?? .unknown
+                        let id = event.id.flatMap { UInt64($0) } ?? 0
+                        continuation.yield(ControlEvent(id: id, kind: kind, data: try JSON(parsing: event.data)))
+                    }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in reading.cancel() }
+        }
+    }
+
+    private func send(_ route: ControlRoute, _ body: JSON? = nil, query: [(String, String)] = []) async throws -> JSON {
+        let headers: HTTPHeaders = body == nil ? [:] : ["Content-Type": "application/json"]
+        // Signing in and waiting for a sync take as long as the network does; the daemon sets their limits.
+        let response = try await exchange(
+            route, query: query, headers: headers, body: body.map { .bytes($0.bytes) } ?? .none, stall: nil)
+        guard response.status.isSuccess else { throw try await failure(response) }
+        return try JSON(parsing: try await response.body.collect(limit: 256 << 20))
+    }
+
+    private func exchange(
+        _ route: ControlRoute, query: [(String, String)] = [], headers: HTTPHeaders, body: HTTPBody, stall: Duration?
+    ) async throws -> HTTPResponse {
+        let path = route.segments.map { PercentEncoding.encode($0) }.joined(separator: "/")
+        let items = query.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
+        let request = HTTPRequest(
+            HTTPMethod(rawValue: route.method), "http://ferryd/\(path)\(items.isEmpty ? "" : "?\(items)")",
+            headers: headers, body: body, socketPath: socketPath,
+            timeouts: HTTPRequest.Timeouts(connect: .seconds(5), stall: stall))
+        do {
+            return try await http.send(request)
+        } catch let error as HTTPError where error.code == .couldNotConnect {
+            throw ControlError(
+                .notRunning, "No daemon answers on \(socketPath).",
+                hint: "Start it: systemctl --user start ferryd, or run ferryd.", isRetryable: true)
+        }
+    }
+
+    private func failure(_ response: HTTPResponse) async throws -> ControlError {
+        let bytes = try await response.body.collect(limit: 4 << 20)
+        if let json = try? JSON(parsing: bytes), let error = ControlError(json: json) { return error }
+        return ControlError(.internal, "The daemon answered with status \(response.status).")
+    }
+}

@@ -1,0 +1,84 @@
+package import JSON
+
+/// An error that crosses the socket: `{"error": {"code", "message", "hint", "retryable"}}`.
+package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What kind of error it is; each has an HTTP status and an exit status of `ferry`.
+    package enum Code: String, Sendable, CaseIterable {
+        case invalidArgument = "invalid-argument"
+        case notFound = "not-found"
+        case ambiguous
+        case conflict
+        case needsSignIn = "needs-sign-in"
+        case offline
+        case timedOut = "timed-out"
+        case permissionDenied = "permission-denied"
+        case tooLarge = "too-large"
+        case noSpace = "no-space"
+        /// The daemon is in a state in which it cannot do this; the message names it.
+        case unavailable
+        /// No daemon answered; made by the client only.
+        case notRunning = "not-running"
+        case partlyDone = "partly-done"
+        case unsupported
+        case `internal`
+    }
+
+    package var code: Code
+    /// One sentence.
+    package var message: String
+    /// The command or step that helps.
+    package var hint: String?
+    /// Whether the same request may succeed later.
+    package var isRetryable: Bool
+    /// For `ambiguous`: the candidates.
+    package var candidates: [TaskSummary]
+
+    package init(
+        _ code: Code, _ message: String, hint: String? = nil, isRetryable: Bool = false, candidates: [TaskSummary] = []
+    ) {
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.isRetryable = isRetryable
+        self.candidates = candidates
+    }
+
+    package var description: String { message }
+
+    static func malformed(_ what: String) -> ControlError {
+        ControlError(.invalidArgument, "Malformed message: \(what).")
+    }
+
+    package var json: JSON {
+        .members(
+            (
+                "error",
+                .members(
+                    ("code", code.rawValue.asJSON), ("message", message.asJSON), ("hint", hint?.asJSON),
+                    ("retryable", isRetryable.asJSON), ("candidates", candidates.isEmpty ? nil : candidates.json))
+            ))
+    }
+
+    /// From an answer's body; nil if it is not one.
+    package init?(json: JSON) {
+        guard let error = json["error"], let message = error["message"]?.stringValue else { return nil }
+        self.init(
+            error.choice("code", unknown: .internal), message, hint: error["hint"]?.stringValue,
+            isRetryable: error.flag("retryable"), candidates: (try? error.list("candidates")) ?? [])
+    }
+
+    package var httpStatus: Int {
+        switch code {
+        case .invalidArgument, .unsupported: 400
+        case .needsSignIn: 401
+        case .permissionDenied: 403
+        case .notFound: 404
+        case .ambiguous, .conflict: 409
+        case .tooLarge: 413
+        case .offline, .unavailable, .notRunning: 503
+        case .timedOut: 504
+        case .noSpace: 507
+        case .partlyDone, .internal: 500
+        }
+    }
+}

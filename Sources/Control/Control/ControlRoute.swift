@@ -1,0 +1,112 @@
+/// The calls of the socket, by method and path under `/v1/`; the client builds them and the server matches them.
+///
+/// Parts in a path are percent-encoded one by one, so that a task may be named by a file's path.
+enum ControlRoute: Hashable {
+    case status
+    case tasks
+    case addTask
+    case removeTasks
+    case task(String)
+    case changeTask(String)
+    case lists
+    case attach(task: String)
+    case detach(task: String, attachment: String)
+    case fetch(task: String, attachment: String)
+    case transfers
+    case changeTransfers(TransferAction)
+    case sync
+    case pause
+    case deletes
+    case decideDeletes(DeleteDecision)
+    case trash
+    case restore
+    case conflicts
+    case resolveConflicts(ConflictDecision)
+    case account
+    case signIn
+    case link
+    case signOut
+    case events
+
+    /// nil: there is no such call.
+    init?(method: String, segments: [String]) {
+        guard segments.first == "v1" else { return nil }
+        let parts = segments.dropFirst()
+        let rest = Array(parts.dropFirst())
+        switch (method, parts.first, rest.count) {
+        case ("GET", "status", 0): self = .status
+        case ("GET", "tasks", 0): self = .tasks
+        case ("POST", "tasks", 0): self = .addTask
+        case ("GET", "tasks", 1): self = .task(rest[0])
+        case ("PATCH", "tasks", 1): self = .changeTask(rest[0])
+        case ("POST", "tasks", 2) where rest[1] == "attachments": self = .attach(task: rest[0])
+        case ("DELETE", "tasks", 3) where rest[1] == "attachments": self = .detach(task: rest[0], attachment: rest[2])
+        case ("POST", "tasks", 4) where rest[1] == "attachments" && rest[3] == "fetch":
+            self = .fetch(task: rest[0], attachment: rest[2])
+        case ("POST", "trash", 0): self = .removeTasks
+        case ("GET", "trash", 0): self = .trash
+        case ("POST", "trash", 1) where rest[0] == "restore": self = .restore
+        case ("GET", "lists", 0): self = .lists
+        case ("GET", "transfers", 0): self = .transfers
+        case ("POST", "transfers", 1):
+            guard let action = TransferAction(rawValue: rest[0]) else { return nil }
+            self = .changeTransfers(action)
+        case ("POST", "sync", 0): self = .sync
+        case ("PUT", "paused", 0): self = .pause
+        case ("GET", "deletes", 0): self = .deletes
+        case ("POST", "deletes", 1):
+            guard let decision = DeleteDecision(rawValue: rest[0]) else { return nil }
+            self = .decideDeletes(decision)
+        case ("GET", "conflicts", 0): self = .conflicts
+        case ("POST", "conflicts", 1):
+            guard let decision = ConflictDecision(rawValue: rest[0]) else { return nil }
+            self = .resolveConflicts(decision)
+        case ("GET", "account", 0): self = .account
+        case ("PUT", "account", 0): self = .signIn
+        case ("DELETE", "account", 0): self = .signOut
+        case ("POST", "account", 1) where rest[0] == "link": self = .link
+        case ("GET", "events", 0): self = .events
+        default: return nil
+        }
+    }
+
+    var method: String {
+        switch self {
+        case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .account, .events: "GET"
+        case .changeTask: "PATCH"
+        case .pause, .signIn: "PUT"
+        case .detach, .signOut: "DELETE"
+        case .addTask, .removeTasks, .attach, .fetch, .changeTransfers, .sync, .decideDeletes, .restore,
+            .resolveConflicts, .link:
+            "POST"
+        }
+    }
+
+    /// The decoded parts of the path.
+    var segments: [String] {
+        let parts: [String] =
+            switch self {
+            case .status: ["status"]
+            case .tasks, .addTask: ["tasks"]
+            case .task(let task), .changeTask(let task): ["tasks", task]
+            case .attach(let task): ["tasks", task, "attachments"]
+            case .detach(let task, let attachment): ["tasks", task, "attachments", attachment]
+            case .fetch(let task, let attachment): ["tasks", task, "attachments", attachment, "fetch"]
+            case .removeTasks, .trash: ["trash"]
+            case .restore: ["trash", "restore"]
+            case .lists: ["lists"]
+            case .transfers: ["transfers"]
+            case .changeTransfers(let action): ["transfers", action.rawValue]
+            case .sync: ["sync"]
+            case .pause: ["paused"]
+            case .deletes: ["deletes"]
+            case .decideDeletes(let decision): ["deletes", decision.rawValue]
+            case .conflicts: ["conflicts"]
+            case .resolveConflicts(let decision): ["conflicts", decision.rawValue]
+            case .account, .signIn, .signOut: ["account"]
+            case .link: ["account", "link"]
+            case .events: ["events"]
+            }
+        return ["v1"] + parts
+    }
+}

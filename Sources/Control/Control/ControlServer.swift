@@ -1,0 +1,132 @@
+package import HTTP
+import JSON
+import SystemIO
+
+/// Puts a `ControlService` on an HTTP handler: routes, JSON, errors, events.
+///
+/// Only the daemon's own user and root are served; others get `permission-denied`. Every answer carries `Ferry-Version`.
+package struct ControlServer: Sendable {
+    private let service: any ControlService
+    private let version: String
+    private let allowedUsers: Set<UInt32>
+
+    /// - Parameter userID: the user whose daemon this is.
+    package init(_ service: any ControlService, version: String, userID: UInt32) {
+        self.service = service
+        self.version = version
+        allowedUsers = [userID, 0]
+    }
+
+    /// The handler to give to an `HTTPServer` on the socket.
+    package func respond(to request: HTTPServerRequest) async -> HTTPResponse {
+        var response: HTTPResponse
+        do {
+            guard let user = request.peer.credentials?.userID, allowedUsers.contains(user) else {
+                throw ControlError(.permissionDenied, "This daemon serves its own user and root only.")
+            }
+            response = try await answer(request)
+        } catch let error as ControlError {
+            response = .json(error.json, status: HTTPStatus(rawValue: error.httpStatus))
+        } catch {
+            response = .json(ControlError(.internal, "\(error)").json, status: .internalServerError)
+        }
+        response.headers["Ferry-Version"] = version
+        return response
+    }
+
+    private func answer(_ request: HTTPServerRequest) async throws -> HTTPResponse {
+        guard let route = ControlRoute(method: request.method.rawValue, segments: request.target.segments) else {
+            throw ControlError(.notFound, "There is no call \(request.method) \(request.target.path).")
+        }
+        if route == .events { return try await events(after: request.headers["Last-Event-ID"].flatMap { UInt64($0) }) }
+        let bytes = try await request.body.collect(limit: 4 << 20)
+        let body: JSON
+        do { body = bytes.isEmpty ? .object([:]) : try JSON(parsing: bytes) } catch {
+            throw ControlError(.invalidArgument, "The request's body is \(error.description).")
+        }
+        return .json(try await result(of: route, body: body, target: request.target))
+    }
+
+    private func result(of route: ControlRoute, body: JSON, target: HTTPTarget) async throws -> JSON {
+        switch route {
+        case .status: try await service.status().json
+        case .tasks: document("tasks", try await service.tasks(TaskFilter(query: target.query)).json)
+        case .task(let task): try await service.task(task).json
+        case .addTask: try await service.add(TaskChange(json: body)).json
+        case .changeTask(let task): try await service.change(task, TaskChange(json: body)).json
+        case .removeTasks:
+            document("tasks", try await service.remove(body.strings("tasks"), confirmed: body.flag("confirmed")).json)
+        case .lists: document("lists", try await service.lists().json)
+        case .attach(let task):
+            try await service.attach(task, path: body.string("path"), name: body["name"]?.stringValue).json
+        case .detach(let task, let attachment): try await done(service.detach(task, attachment: attachment))
+        case .fetch(let task, let attachment): try await service.fetch(task, attachment: attachment).json
+        case .transfers: document("transfers", try await service.transfers().json)
+        case .changeTransfers(let action):
+            document("transfers", try await service.changeTransfers(action, ids: body.strings("ids")).json)
+        case .sync:
+            try await service.sync(
+                wait: body.flag("wait"), timeout: .milliseconds(body["timeoutMilliseconds"]?.integerValue ?? 60_000)
+            ).json
+        case .pause: try await service.setPaused(body.flag("paused")).json
+        case .deletes: document("deletes", try await service.heldDeletes().json)
+        case .decideDeletes(let decision):
+            document("deletes", try await service.decideDeletes(decision, tasks: body.strings("tasks")).json)
+        case .trash: document("trash", try await service.trash().json)
+        case .restore: document("tasks", try await service.restore(body.strings("tasks")).json)
+        case .conflicts: document("conflicts", try await service.conflicts().json)
+        case .resolveConflicts(let decision):
+            document("conflicts", try await service.resolveConflicts(decision, ids: body.strings("ids")).json)
+        case .account: try await service.account().json
+        case .signIn: try await service.signIn(SignInRequest(json: body)).json
+        case .link:
+            try await service.link(email: body.string("email"), password: body.string("password")).json
+        case .signOut: try await done(service.signOut())
+        case .events: .null
+        }
+    }
+
+    private func document(_ key: String, _ value: JSON) -> JSON { .members(("schemaVersion", 1), (key, value)) }
+
+    private func done(_: Void) -> JSON { .object([:]) }
+
+    private func events(after lastEventID: UInt64?) async throws -> HTTPResponse {
+        let events = try await service.events(after: lastEventID)
+        return .serverSentEvents(
+            events.map { ServerSentEvent(data: $0.data.text, event: $0.kind.rawValue, id: String($0.id)) })
+    }
+}
+
+extension HTTPResponse {
+    static func json(_ json: JSON, status: HTTPStatus = .ok) -> HTTPResponse {
+        HTTPResponse(status, headers: ["Content-Type": "application/json"], body: .bytes(json.bytes))
+    }
+}
+
+extension TaskFilter {
+    /// From `?word=…&list=…&tag=…&completed=true&due=…&today=…`; unknown items are ignored.
+    init(query: [HTTPTarget.QueryItem]) {
+        self.init()
+        for item in query {
+            let value = item.value ?? ""
+            switch item.name {
+            case "word": words.append(value)
+            case "list": list = value
+            case "tag": tags.append(value)
+            case "completed": isCompleted = value == "true"
+            case "due": due = value
+            case "today": today = value
+            default: break
+            }
+        }
+    }
+
+    var query: [(String, String)] {
+        var items = words.map { ("word", $0) } + tags.map { ("tag", $0) }
+        if let list { items.append(("list", list)) }
+        if let isCompleted { items.append(("completed", isCompleted ? "true" : "false")) }
+        if let due { items.append(("due", due)) }
+        if let today { items.append(("today", today)) }
+        return items
+    }
+}

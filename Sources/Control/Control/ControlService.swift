@@ -1,0 +1,67 @@
+/// What the daemon offers over its socket. The daemon implements it, `ControlServer` puts it on the socket, and
+/// `ControlClient` is it from the other end: the CLI cannot tell the difference.
+///
+/// A `task` argument is a unique id prefix, a file path below the tasks directory, or words of the title; the error is
+/// `not-found`, or `ambiguous` with candidates. No call waits for the network unless it says so.
+package protocol ControlService: Sendable {
+    func status() async throws -> DaemonStatus
+    func tasks(_ filter: TaskFilter) async throws -> [TaskSummary]
+    func task(_ task: String) async throws -> TaskDetail
+    /// Makes a task; `title` must be there.
+    func add(_ change: TaskChange) async throws -> TaskSummary
+    func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary
+    /// Moves tasks to the trash; more than the guard allows at once are refused unless `confirmed`.
+    func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary]
+    func lists() async throws -> [ListSummary]
+
+    /// Attaches the file at an absolute path under `name` (nil: the file's own); returns once the bytes are in the tasks
+    /// directory and the upload is queued.
+    func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary
+    func detach(_ task: String, attachment: String) async throws
+    /// Brings an attachment here if it is not; the transfer is already done when it is.
+    func fetch(_ task: String, attachment: String) async throws -> TransferSummary
+    func transfers() async throws -> [TransferSummary]
+    /// By id prefix; empty `ids` means all.
+    func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary]
+
+    /// Looks for changes now, on both sides. With `wait`, returns when the remote has acknowledged everything and everything
+    /// of the remote is in files; throws `timed-out` or `offline` after `timeout`.
+    func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus
+    func setPaused(_ isPaused: Bool) async throws -> DaemonStatus
+
+    func heldDeletes() async throws -> [HeldDelete]
+    /// Sends held deletes, or brings the files back; empty `tasks` means all.
+    func decideDeletes(_ decision: DeleteDecision, tasks: [String]) async throws -> [HeldDelete]
+    func trash() async throws -> [TrashedTask]
+    func restore(_ tasks: [String]) async throws -> [TaskSummary]
+    func conflicts() async throws -> [ConflictSummary]
+    /// `mine` and `dismiss` keep what stands, `theirs` brings the displaced value back; empty `ids` means all.
+    func resolveConflicts(_ decision: ConflictDecision, ids: [String]) async throws -> [ConflictSummary]
+
+    /// Waits for the network.
+    func signIn(_ request: SignInRequest) async throws -> AccountSummary
+    /// Turns the anonymous account into a lasting one. Waits for the network.
+    func link(email: String, password: String) async throws -> AccountSummary
+    func signOut() async throws
+    func account() async throws -> AccountSummary
+
+    /// Events after `lastEventID`, or from now on; begins with a status event. Ends when the daemon stops.
+    func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error>
+}
+
+package enum TransferAction: String, Sendable {
+    case pause
+    case resume
+    case cancel
+}
+
+package enum DeleteDecision: String, Sendable {
+    case approve
+    case restore
+}
+
+package enum ConflictDecision: String, Sendable {
+    case mine
+    case theirs
+    case dismiss
+}

@@ -1,0 +1,185 @@
+package import JSON
+
+/// The state of the daemon, as `ferry status` shows it.
+package struct DaemonStatus: JSONCodable, Hashable {
+    package enum State: String, Sendable {
+        case starting
+        /// In touch with the remote.
+        case running
+        /// Paused by the user.
+        case paused
+        /// The remote cannot be reached; `reason` says why and when the next try is.
+        case offline
+        /// No account, or the remote refuses the session.
+        case needsSignIn = "needs-sign-in"
+        /// The tasks directory is missing, replaced or unreadable: nothing is sent.
+        case rootHeld = "root-held"
+        case stopping
+        case unknown
+    }
+
+    package var version: String
+    package var state: State
+    /// One sentence for any state but `running`.
+    package var reason: String?
+    /// The step that helps.
+    package var hint: String?
+    package var account: AccountSummary?
+    /// Absolute path.
+    package var tasksDirectory: String
+    package var taskCount: Int
+    package var openTaskCount: Int
+    /// Mutations that the remote has not acknowledged.
+    package var pendingUp: Int
+    /// Remote changes not yet in files.
+    package var pendingDown: Int
+    /// Seconds since the oldest unacknowledged change was made.
+    package var oldestPendingSeconds: Double?
+    /// RFC 3339, by the remote's clock: the last boundary.
+    package var lastSync: String?
+    package var activeTransfers: Int
+    package var waitingTransfers: Int
+    package var heldDeletes: Int
+    package var conflicts: Int
+    package var trashed: Int
+    package var problems: [Problem]
+
+    package init(version: String, state: State, tasksDirectory: String) {
+        self.version = version
+        self.state = state
+        self.tasksDirectory = tasksDirectory
+        taskCount = 0
+        openTaskCount = 0
+        pendingUp = 0
+        pendingDown = 0
+        activeTransfers = 0
+        waitingTransfers = 0
+        heldDeletes = 0
+        conflicts = 0
+        trashed = 0
+        problems = []
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(
+            version: try json.string("version"), state: json.choice("state", unknown: .unknown),
+            tasksDirectory: json["tasksDirectory"]?.stringValue ?? "")
+        func count(_ key: String) -> Int { Int(json[key]?.integerValue ?? 0) }
+        reason = json["reason"]?.stringValue
+        hint = json["hint"]?.stringValue
+        if let account = json["account"], !account.isNull { self.account = try AccountSummary(json: account) }
+        taskCount = count("tasks")
+        openTaskCount = count("openTasks")
+        pendingUp = count("pendingUp")
+        pendingDown = count("pendingDown")
+        oldestPendingSeconds = json["oldestPendingSeconds"]?.doubleValue
+        lastSync = json["lastSync"]?.stringValue
+        activeTransfers = count("activeTransfers")
+        waitingTransfers = count("waitingTransfers")
+        heldDeletes = count("heldDeletes")
+        conflicts = count("conflicts")
+        trashed = count("trashed")
+        problems = try json.list("problems")
+    }
+
+    package var json: JSON {
+        .members(
+            ("schemaVersion", 1), ("version", version.asJSON), ("state", state.rawValue.asJSON),
+            ("reason", reason?.asJSON), ("hint", hint?.asJSON), ("account", account?.json),
+            ("tasksDirectory", tasksDirectory.asJSON), ("tasks", taskCount.asJSON), ("openTasks", openTaskCount.asJSON),
+            ("pendingUp", pendingUp.asJSON), ("pendingDown", pendingDown.asJSON),
+            ("oldestPendingSeconds", oldestPendingSeconds?.asJSON), ("lastSync", lastSync?.asJSON),
+            ("activeTransfers", activeTransfers.asJSON), ("waitingTransfers", waitingTransfers.asJSON),
+            ("heldDeletes", heldDeletes.asJSON), ("conflicts", conflicts.asJSON), ("trashed", trashed.asJSON),
+            ("problems", problems.json))
+    }
+
+    /// Whether a person should look: a held delete, a conflict or a problem.
+    package var needsAttention: Bool { heldDeletes > 0 || conflicts > 0 || !problems.isEmpty || state == .rootHeld }
+
+    /// Whether everything known here is on the remote and everything known there is here.
+    package var isInSync: Bool {
+        state == .running && pendingUp == 0 && pendingDown == 0 && activeTransfers == 0 && waitingTransfers == 0
+    }
+}
+
+/// Something that waits for a person: a file that cannot be read, a document that the remote refuses, a limit reached.
+package struct Problem: JSONCodable, Hashable {
+    /// A short word for scripts: `malformed-front-matter`, `symlink`, `disk-full` …
+    package var code: String
+    /// The file or task it is about, if one.
+    package var subject: String?
+    package var message: String
+    package var hint: String?
+
+    package init(code: String, subject: String? = nil, message: String, hint: String? = nil) {
+        self.code = code
+        self.subject = subject
+        self.message = message
+        self.hint = hint
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(
+            code: try json.string("code"), subject: json["subject"]?.stringValue, message: try json.string("message"),
+            hint: json["hint"]?.stringValue)
+    }
+
+    package var json: JSON {
+        .members(
+            ("code", code.asJSON), ("subject", subject?.asJSON), ("message", message.asJSON), ("hint", hint?.asJSON))
+    }
+}
+
+/// Who is signed in, and where.
+package struct AccountSummary: JSONCodable, Hashable {
+    package var userID: String
+    /// nil for an anonymous account.
+    package var email: String?
+    package var server: String
+
+    package init(userID: String, email: String?, server: String) {
+        self.userID = userID
+        self.email = email
+        self.server = server
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(
+            userID: try json.string("userId"), email: json["email"]?.stringValue, server: try json.string("server"))
+    }
+
+    package var json: JSON {
+        .members(("userId", userID.asJSON), ("email", email?.asJSON), ("server", server.asJSON))
+    }
+}
+
+/// How to sign in. The password crosses the socket only, never an argument or a log.
+package struct SignInRequest: JSONCodable, Hashable {
+    /// The server's HTTP address, whose discovery document names the rest.
+    package var server: String
+    /// nil for an anonymous account.
+    package var email: String?
+    package var password: String?
+    /// Make the account rather than expect it.
+    package var create: Bool
+
+    package init(server: String, email: String? = nil, password: String? = nil, create: Bool = false) {
+        self.server = server
+        self.email = email
+        self.password = password
+        self.create = create
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(
+            server: try json.string("server"), email: json["email"]?.stringValue,
+            password: json["password"]?.stringValue, create: json.flag("create"))
+    }
+
+    package var json: JSON {
+        .members(
+            ("server", server.asJSON), ("email", email?.asJSON), ("password", password?.asJSON),
+            ("create", create.ifTrue))
+    }
+}

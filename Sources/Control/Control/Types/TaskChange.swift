@@ -1,0 +1,134 @@
+package import JSON
+
+/// What to make or change of a task: nil leaves a field as it is (or at its default, for a new task).
+package struct TaskChange: JSONCodable, Hashable {
+    package var title: String?
+    /// A list's name; empty for the default list. A new name makes a list.
+    package var list: String?
+    package var isCompleted: Bool?
+    package var priority: TaskSummary.Priority?
+    /// A date or an RFC 3339 time; empty removes it.
+    package var due: String?
+    /// Replaces all tags.
+    package var tags: [String]?
+    package var addTags: [String]
+    package var removeTags: [String]
+    package var notes: String?
+    /// Custom fields as YAML source; empty text removes the field.
+    package var fields: [String: String]
+
+    package init(
+        title: String? = nil, list: String? = nil, isCompleted: Bool? = nil, priority: TaskSummary.Priority? = nil,
+        due: String? = nil, tags: [String]? = nil, addTags: [String] = [], removeTags: [String] = [],
+        notes: String? = nil, fields: [String: String] = [:]
+    ) {
+        self.title = title
+        self.list = list
+        self.isCompleted = isCompleted
+        self.priority = priority
+        self.due = due
+        self.tags = tags
+        self.addTags = addTags
+        self.removeTags = removeTags
+        self.notes = notes
+        self.fields = fields
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        var fields: [String: String] = [:]
+        for (key, value) in json["fields"]?.objectValue ?? [:] {
+            guard let text = value.stringValue else { throw .malformed("field '\(key)' must be a string") }
+            fields[key] = text
+        }
+        var priority: TaskSummary.Priority?
+        if let text = json["priority"]?.stringValue {
+            guard let known = TaskSummary.Priority(rawValue: text) else {
+                throw ControlError(
+                    .invalidArgument, "There is no priority '\(text)'.", hint: "One of high, medium, low, none.")
+            }
+            priority = known
+        }
+        self.init(
+            title: json["title"]?.stringValue, list: json["list"]?.stringValue,
+            isCompleted: json["completed"]?.booleanValue, priority: priority, due: json["due"]?.stringValue,
+            tags: json["tags"]?.arrayValue?.compactMap(\.stringValue), addTags: json.strings("addTags"),
+            removeTags: json.strings("removeTags"), notes: json["notes"]?.stringValue, fields: fields)
+    }
+
+    package var json: JSON {
+        var custom = JSONObject()
+        for (key, value) in fields.sorted(by: { $0.key < $1.key }) { custom[key] = .string(value) }
+        return .members(
+            ("title", title?.asJSON), ("list", list?.asJSON), ("completed", isCompleted?.asJSON),
+            ("priority", priority?.rawValue.asJSON), ("due", due?.asJSON), ("tags", tags?.asJSON),
+            ("addTags", addTags.ifAny), ("removeTags", removeTags.ifAny), ("notes", notes?.asJSON),
+            ("fields", fields.isEmpty ? nil : .object(custom)))
+    }
+}
+
+/// Which tasks to list; absent parts do not restrict.
+package struct TaskFilter: JSONCodable, Hashable {
+    /// Words that the title, a tag or the list's name contains, ignoring case; all of them.
+    package var words: [String]
+    /// A list's name, ignoring case; empty for the default list.
+    package var list: String?
+    package var tags: [String]
+    /// nil for both; the default of `ferry list` is false.
+    package var isCompleted: Bool?
+    /// `today` (and before), `week`, `overdue`, `none`, or a date: due on it.
+    package var due: String?
+    /// The civil date on the user's machine, `2026-11-30`, that relative `due` words refer to.
+    package var today: String?
+
+    package init(
+        words: [String] = [], list: String? = nil, tags: [String] = [], isCompleted: Bool? = nil, due: String? = nil,
+        today: String? = nil
+    ) {
+        self.words = words
+        self.list = list
+        self.tags = tags
+        self.isCompleted = isCompleted
+        self.due = due
+        self.today = today
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(
+            words: json.strings("words"), list: json["list"]?.stringValue, tags: json.strings("tags"),
+            isCompleted: json["completed"]?.booleanValue, due: json["due"]?.stringValue,
+            today: json["today"]?.stringValue)
+    }
+
+    package var json: JSON {
+        .members(
+            ("words", words.ifAny), ("list", list?.asJSON), ("tags", tags.ifAny), ("completed", isCompleted?.asJSON),
+            ("due", due?.asJSON), ("today", today?.asJSON))
+    }
+}
+
+/// A list of tasks.
+package struct ListSummary: JSONCodable, Hashable {
+    /// Empty for the default list.
+    package var id: String
+    package var name: String
+    package var openCount: Int
+    package var taskCount: Int
+
+    package init(id: String, name: String, openCount: Int, taskCount: Int) {
+        self.id = id
+        self.name = name
+        self.openCount = openCount
+        self.taskCount = taskCount
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(
+            id: try json.string("id"), name: try json.string("name"), openCount: Int(try json.integer("open")),
+            taskCount: Int(try json.integer("tasks")))
+    }
+
+    package var json: JSON {
+        .members(
+            ("id", id.asJSON), ("name", name.asJSON), ("open", openCount.asJSON), ("tasks", taskCount.asJSON))
+    }
+}

@@ -1,0 +1,104 @@
+package import JSON
+
+/// What `ferry show` shows of a task.
+package struct TaskDetail: JSONCodable, Hashable {
+    package var summary: TaskSummary
+    package var notes: String
+    /// Custom front matter: key and its source text.
+    package var fields: [String: String]
+    package var attachments: [AttachmentSummary]
+    /// RFC 3339; nil until the remote has ordered the write that set it.
+    package var createdTime: String?
+    package var updatedTime: String?
+    package var completedTime: String?
+    /// Sentences about values that were kept without being understood, or what holds the task out of sync.
+    package var remarks: [String]
+
+    package init(
+        summary: TaskSummary, notes: String = "", fields: [String: String] = [:], attachments: [AttachmentSummary] = [],
+        createdTime: String? = nil, updatedTime: String? = nil, completedTime: String? = nil, remarks: [String] = []
+    ) {
+        self.summary = summary
+        self.notes = notes
+        self.fields = fields
+        self.attachments = attachments
+        self.createdTime = createdTime
+        self.updatedTime = updatedTime
+        self.completedTime = completedTime
+        self.remarks = remarks
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        var fields: [String: String] = [:]
+        for (key, value) in json["fields"]?.objectValue ?? [:] { fields[key] = value.stringValue ?? value.text }
+        self.init(
+            summary: try TaskSummary(json: json["task"] ?? .null), notes: json["notes"]?.stringValue ?? "",
+            fields: fields,
+            attachments: try json.list("attachments"), createdTime: json["createdTime"]?.stringValue,
+            updatedTime: json["updatedTime"]?.stringValue, completedTime: json["completedTime"]?.stringValue,
+            remarks: json.strings("remarks"))
+    }
+
+    package var json: JSON {
+        var custom = JSONObject()
+        for (key, value) in fields.sorted(by: { $0.key < $1.key }) { custom[key] = .string(value) }
+        return .members(
+            ("schemaVersion", 1), ("task", summary.json), ("notes", notes.asJSON), ("fields", .object(custom)),
+            ("attachments", attachments.json), ("createdTime", createdTime?.asJSON),
+            ("updatedTime", updatedTime?.asJSON),
+            ("completedTime", completedTime?.asJSON), ("remarks", remarks.ifAny))
+    }
+}
+
+/// One attachment of a task.
+package struct AttachmentSummary: JSONCodable, Hashable {
+    package enum State: String, Sendable {
+        /// The file is here, whole.
+        case here
+        case uploading
+        case downloading
+        /// Queued, or waiting for another machine's upload.
+        case waiting
+        /// Only on the remote, by the download policy.
+        case remote
+        case missing
+        case damaged
+        case unknown
+    }
+
+    package var id: String
+    package var name: String
+    package var mimeType: String
+    /// In bytes.
+    package var size: Int64
+    /// In hex; empty until it is known.
+    package var sha256: String
+    package var state: State
+    /// Relative to the tasks directory; nil while the file is not here.
+    package var path: String?
+
+    package init(
+        id: String, name: String, mimeType: String, size: Int64, sha256: String, state: State, path: String? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.mimeType = mimeType
+        self.size = size
+        self.sha256 = sha256
+        self.state = state
+        self.path = path
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(
+            id: try json.string("id"), name: try json.string("name"), mimeType: try json.string("mimeType"),
+            size: try json.integer("size"), sha256: json["sha256"]?.stringValue ?? "",
+            state: json.choice("state", unknown: .unknown), path: json["path"]?.stringValue)
+    }
+
+    package var json: JSON {
+        .members(
+            ("id", id.asJSON), ("name", name.asJSON), ("mimeType", mimeType.asJSON), ("size", size.asJSON),
+            ("sha256", sha256.asJSON), ("state", state.rawValue.asJSON), ("path", path?.asJSON))
+    }
+}

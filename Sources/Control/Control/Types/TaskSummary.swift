@@ -1,0 +1,72 @@
+package import JSON
+
+/// What `ferry list` shows of a task.
+package struct TaskSummary: JSONCodable, Hashable {
+    package enum Sync: String, Sendable {
+        /// The remote has acknowledged everything.
+        case synced
+        /// Local changes wait for the remote.
+        case pending
+        /// A merge displaced a value; see `ferry conflicts`.
+        case conflict
+        /// The file cannot be synced, or the remote refused it; see `ferry status`.
+        case problem
+        case unknown
+    }
+
+    package enum Priority: String, Sendable, CaseIterable {
+        case high
+        case medium
+        case low
+        case none
+    }
+
+    package var id: String
+    package var title: String
+    package var isCompleted: Bool
+    package var priority: Priority
+    /// `2026-11-30`, or RFC 3339 with time and offset.
+    package var due: String?
+    package var tags: [String]
+    /// The list's name; empty for the default list.
+    package var list: String
+    package var attachmentCount: Int
+    package var sync: Sync
+    /// Relative to the tasks directory; nil while there is no file.
+    package var path: String?
+
+    package init(
+        id: String, title: String, isCompleted: Bool = false, priority: Priority = .none, due: String? = nil,
+        tags: [String] = [], list: String = "", attachmentCount: Int = 0, sync: Sync = .synced, path: String? = nil
+    ) {
+        self.id = id
+        self.title = title
+        self.isCompleted = isCompleted
+        self.priority = priority
+        self.due = due
+        self.tags = tags
+        self.list = list
+        self.attachmentCount = attachmentCount
+        self.sync = sync
+        self.path = path
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        self.init(
+            id: try json.string("id"), title: try json.string("title"), isCompleted: json.flag("completed"),
+            priority: json.choice("priority", unknown: .none), due: json["due"]?.stringValue,
+            tags: json.strings("tags"),
+            list: json["list"]?.stringValue ?? "", attachmentCount: Int(json["attachments"]?.integerValue ?? 0),
+            sync: json.choice("sync", unknown: .unknown), path: json["path"]?.stringValue)
+    }
+
+    package var json: JSON {
+        .members(
+            ("id", id.asJSON), ("title", title.asJSON), ("completed", isCompleted.ifTrue),
+            ("priority", priority == .none ? nil : priority.rawValue.asJSON), ("due", due?.asJSON),
+            ("tags", tags.ifAny),
+            ("list", list.isEmpty ? nil : list.asJSON),
+            ("attachments", attachmentCount == 0 ? nil : attachmentCount.asJSON), ("sync", sync.rawValue.asJSON),
+            ("path", path?.asJSON))
+    }
+}

@@ -1,0 +1,169 @@
+import Control
+import Glibc
+import HTTP
+import JSON
+import Synchronization
+import Testing
+
+/// Tasks kept in memory behind the socket's protocol.
+private final class Desk: ControlService {
+    let kept = Mutex<[TaskSummary]>([])
+
+    private func find(_ task: String) throws -> TaskSummary {
+        let found = kept.withLock { $0.filter { $0.id.hasPrefix(task) || $0.path == task || $0.title.contains(task) } }
+        guard let first = found.first else { throw ControlError(.notFound, "No task '\(task)'.", hint: "ferry list") }
+        guard found.count == 1 else { throw ControlError(.ambiguous, "'\(task)' is ambiguous.", candidates: found) }
+        return first
+    }
+
+    func status() async throws -> DaemonStatus {
+        var status = DaemonStatus(version: "1", state: .offline, tasksDirectory: "/t")
+        status.reason = "no route"
+        status.oldestPendingSeconds = 1.5
+        status.problems = [Problem(code: "symlink", subject: "a.md", message: "is a link", hint: "remove it")]
+        status.account = AccountSummary(userID: "u", email: nil, server: "http://s")
+        return status
+    }
+
+    func tasks(_ filter: TaskFilter) async throws -> [TaskSummary] {
+        kept.withLock { $0.filter { task in filter.words.allSatisfy { task.title.contains($0) } } }
+    }
+
+    func task(_ task: String) async throws -> TaskDetail {
+        TaskDetail(summary: try find(task), notes: "n\n", fields: ["k": "v"], remarks: ["odd"])
+    }
+
+    func add(_ change: TaskChange) async throws -> TaskSummary {
+        let task = TaskSummary(
+            id: "id\(kept.withLock { $0.count })", title: change.title ?? "", priority: change.priority ?? .none,
+            due: change.due, tags: change.addTags, list: change.list ?? "", path: "\(change.title ?? "").md")
+        kept.withLock { $0.append(task) }
+        return task
+    }
+
+    func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary { try find(task) }
+    func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary] { try tasks.map(find) }
+    func lists() async throws -> [ListSummary] { [ListSummary(id: "", name: "", openCount: 1, taskCount: 2)] }
+    func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary {
+        TransferSummary(id: "t", direction: .upload, state: .queued, taskID: task, name: name ?? path)
+    }
+    func detach(_ task: String, attachment: String) async throws {}
+    func fetch(_ task: String, attachment: String) async throws -> TransferSummary {
+        TransferSummary(id: "t", direction: .download, state: .done, taskID: task, name: attachment, bytesDone: 1 << 40)
+    }
+    func transfers() async throws -> [TransferSummary] { [] }
+    func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary] {
+        throw ControlError(.unsupported, "\(action) \(ids)")
+    }
+    func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
+        throw ControlError(.timedOut, "\(wait) \(timeout)", isRetryable: true)
+    }
+    func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
+        DaemonStatus(version: "1", state: isPaused ? .paused : .running, tasksDirectory: "/t")
+    }
+    func heldDeletes() async throws -> [HeldDelete] { [HeldDelete(taskID: "a", title: "b", list: "c", since: "d")] }
+    func decideDeletes(_ decision: DeleteDecision, tasks: [String]) async throws -> [HeldDelete] { [] }
+    func trash() async throws -> [TrashedTask] { [TrashedTask(taskID: "a", title: "b", list: "", deletedTime: nil)] }
+    func restore(_ tasks: [String]) async throws -> [TaskSummary] { [] }
+    func conflicts() async throws -> [ConflictSummary] { [] }
+    func resolveConflicts(_ decision: ConflictDecision, ids: [String]) async throws -> [ConflictSummary] { [] }
+    func signIn(_ request: SignInRequest) async throws -> AccountSummary {
+        AccountSummary(userID: request.password ?? "", email: request.email, server: request.server)
+    }
+    func link(email: String, password: String) async throws -> AccountSummary {
+        AccountSummary(userID: password, email: email, server: "")
+    }
+    func signOut() async throws {}
+    func account() async throws -> AccountSummary { throw ControlError(.needsSignIn, "no", hint: "ferry login URL") }
+    func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error> {
+        AsyncThrowingStream { continuation in
+            let first = lastEventID ?? 0
+            for id in first + 1...first + 3 {
+                continuation.yield(ControlEvent(id: id, kind: .task, data: ["n": "a\nb"]))
+            }
+            continuation.finish()
+        }
+    }
+}
+
+@Suite struct ControlSocketTests {
+    private func withSocket(_ body: (ControlClient) async throws -> Void) async throws {
+        var template = Array("/tmp/ferry-control-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw ControlError(.internal, "mkdtemp") }
+        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let control = ControlServer(Desk(), version: "1.2.3", userID: getuid())
+        let server = HTTPServer(.unix(path: "\(directory)/s")) { await control.respond(to: $0) }
+        try server.start()
+        do { try await body(ControlClient(socketPath: "\(directory)/s")) } catch {
+            Issue.record(error)
+        }
+        await server.stop()
+        rmdir(directory)
+    }
+
+    @Test func `values cross the socket whole`() async throws {
+        try await withSocket { client in
+            let desk = Desk()
+            let expected = try await desk.status()
+            #expect(try await client.status() == expected)
+            let change = TaskChange(
+                title: "Büy 100 % \"milk\"/\u{1}", list: "Work", priority: .high, due: "2026-01-01", addTags: ["x"])
+            let added = try await client.add(change)
+            #expect(
+                added.title == change.title && added.tags == ["x"] && added.priority == .high && added.list == "Work")
+            #expect(try await client.task("Büy 100 % \"milk\"/\u{1}.md").summary == added)
+            #expect(try await client.task("id0").fields == ["k": "v"])
+            #expect(try await client.tasks(TaskFilter(words: ["100 %", "m&i=l"])).isEmpty)
+            #expect(try await client.tasks(TaskFilter(words: ["100 %"])) == [added])
+            #expect(try await client.fetch("id0", attachment: "ä/b").bytesDone == 1 << 40)
+            #expect(try await client.heldDeletes() == desk.heldDeletes())
+            #expect(try await client.setPaused(true).state == .paused)
+            let account = try await client.signIn(SignInRequest(server: "http://s", email: "e", password: "p"))
+            #expect(account == AccountSummary(userID: "p", email: "e", server: "http://s"))
+            try await client.signOut()
+        }
+    }
+
+    @Test func `errors keep code, hint and candidates`() async throws {
+        try await withSocket { client in
+            _ = try await client.add(TaskChange(title: "one"))
+            _ = try await client.add(TaskChange(title: "one more"))
+            await #expect(throws: ControlError(.notFound, "No task 'x'.", hint: "ferry list")) {
+                try await client.task("x")
+            }
+            let error = await #expect(throws: ControlError.self) { try await client.task("one") }
+            #expect(error?.code == .ambiguous && error?.candidates.count == 2)
+            await #expect(throws: ControlError(.timedOut, "true 1.5 seconds", isRetryable: true)) {
+                try await client.sync(wait: true, timeout: .milliseconds(1500))
+            }
+        }
+    }
+
+    @Test func `events come in order and can be resumed`() async throws {
+        try await withSocket { client in
+            var ids: [UInt64] = []
+            for try await event in try await client.events(after: 7) {
+                ids.append(event.id)
+                #expect(event.data["n"]?.stringValue == "a\nb" && event.kind == .task)
+            }
+            #expect(ids == [8, 9, 10])
+        }
+    }
+
+    @Test(arguments: [(1000, 200), (0, 200), (1001, 403), (65_534, 403), (nil, 403)] as [(UInt32?, Int)])
+    func `only the daemon's user and root are served`(user: UInt32?, status: Int) async throws {
+        let control = ControlServer(Desk(), version: "1", userID: 1000)
+        let credentials = user.map { HTTPPeer.Credentials(processID: 1, userID: $0, groupID: 1) }
+        let request = HTTPServerRequest(
+            .get, try #require(HTTPTarget("/v1/status")), peer: HTTPPeer(credentials: credentials))
+        let response = await control.respond(to: request)
+        #expect(response.status.rawValue == status && response.headers["Ferry-Version"] == "1")
+    }
+
+    @Test func `a missing daemon has a name and a remedy`() async throws {
+        let error = await #expect(throws: ControlError.self) {
+            try await ControlClient(socketPath: "/nonexistent/s").status()
+        }
+        #expect(error?.code == .notRunning && error?.hint?.contains("systemctl") == true)
+    }
+}
