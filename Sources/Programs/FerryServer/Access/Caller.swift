@@ -1,0 +1,18 @@
+import Identity
+
+/// Who makes a call.
+enum Caller: Sendable, Hashable {
+    /// Bypasses the rules: `Bearer owner` in emulator mode.
+    case administrator
+    /// - Parameter expires: seconds since 1970; nil where the token has no end that is checked.
+    case user(id: String, expires: Int64?)
+    case nobody
+
+    var requester: Requester {
+        switch self {
+        case .administrator: .administrator
+        case .user(let id, _): .user(id)
+        case .nobody: .nobody
+        }
+    }
+}

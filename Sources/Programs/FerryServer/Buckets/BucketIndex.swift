@@ -1,0 +1,182 @@
+import JSON
+import SQLite
+
+/// Which objects there are, in SQLite; their bytes lie in files. A change is durable when its call returns; concurrent changes
+/// share one sync.
+actor BucketIndex {
+    private let database: SQLiteActor
+    private var waiting: [Change] = []
+    private var isWriting = false
+
+    /// One change and who waits for it. The file names it returns are no longer referred to.
+    private struct Change: Sendable {
+        let apply: @Sendable (SQLiteDatabase) throws -> [String]
+        let done: CheckedContinuation<[String], any Error>
+    }
+
+    init(path: String) throws {
+        database = try SQLiteActor(path: path) { try $0.migrate("buckets", Self.migrations) }
+    }
+
+    private static let migrations = [
+        SQLiteMigration(
+            "buckets, objects and multipart uploads",
+            sql: """
+                CREATE TABLE bucket(name TEXT PRIMARY KEY, created INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+                CREATE TABLE object(
+                    bucket TEXT NOT NULL REFERENCES bucket, key TEXT NOT NULL, file TEXT NOT NULL, size INTEGER NOT NULL,
+                    etag TEXT NOT NULL, modified INTEGER NOT NULL, type TEXT NOT NULL, headers TEXT NOT NULL,
+                    PRIMARY KEY (bucket, key)) STRICT, WITHOUT ROWID;
+                CREATE TABLE upload(
+                    id TEXT PRIMARY KEY, bucket TEXT NOT NULL REFERENCES bucket, key TEXT NOT NULL, created INTEGER NOT NULL,
+                    type TEXT NOT NULL, headers TEXT NOT NULL) STRICT, WITHOUT ROWID;
+                CREATE TABLE part(
+                    upload TEXT NOT NULL REFERENCES upload ON DELETE CASCADE, number INTEGER NOT NULL, file TEXT NOT NULL,
+                    size INTEGER NOT NULL, etag TEXT NOT NULL, modified INTEGER NOT NULL,
+                    PRIMARY KEY (upload, number)) STRICT, WITHOUT ROWID;
+                """)
+    ]
+
+    /// Reads on the index's own thread.
+    func read<Result: Sendable>(_ body: @Sendable (SQLiteDatabase) throws -> Result) async throws -> Result {
+        try await database.run(body)
+    }
+
+    func close() async { await database.close() }
+
+    /// Applies a change and returns the files that it left without an owner, once it is durable.
+    func write(_ change: @escaping @Sendable (SQLiteDatabase) throws -> [String]) async throws -> [String] {
+        try await withCheckedThrowingContinuation { done in
+            waiting.append(Change(apply: change, done: done))
+            guard !isWriting else { return }
+            isWriting = true
+            Task { await flush() }
+        }
+    }
+
+    /// Commits what waits, group by group, until nothing does.
+    private func flush() async {
+        while !waiting.isEmpty {
+            let group = waiting
+            waiting = []
+            let outcome: Result<[Result<[String], any Error>], any Error>
+            do {
+                outcome = .success(
+                    try await database.transaction { database in
+                        group.map { change in Result { try database.savepoint { try change.apply(database) } } }
+                    })
+            } catch {
+                outcome = .failure(error)
+            }
+            for (position, change) in group.enumerated() {
+                change.done.resume(with: outcome.flatMap { $0[position] })
+            }
+        }
+        isWriting = false
+    }
+}
+
+extension SQLiteDatabase {
+    func object(_ bucket: String, _ key: String) throws -> ObjectRecord? {
+        try first(
+            "SELECT key, file, size, etag, modified, type, headers FROM object WHERE bucket = ? AND key = ?",
+            [.text(bucket), .text(key)]
+        ) { ObjectRecord(row: $0) }
+    }
+
+    /// Stores a record and returns the file it replaces.
+    func put(_ record: ObjectRecord, in bucket: String) throws -> [String] {
+        let replaced = try object(bucket, record.key)?.file
+        try execute(
+            "INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                .text(bucket), .text(record.key), .text(record.file), .integer(record.size), .text(record.etag),
+                .integer(record.modified), .text(record.contentType), .text(record.headers.jsonText),
+            ])
+        return replaced.map { [$0] } ?? []
+    }
+
+    func hasBucket(_ bucket: String) throws -> Bool {
+        try first("SELECT 1 FROM bucket WHERE name = ?", [.text(bucket)]) { _ in true } ?? false
+    }
+
+    /// Objects whose keys begin with `prefix` and come after `after`, in byte order, grouped at `delimiter`.
+    func list(_ bucket: String, prefix: String, delimiter: String?, after: String, limit: Int) throws -> ObjectListing {
+        var listing = ObjectListing(entries: [], next: nil)
+        guard limit > 0 else { return listing }
+        var after = after
+        // What begins with a common prefix is jumped over by one look-up, not read row by row.
+        // A page that ended with a group is followed by what comes behind that group.
+        var jumps = delimiter.map { after.commonPrefix(after: prefix, delimiter: $0) == after } ?? false
+        while true {
+            let page = try page(bucket, prefix: prefix, after: after, skippingPrefix: jumps, limit: limit + 1)
+            guard !page.isEmpty else { return listing }
+            jumps = false
+            for record in page {
+                guard listing.entries.count < limit else {
+                    listing.next = after
+                    return listing
+                }
+                if let delimiter, let group = record.key.commonPrefix(after: prefix, delimiter: delimiter) {
+                    listing.entries.append(.prefix(group))
+                    after = group
+                    jumps = true
+                    break
+                }
+                listing.entries.append(.object(record))
+                after = record.key
+            }
+        }
+    }
+
+    private func page(_ bucket: String, prefix: String, after: String, skippingPrefix: Bool, limit: Int) throws
+        -> [ObjectRecord]
+    {
+        let start = skippingPrefix ? after.endOfPrefix : after
+        var records: [ObjectRecord] = []
+        try query(
+            """
+            SELECT key, file, size, etag, modified, type, headers FROM object
+            WHERE bucket = ?1 AND key >= ?2 AND key \(skippingPrefix ? ">=" : ">") ?3 AND key < ?4 ORDER BY key LIMIT ?5
+            """,
+            [.text(bucket), .text(prefix), .text(start), .text(prefix.endOfPrefix), .int(limit)]
+        ) { records.append(ObjectRecord(row: $0)) }
+        return records
+    }
+}
+
+extension ObjectRecord {
+    fileprivate init(row: SQLiteStatement) {
+        self.init(
+            key: row.text(0), file: row.text(1), size: row.int64(2), etag: row.text(3), modified: row.int64(4),
+            contentType: row.text(5), headers: [String: String](jsonText: row.text(6)))
+    }
+}
+
+extension String {
+    /// Less than no text that begins with this one, and more than every text that does: U+10FFFF is the last character, and not
+    /// one that keys may hold.
+    fileprivate var endOfPrefix: String { self + "\u{10FFFF}" }
+
+    /// The key up to the first delimiter after the prefix.
+    fileprivate func commonPrefix(after prefix: String, delimiter: String) -> String? {
+        guard !delimiter.isEmpty, utf8.starts(with: prefix.utf8),
+            let range = self[utf8.index(startIndex, offsetBy: prefix.utf8.count)...].firstRange(of: delimiter)
+        else { return nil }
+        return String(self[..<range.upperBound])
+    }
+}
+
+extension [String: String] {
+    init(jsonText: String) {
+        self = [:]
+        guard let object = (try? JSON(parsing: jsonText))?.objectValue else { return }
+        for (key, value) in object { self[key] = value.stringValue }
+    }
+
+    var jsonText: String {
+        var object = JSONObject()
+        for (key, value) in sorted(by: { $0.key < $1.key }) { object[key] = .string(value) }
+        return JSON.object(object).text
+    }
+}

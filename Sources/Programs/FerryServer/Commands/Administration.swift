@@ -1,0 +1,44 @@
+import CommandLineTool
+import Glibc
+import Identity
+import SystemIO
+
+/// What administrators do to a server's data from beside the server, which may be running.
+enum Administration {
+    /// Opens the accounts of the server whose data the arguments name, and has a running server learn of changes.
+    static func run(
+        _ arguments: ParsedArguments, changes: Bool = true, _ body: (IdentityServer) async throws -> Void
+    ) async throws -> ExitStatus {
+        let path = try dataDirectory(arguments, create: changes)
+        let settings = IdentityServer.Configuration(issuer: "", project: "")
+        let identity = try await IdentityServer(directory: "\(path)/accounts", settings, now: WallClock.seconds)
+        do {
+            try await body(identity)
+        } catch {
+            await identity.close()
+            throw error
+        }
+        await identity.close()
+        // SIGHUP: it reads accounts and keys again.
+        if changes, let server = DataDirectory.server(of: path) { kill(server, SIGHUP) }
+        return .success
+    }
+
+    /// The directory that the arguments name. Root acts as the user whom it belongs to, so that the server can go on using what is
+    /// written there.
+    static func dataDirectory(_ arguments: ParsedArguments, create: Bool = false) throws -> String {
+        let path = try ConfigurationReader(arguments).dataDirectory()
+        umask(0o077)
+        guard FileSystem.exists(path) || create else {
+            throw ServerError(.notFound, "There is no server's data in \(path). Name its directory with --data.")
+        }
+        try FileSystem.makeDirectories("\(path)/accounts", mode: 0o700)
+        var status = stat()
+        if geteuid() == 0, stat(path, &status) == 0, status.st_uid != 0 {
+            guard setegid(status.st_gid) == 0, seteuid(status.st_uid) == 0 else {
+                throw ServerError(.failed, "\(path) belongs to user \(status.st_uid); run the command as that user.")
+            }
+        }
+        return path
+    }
+}

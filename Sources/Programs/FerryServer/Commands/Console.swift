@@ -1,0 +1,52 @@
+import Glibc
+
+/// Standard input, output and error of a command.
+struct Console: Sendable {
+    /// A line of data.
+    func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+
+    /// A line of chatter or an error.
+    func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+
+    /// The first line of standard input, at most 4 KiB, without its end.
+    func readLineOfInput() -> String {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while bytes.count < 4096 {
+            let count = Glibc.read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1, byte != UInt8(ascii: "\n") else { break }
+            bytes.append(byte)
+        }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads a line from the terminal without showing it. nil: there is no terminal.
+    func readSecret(_ prompt: String) -> String? {
+        guard isatty(STDIN_FILENO) == 1 else { return nil }
+        var saved = termios()
+        guard tcgetattr(STDIN_FILENO, &saved) == 0 else { return nil }
+        var silent = saved
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
+            note("")
+        }
+        write(prompt, to: STDERR_FILENO)
+        return readLineOfInput()
+    }
+
+    private func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import CommandLineTool
+import Identity
+
+extension Command {
+    static let keys: Command = Command(
+        "keys", summary: "administrators' keys to the object store", group: "Administration",
+        subcommands: [
+            Command(
+                "add", summary: "makes a key to every bucket and object",
+                discussion: "The secret is shown this once.",
+                arguments: [Argument("LABEL", .optional, summary: "what the key is for")], options: [.data, .config],
+                action: { try await addKey($0) }),
+            Command(
+                "list", summary: "lists the keys: id, label", options: [.data, .config],
+                action: { try await listKeys($0) }),
+            Command(
+                "remove", summary: "makes a key invalid", arguments: [Argument("KEY", summary: "the key's id")],
+                options: [.data, .config], action: { try await removeKey($0) }),
+        ])
+}
+
+private func addKey(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    try await Administration.run(arguments) { identity in
+        let key = try await identity.storage.addAdministrator(
+            label: arguments.argument("LABEL") ?? "", now: WallClock.seconds())
+        Console().print("AWS_ACCESS_KEY_ID=\(key.accessKey)\nAWS_SECRET_ACCESS_KEY=\(key.secretKey)")
+    }
+}
+
+private func listKeys(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    try await Administration.run(arguments, changes: false) { identity in
+        for key in try await identity.storage.list() { Console().print("\(key.accessKey)\t\(key.label)") }
+    }
+}
+
+private func removeKey(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    let id = arguments.argument("KEY") ?? ""
+    return try await Administration.run(arguments) { identity in
+        guard try await identity.storage.remove(id) else {
+            throw ServerError(.notFound, "There is no key \(id); 'ferry-server keys list' shows those there are.")
+        }
+    }
+}

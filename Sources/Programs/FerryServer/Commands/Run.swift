@@ -1,0 +1,88 @@
+import CommandLineTool
+import Glibc
+import Synchronization
+import SystemIO
+import SystemService
+
+extension Command {
+    static let run: Command = Command(
+        "run", summary: "serves until it is told to stop",
+        discussion: """
+            When it is ready it prints one line, 'ready URL documents HOST:PORT', and tells systemd. SIGTERM and SIGINT stop it in
+            good order within 5 seconds.
+            """,
+        options: ConfigurationReader.options,
+        action: { arguments in
+            try await ServerRun(arguments).run()
+            return .success
+        })
+}
+
+/// One life of the server, from its configuration to its end.
+private struct ServerRun {
+    private let arguments: ParsedArguments
+    private let configuration: ServerConfiguration
+    private let logger: Logger
+    private let level: LevelSetting
+
+    init(_ arguments: ParsedArguments) throws {
+        self.arguments = arguments
+        configuration = try ConfigurationReader(arguments).configuration()
+        let level = LevelSetting(configuration.logLevel)
+        self.level = level
+        logger = Logger(label: "server", level: .debug) { record in
+            if record.level >= level.value { StandardErrorLog.shared.write(record) }
+        }
+    }
+
+    func run() async throws {
+        Signal.ignoreBrokenPipes()
+        umask(0o077)
+        let signals = try SignalEvents([.terminate, .interrupt, .hangup])
+        let supervisor = Supervisor()
+        let server = try await Server.start(configuration, logger: logger)
+        let group = ServiceGroup(
+            [
+                .init("data", DataService(server: server, supervisor: supervisor, logger: logger)),
+                .init("http", WebService(server: server), stopLimit: .seconds(3)),
+                .init("documents", DocumentService(server: server), stopLimit: .seconds(3)),
+            ],
+            logger: logger, supervisor: supervisor,
+            onStuck: { _ in _exit(1) },
+            onReload: { try await reload(server) })
+        let endpoints = server.endpoints
+        let place = "\(endpoints.url) documents \(endpoints.documents)"
+        Console().print("ready \(place)")
+        supervisor.ready(status: "Serving \(place)")
+        logger.notice(
+            "ready", ["url": endpoints.url, "documents": "\(endpoints.documents)", "data": configuration.data])
+        if configuration.isEmulator { logger.warning("in emulator mode anybody on this machine is an administrator") }
+        try await group.run(signals: signals)
+        logger.notice("stopped")
+    }
+
+    /// Applies what can change while the server runs, and says what cannot.
+    private func reload(_ server: Server) async throws {
+        try await server.reload()
+        var new = try ConfigurationReader(arguments).configuration()
+        level.value = new.logLevel
+        new.logLevel = configuration.logLevel
+        if new == configuration {
+            logger.notice("reloaded accounts, keys and configuration")
+        } else {
+            logger.warning("the configuration has changed in more than log-level; restart the server to apply it")
+        }
+    }
+}
+
+/// The least level that is logged, which a reload may change.
+private final class LevelSetting: Sendable {
+    private let level: Atomic<Int>
+
+    init(_ level: LogLevel) { self.level = Atomic(level.rawValue) }
+
+    var value: LogLevel {
+        get { LogLevel(rawValue: level.load(ordering: .relaxed)) ?? .info }
+        set { level.store(newValue.rawValue, ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,153 @@
+import CommandLineTool
+import SystemIO
+import SystemService
+import YAML
+
+/// Reads the configuration from the command line and a YAML file. Every setting has one name in both; the command line wins.
+struct ConfigurationReader {
+    /// From flags; absent ones are not in it.
+    private let flags: ParsedArguments
+    private let file: YAMLConfiguration?
+    private let path: String?
+
+    static let options = [
+        .data,
+        Option("documents", value: "HOST:PORT", summary: "where to serve documents (default 127.0.0.1:7440)"),
+        Option("http", value: "HOST:PORT", summary: "where to serve objects and accounts (default 127.0.0.1:7441)"),
+        Option("tls-cert", value: "FILE", summary: "certificate chain, PEM", completion: .files),
+        Option("tls-key", value: "FILE", summary: "the certificate's private key, PEM", completion: .files),
+        Option("project", value: "ID", summary: "the project that clients name (default ferry)"),
+        Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
+        Option(
+            "log-level", value: "LEVEL", summary: "least level that is logged (default info)",
+            completion: .words(LogLevel.allCases.map(\.name))),
+        .config,
+    ]
+
+    /// The keys of the file: the options without `config`.
+    private static let keys = options.map(\.name).filter { $0 != "config" }
+
+    /// Reads the file that `--config` names.
+    /// - Throws: `ServerError` with `.configuration`.
+    init(_ flags: ParsedArguments) throws {
+        self.flags = flags
+        path = flags.value("config")
+        guard let path else {
+            file = nil
+            return
+        }
+        do {
+            let file = try YAMLConfiguration(parsing: try FileSystem.read(path, limit: 1 << 20))
+            try file.allow(Self.keys)
+            self.file = file
+        } catch {
+            throw Self.unusable(path, error)
+        }
+    }
+
+    /// - Throws: `ServerError` with `.configuration`.
+    func configuration() throws -> ServerConfiguration {
+        var configuration = ServerConfiguration(data: try dataDirectory())
+        configuration.documents = try address("documents") ?? configuration.documents
+        configuration.http = try address("http") ?? configuration.http
+        configuration.tls = try tls()
+        configuration.project = try project() ?? configuration.project
+        configuration.isEmulator = try flag("emulator")
+        if let name = try value("log-level") {
+            guard let level = LogLevel(name) else {
+                let names = LogLevel.allCases.map(\.name).joined(separator: ", ")
+                throw invalid("log-level", "is one of \(names), not '\(name)'")
+            }
+            configuration.logLevel = level
+        }
+        for address in [configuration.documents, configuration.http] where configuration.isEmulator {
+            guard address.isLoopback else {
+                throw invalid(
+                    "emulator",
+                    "lets everybody in, so it is for loopback only, not \(address). Leave it out, or listen on 127.0.0.1"
+                )
+            }
+        }
+        let ports = [configuration.documents, configuration.http]
+        guard ports[0] != ports[1] || ports[0].port == 0 else {
+            throw invalid("documents", "and http need a port each; both are \(ports[0])")
+        }
+        return configuration
+    }
+
+    /// `--data`, else systemd's STATE_DIRECTORY, else a directory in the user's home.
+    func dataDirectory() throws -> String {
+        if let path = try value("data") {
+            guard !path.isEmpty else { throw invalid("data", "names a directory") }
+            return path
+        }
+        if let path = Environment["STATE_DIRECTORY"]?.split(separator: ":").first { return String(path) }
+        if let path = Environment["XDG_DATA_HOME"], path.hasPrefix("/") { return "\(path)/ferry-server" }
+        guard let home = Environment["HOME"], home.hasPrefix("/") else {
+            throw ServerError(
+                .configuration, "There is no home directory to keep the data in. Name one with --data DIR.")
+        }
+        return "\(home)/.local/share/ferry-server"
+    }
+
+    private func address(_ name: String) throws -> ListenAddress? {
+        guard let text = try value(name) else { return nil }
+        guard let address = ListenAddress(text) else {
+            throw invalid(name, "takes HOST:PORT, as 127.0.0.1:7440 or [::1]:7440, not '\(text)'")
+        }
+        return address
+    }
+
+    private func tls() throws -> ServerConfiguration.TLS? {
+        switch (try value("tls-cert"), try value("tls-key")) {
+        case (let certificate?, let key?): return ServerConfiguration.TLS(certificate: certificate, key: key)
+        case (nil, nil): return nil
+        case (nil, _): throw invalid("tls-key", "needs tls-cert beside it")
+        case (_, nil): throw invalid("tls-cert", "needs tls-key beside it")
+        }
+    }
+
+    /// Project ids as Google has them, loosely: they stand in resource names and URLs.
+    private func project() throws -> String? {
+        guard let text = try value("project") else { return nil }
+        guard (1...100).contains(text.utf8.count),
+            text.utf8.allSatisfy({ byte in
+                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
+            })
+        else { throw invalid("project", "is made of lower-case letters, digits and hyphens, not '\(text)'") }
+        return text
+    }
+
+    private func value(_ name: String) throws -> String? {
+        if let value = flags.value(name) { return value }
+        return try inFile { try $0.string(name) }
+    }
+
+    private func flag(_ name: String) throws -> Bool {
+        if flags.has(name) { return true }
+        return try inFile { try $0.boolean(name) } ?? false
+    }
+
+    private func inFile<Value>(_ read: (YAMLConfiguration) throws -> Value?) throws -> Value? {
+        guard let file, let path else { return nil }
+        do { return try read(file) } catch { throw Self.unusable(path, error) }
+    }
+
+    private func invalid(_ name: String, _ why: String) -> ServerError {
+        let place = flags.has(name) ? "--\(name)" : path.map { "\($0): \(name)" } ?? "--\(name)"
+        return ServerError(.configuration, "\(place) \(why).")
+    }
+
+    private static func unusable(_ path: String, _ error: any Error) -> ServerError {
+        switch error {
+        case let error as YAMLError: ServerError(.configuration, "\(path), \(error).", cause: error)
+        default: ServerError(.configuration, "The configuration file cannot be used: \(error).", cause: error)
+        }
+    }
+}
+
+extension Option {
+    static let data = Option(
+        "data", value: "DIR", summary: "directory with all that the server keeps", completion: .directories)
+    static let config = Option("config", value: "FILE", summary: "YAML file with the same settings", completion: .files)
+}

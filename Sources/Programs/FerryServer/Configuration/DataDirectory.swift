@@ -1,0 +1,47 @@
+import Glibc
+import SystemIO
+
+/// The directory with all that a server keeps, of mode 0700 and for one server at a time.
+///
+/// `documents/` the databases, `objects/` the buckets, `accounts/` the users, their sessions and the keys that sign their tokens,
+/// `lock` the id of the process that serves from it.
+final class DataDirectory: Sendable {
+    let path: String
+    private let lock: FileLock
+
+    var documents: String { "\(path)/documents" }
+    var objects: String { "\(path)/objects" }
+    var accounts: String { "\(path)/accounts" }
+
+    /// Makes the directory if it is absent, and locks it for as long as the value lives.
+    /// - Throws: `ServerError` with `.inUse` where a server runs on it.
+    init(path: String) throws {
+        self.path = path
+        try FileSystem.makeDirectories(path, mode: 0o700)
+        // One that was there may be open to others.
+        guard chmod(path, 0o700) == 0 else {
+            throw ServerError(
+                .configuration, "\(path) belongs to another user. Run the server as that one, or choose another --data."
+            )
+        }
+        guard let lock = try FileLock.acquire("\(path)/lock") else {
+            let holder = Self.holder(of: path).map { " (process \($0))" } ?? ""
+            throw ServerError(
+                .inUse, "Another ferry-server\(holder) uses \(path). Stop it, or choose another directory with --data.")
+        }
+        self.lock = lock
+        try lock.write(note: "\(getpid())\n")
+        try FileSystem.makeDirectories(accounts, mode: 0o700)
+    }
+
+    /// The process that serves from a directory; nil where none does.
+    static func server(of path: String) -> pid_t? {
+        guard FileSystem.exists("\(path)/lock") else { return nil }
+        if (try? FileLock.acquire("\(path)/lock")) != nil { return nil }
+        return holder(of: path)
+    }
+
+    private static func holder(of path: String) -> pid_t? {
+        FileLock.note(of: "\(path)/lock").flatMap { pid_t($0.trimmed.prefix { $0 != "\n" }) }
+    }
+}

@@ -1,0 +1,22 @@
+import SystemService
+
+/// How a server runs.
+struct ServerConfiguration: Sendable, Hashable {
+    /// PEM files of the certificate chain and its private key.
+    struct TLS: Sendable, Hashable {
+        var certificate: String
+        var key: String
+    }
+
+    /// Holds everything the server keeps.
+    var data: String
+    var documents = ListenAddress(host: "127.0.0.1", port: 7440)
+    var http = ListenAddress(host: "127.0.0.1", port: 7441)
+    var tls: TLS?
+    /// Behaves as Google's emulator does for clients with FIRESTORE_EMULATOR_HOST: `Bearer owner` is an administrator, ID tokens
+    /// need no signature, databases appear on first use. On loopback only.
+    var isEmulator = false
+    /// The audience of ID tokens and the project of the database.
+    var project = "ferry"
+    var logLevel = LogLevel.info
+}

@@ -1,0 +1,91 @@
+import CommandLineTool
+
+/// The `ferry-server` program.
+package enum FerryServerTool {
+    package static let version = "0.1.0"
+    static let releaseDate = "2026-11-21"
+
+    /// Every command, in the order of the help.
+    static let command: Command = Command(
+        "ferry-server", summary: "keeps documents, objects and accounts for the machines of its users",
+        discussion: """
+            Documents are served over google.firestore.v1, objects over S3, accounts over the Identity Toolkit's REST with OpenID
+            Connect tokens; one URL is all that 'ferry login' needs. Everything is kept in one directory.
+
+                ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
+            """,
+        subcommands: [.run, .user, .keys, .backup, .restore, .check, .completion, .manual], defaultSubcommand: "run")
+
+    /// Runs a command line and returns the exit status; errors are told on standard error.
+    package static func run(_ words: [String]) async -> Int32 {
+        let console = Console()
+        do {
+            switch try command.parse(words) {
+            case .help(let text):
+                console.print(String(text.dropLast(text.hasSuffix("\n") ? 1 : 0)))
+                return ExitStatus.success.code
+            case .version:
+                console.print("ferry-server \(version)")
+                return ExitStatus.success.code
+            case .run(let command, let arguments):
+                guard let action = command.action else { return ExitStatus.usage.code }
+                return try await action(arguments).code
+            }
+        } catch let error as UsageError {
+            let path = ([command.name] + error.path).joined(separator: " ")
+            console.note("ferry-server: \(error.message)\n  '\(path) --help' shows how.")
+            // Options of the server itself are its configuration.
+            let serves = words.first.map { $0 == "run" || $0.hasPrefix("-") } ?? true
+            return (serves ? ExitStatus.badConfiguration : .usage).code
+        } catch let error as ServerError {
+            console.note("ferry-server: \(error.message)")
+            return (error.code == .configuration ? ExitStatus.badConfiguration : .failure).code
+        } catch is CancellationError {
+            return ExitStatus.interrupted.code
+        } catch {
+            console.note("ferry-server: \(error)")
+            return ExitStatus.failure.code
+        }
+    }
+
+    static let manualSections: [(title: String, text: String)] = [
+        (
+            "Configuration file",
+            """
+            The file that --config names is YAML with the names of the options as keys: data, documents, http, tls-cert, tls-key,
+            project, emulator, log-level. Options on the command line win. SIGHUP reads it again; what the running server cannot
+            change is said in the log.
+
+                documents: 0.0.0.0:7440
+                http: 0.0.0.0:7441
+                tls-cert: /etc/ferry/chain.pem
+                tls-key: /etc/ferry/key.pem
+            """
+        ),
+        (
+            "Exit status",
+            """
+            0 done
+
+            1 failed; a port or the directory may be in use
+
+            2 wrong usage of another command than run
+
+            78 bad configuration: an option, a key or what it names cannot be used
+
+            130 interrupted
+            """
+        ),
+        (
+            "Environment",
+            "STATE_DIRECTORY, as systemd sets it, is where the data is kept when --data does not say."
+        ),
+        ("See also", "ferry(1), ferryd(8)"),
+    ]
+}
+
+extension ExitStatus {
+    /// EX_CONFIG of sysexits(3), on which the unit does not restart.
+    static let badConfiguration = ExitStatus(78)
+    static let interrupted = ExitStatus(130)
+}

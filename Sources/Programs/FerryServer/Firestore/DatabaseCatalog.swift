@@ -1,0 +1,66 @@
+import Cryptography
+import DocumentModel
+import DocumentStore
+import Synchronization
+import SystemIO
+
+/// The databases of a server, each in a file of its own, opened at first use.
+final class DatabaseCatalog: Sendable {
+    /// Databases at a time. Each holds threads and caches.
+    private static let limit = 64
+
+    private let directory: String
+    /// The database of this server's users; always there.
+    let main: DatabaseName
+    /// Whether other databases and projects appear on first use, as Google's emulator has it.
+    private let opensOthers: Bool
+    /// Those that are open or about to be. One that could not be opened is not kept.
+    private let stores = Mutex<[DatabaseName: Task<SQLiteDocumentStore, any Error>]>([:])
+
+    /// - Parameter directory: made if absent.
+    init(directory: String, main: DatabaseName, opensOthers: Bool) async throws {
+        self.directory = directory
+        self.main = main
+        self.opensOthers = opensOthers
+        try FileSystem.makeDirectories(directory, mode: 0o700)
+        _ = try await store(main)
+    }
+
+    /// - Throws: `DocumentStoreError` with `.notFound` for a database that is not to be.
+    func store(_ name: DatabaseName) async throws -> any DocumentStore {
+        let opening = try stores.withLock { stores in
+            if let store = stores[name] { return store }
+            guard name == main || opensOthers else {
+                throw DocumentStoreError(
+                    .notFound, "The database \(name.database) does not exist for project \(name.project).")
+            }
+            guard stores.count < Self.limit else {
+                throw DocumentStoreError(.resourceExhausted, "This server has \(Self.limit) databases already.")
+            }
+            let path = path(of: name)
+            // Whoever asks first may be cancelled while others wait for the same database.
+            let opening = Task.detached { try await SQLiteDocumentStore(name, path: path) }
+            stores[name] = opening
+            return opening
+        }
+        do {
+            return try await opening.value
+        } catch {
+            stores.withLock { if $0[name] == opening { $0[name] = nil } }
+            throw error
+        }
+    }
+
+    /// The main database under a fixed name, others by the hash of theirs: no name can leave the directory.
+    private func path(of name: DatabaseName) -> String {
+        name == main ? "\(directory)/main.db" : "\(directory)/\(SHA256.hash(name.description).hex.prefix(32)).db"
+    }
+
+    func close() async {
+        let open = stores.withLock { stores in
+            defer { stores = [:] }
+            return Array(stores.values)
+        }
+        for opening in open { await (try? opening.value)?.close() }
+    }
+}

@@ -1,0 +1,136 @@
+import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import GRPC
+
+extension FirestoreService {
+    /// The Listen stream: requests add and remove targets while events go out.
+    func listen(_ call: GRPCServerCall) async throws {
+        let caller = try authenticator.caller(authorization: call.metadata["authorization"])
+        guard let first = try await call.next() else { return }
+        let opening = try ListenRequest(decoding: first)
+        guard let database = opening.database else {
+            throw DocumentStoreError(.invalidArgument, "The first request of a listen stream must name the database.")
+        }
+        try await call.sendHeaders()
+        let stream = try await catalog.store(database).listen()
+        await withTaskCancellationHandler {
+            await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await accept(opening, database, caller, stream, call)
+                    while let bytes = try await call.next() {
+                        try await accept(try ListenRequest(decoding: bytes), database, caller, stream, call)
+                    }
+                    await stream.cancel()
+                }
+                group.addTask {
+                    while let events = try await stream.next() {
+                        for event in events { try await call.send(ListenResponse(event).encoded()) }
+                    }
+                }
+                group.addTask {
+                    await closing.wait()
+                    throw Self.stopping
+                }
+                if case .user(_, let expires?) = caller {
+                    group.addTask { try await end(stream, at: expires) }
+                }
+                // Whichever ends first ends the stream and the call, and with them the others.
+                let outcome = await group.nextResult()
+                await stream.cancel()
+                if case .failure(let error)? = outcome { call.finish(status(of: error)) } else { call.finish(.ok) }
+                group.cancelAll()
+            }
+        } onCancel: {
+            Task { await stream.cancel() }
+        }
+    }
+
+    private func accept(
+        _ request: ListenRequest, _ database: DatabaseName, _ caller: Caller, _ stream: any ListenStream,
+        _ call: GRPCServerCall
+    ) async throws {
+        switch request.change {
+        case .add(let target)?:
+            do {
+                await stream.add(try await listenTarget(target, database, caller))
+            } catch let error as DocumentStoreError {
+                try await refuse(target.id, error, call)
+            }
+        case .remove(let id)?: await stream.remove(id)
+        case nil: break
+        }
+    }
+
+    /// What the store is to listen to, if the caller may.
+    private func listenTarget(
+        _ target: FirestoreProtocol.ListenTarget, _ database: DatabaseName, _ caller: Caller
+    ) async throws -> StoreListenTarget {
+        let selection: StoreListenTarget.Selection
+        switch target.content {
+        case .query(let query):
+            guard query.parent.database == database else {
+                throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
+            }
+            try await access.check(list: query, in: try await catalog.store(database), by: caller)
+            selection = .query(query)
+        case .documents(let names):
+            guard names.allSatisfy({ $0.database == database }) else {
+                throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
+            }
+            // A document's owner never changes, but whose it is can only be told from its content, which arrives later; users
+            // listen to what is theirs by a query.
+            try access.checkAdministration(by: caller)
+            selection = .documents(names)
+        case .invalid(let error): throw DocumentStoreError(.invalidArgument, error.description)
+        }
+        let resumption: StoreListenTarget.Resumption? =
+            switch target.resume {
+            case .token(let token)?: token.isEmpty ? nil : .token(token)
+            case .readTime(let time)?: .readTime(time)
+            case nil: nil
+            }
+        return StoreListenTarget(
+            id: target.id, selection: selection, resumption: resumption, expectedCount: target.expectedCount,
+            once: target.once)
+    }
+
+    private func refuse(_ target: Int32, _ error: DocumentStoreError, _ call: GRPCServerCall) async throws {
+        let add = TargetChange(kind: .add, targetIDs: [target])
+        try await call.send(ListenResponse.targetChange(add).encoded())
+        let remove = TargetChange(
+            kind: .remove, targetIDs: [target], cause: RPCStatus(code: error.code.rawValue, message: error.message))
+        try await call.send(ListenResponse.targetChange(remove).encoded())
+    }
+
+    /// Ends the stream when the caller's token does, so that the client comes back with a new one.
+    private func end(_ stream: any ListenStream, at expires: Int64) async throws {
+        try await Task.sleep(for: .seconds(max(0, expires - now())))
+        throw DocumentStoreError.tokenExpired
+    }
+}
+
+extension ListenResponse {
+    init(_ event: ListenEvent) {
+        self =
+            switch event {
+            case .added(let target): .targetChange(TargetChange(kind: .add, targetIDs: [target]))
+            case .removed(let target, let cause):
+                .targetChange(
+                    TargetChange(
+                        kind: .remove, targetIDs: [target],
+                        cause: cause.map { RPCStatus(code: $0.code.rawValue, message: $0.message) }))
+            case .current(let target, let time, let token):
+                .targetChange(TargetChange(kind: .current, targetIDs: [target], resumeToken: token, readTime: time))
+            case .reset(let target): .targetChange(TargetChange(kind: .reset, targetIDs: [target]))
+            case .boundary(let time, let token): .targetChange(TargetChange(resumeToken: token, readTime: time))
+            case .changed(let document, let targets, let removed):
+                .documentChange(DocumentChange(document: document, targetIDs: targets, removedTargetIDs: removed))
+            case .left(let name, let time, let removed):
+                .documentRemove(DocumentRemove(document: name, removedTargetIDs: removed, readTime: time))
+            case .deleted(let name, let time, let removed):
+                .documentDelete(DocumentDelete(document: name, removedTargetIDs: removed, readTime: time))
+            case .existenceFilter(let target, let count): .filter(ExistenceFilter(targetID: target, count: count))
+            }
+    }
+}

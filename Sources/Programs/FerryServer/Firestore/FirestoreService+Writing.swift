@@ -1,0 +1,132 @@
+import Cryptography
+import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import GRPC
+import SystemIO
+
+extension FirestoreService {
+    func commit(_ request: CommitRequest, _ caller: Caller) async throws -> CommitResponse {
+        let store = try await store(request.database, for: request.writes)
+        let transaction = request.transaction.isEmpty ? nil : TransactionID(bytes: request.transaction)
+        let result = try await store.commit(request.writes, transaction: transaction, guarding: commitGuard(caller))
+        return CommitResponse(writeResults: result.writeResults, commitTime: result.commitTime)
+    }
+
+    func batchWrite(_ request: BatchWriteRequest, _ caller: Caller) async throws -> BatchWriteResponse {
+        let store = try await store(request.database, for: request.writes)
+        let results = try await store.batchWrite(request.writes, guarding: commitGuard(caller))
+        return BatchWriteResponse(
+            writeResults: results.map { (try? $0.get()) ?? WriteResult(updateTime: nil) },
+            statuses: results.map { result in
+                switch result {
+                case .success: RPCStatus()
+                case .failure(let error): RPCStatus(code: error.code.rawValue, message: error.message)
+                }
+            })
+    }
+
+    func beginTransaction(_ request: BeginTransactionRequest, _ caller: Caller) async throws
+        -> BeginTransactionResponse
+    {
+        // Transactions hold locks, so a stranger may not begin one; what it reads and writes is checked on its own.
+        guard caller != .nobody else { throw DocumentStoreError.unauthenticated }
+        let id = try await catalog.store(request.database).beginTransaction(StoreTransactionOptions(request.options))
+        return BeginTransactionResponse(transaction: id.bytes)
+    }
+
+    func rollback(_ request: RollbackRequest, _ caller: Caller) async throws -> EmptyMessage {
+        guard caller != .nobody else { throw DocumentStoreError.unauthenticated }
+        try await catalog.store(request.database).rollback(TransactionID(bytes: request.transaction))
+        return EmptyMessage()
+    }
+
+    func createDocument(_ request: CreateDocumentRequest, _ caller: Caller) async throws -> DocumentDraft {
+        let id = request.documentID.isEmpty ? Self.newID() : request.documentID
+        let name = try DocumentName(
+            database: request.parent.database, collection: request.parent.collectionPath(request.collectionID), id: id)
+        let write = Write(
+            .update(name, fields: try request.document.fields.decoded()), precondition: .exists(false))
+        return try await apply(write, mask: request.mask, caller)
+    }
+
+    func updateDocument(_ request: UpdateDocumentRequest, _ caller: Caller) async throws -> DocumentDraft {
+        let name = try DocumentName(parsing: request.document.name)
+        let write = Write(
+            .update(name, fields: try request.document.fields.decoded()), mask: request.updateMask,
+            precondition: request.precondition)
+        return try await apply(write, mask: request.mask, caller)
+    }
+
+    func deleteDocument(_ request: DeleteDocumentRequest, _ caller: Caller) async throws -> EmptyMessage {
+        let write = Write(.delete(request.name), precondition: request.precondition)
+        _ = try await catalog.store(request.name.database)
+            .commit([write], transaction: nil, guarding: commitGuard(caller))
+        return EmptyMessage()
+    }
+
+    /// Commits one write and answers the document as that commit left it.
+    private func apply(_ write: Write, mask: [FieldPath]?, _ caller: Caller) async throws -> DocumentDraft {
+        let store = try await catalog.store(write.name.database)
+        let result = try await store.commit([write], transaction: nil, guarding: commitGuard(caller))
+        let read = try await store.get([write.name], at: .at(result.commitTime))
+        guard let document = read.documents.first ?? nil else {
+            throw DocumentStoreError(.internal, "The document is gone right after it was written.")
+        }
+        return DocumentDraft(try document.masked(mask))
+    }
+
+    /// An id as clients make them: 20 letters and digits.
+    private static func newID() -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+        var generator = SystemRandomNumberGenerator()
+        return String(
+            decoding: (0..<20).map { _ in alphabet[Int.random(in: alphabet.indices, using: &generator)] }, as: UTF8.self
+        )
+    }
+
+    /// The Write stream: a handshake, then one atomic commit a request, in order.
+    func write(_ call: GRPCServerCall) async throws {
+        let caller = try authenticator.caller(authorization: call.metadata["authorization"])
+        guard let first = try await call.next() else { return }
+        let handshake = try WriteRequest(decoding: first)
+        guard let database = handshake.database else {
+            throw DocumentStoreError(.invalidArgument, "The first request of a write stream must name the database.")
+        }
+        guard handshake.writes.isEmpty else {
+            throw DocumentStoreError(.invalidArgument, "The first request of a write stream must have no writes.")
+        }
+        let streamID = handshake.streamID.isEmpty ? SystemRandom.hex(8) : handshake.streamID
+        try await call.send(WriteResponse(streamID: streamID, streamToken: Array("\(streamID):1".utf8)).encoded())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await acceptWrites(call, database, caller, streamID) }
+            group.addTask {
+                await closing.wait()
+                throw Self.stopping
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func acceptWrites(
+        _ call: GRPCServerCall, _ database: DatabaseName, _ caller: Caller, _ streamID: String
+    ) async throws {
+        var count: UInt64 = 1
+        while let bytes = try await call.next() {
+            let request = try WriteRequest(decoding: bytes)
+            if case .user(_, let expires?) = caller, expires <= now() { throw DocumentStoreError.tokenExpired }
+            count += 1
+            let token = Array("\(streamID):\(count)".utf8)
+            guard !request.writes.isEmpty else {
+                try await call.send(WriteResponse(streamToken: token).encoded())
+                continue
+            }
+            let store = try await store(database, for: request.writes)
+            let result = try await store.commit(request.writes, transaction: nil, guarding: commitGuard(caller))
+            let response = WriteResponse(
+                streamToken: token, writeResults: result.writeResults, commitTime: result.commitTime)
+            try await call.send(response.encoded())
+        }
+    }
+}

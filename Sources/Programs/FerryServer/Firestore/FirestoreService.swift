@@ -1,0 +1,167 @@
+import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import GRPC
+
+/// `google.firestore.v1.Firestore` over the databases of a server.
+struct FirestoreService: Sendable {
+    let catalog: DatabaseCatalog
+    let authenticator: DocumentAuthenticator
+    let access = DocumentAccess()
+    /// Ends the streams that would go on for ever.
+    let closing: Closing
+    /// Seconds since 1970 by the server's clock; ends streams whose token has expired.
+    let now: @Sendable () -> Int64
+    /// Told of errors that clients see as INTERNAL.
+    let onError: @Sendable (any Error) -> Void
+
+    /// Every RPC of the service.
+    var routes: GRPCRoutes {
+        var routes = GRPCRoutes()
+        func unary<Request: ProtobufMessage, Response: ProtobufMessage>(
+            _ name: String, _ handle: @escaping @Sendable (Request, Caller) async throws -> Response
+        ) {
+            routes[Self.path(name)] = .unary { bytes, call in
+                try await answering {
+                    let caller = try authenticator.caller(authorization: call.metadata["authorization"])
+                    return try await handle(try Request(decoding: bytes), caller).encoded()
+                }
+            }
+        }
+        func streaming<Request: ProtobufMessage>(
+            _ name: String, _ handle: @escaping @Sendable (Request, Caller, GRPCServerCall) async throws -> Void
+        ) {
+            routes[Self.path(name)] = .streaming { call in
+                try await answering {
+                    let caller = try authenticator.caller(authorization: call.metadata["authorization"])
+                    guard let bytes = try await call.next() else {
+                        throw DocumentStoreError(.invalidArgument, "The request is missing.")
+                    }
+                    try await handle(try Request(decoding: bytes), caller, call)
+                }
+            }
+        }
+        unary("GetDocument") { try await getDocument($0, $1) }
+        unary("ListDocuments") { try await listDocuments($0, $1) }
+        unary("CreateDocument") { try await createDocument($0, $1) }
+        unary("UpdateDocument") { try await updateDocument($0, $1) }
+        unary("DeleteDocument") { try await deleteDocument($0, $1) }
+        unary("BeginTransaction") { try await beginTransaction($0, $1) }
+        unary("Commit") { try await commit($0, $1) }
+        unary("Rollback") { try await rollback($0, $1) }
+        unary("PartitionQuery") { try await partitionQuery($0, $1) }
+        unary("ListCollectionIds") { try await listCollectionIDs($0, $1) }
+        unary("BatchWrite") { try await batchWrite($0, $1) }
+        streaming("BatchGetDocuments") { try await batchGetDocuments($0, $1, $2) }
+        streaming("RunQuery") { try await runQuery($0, $1, $2) }
+        streaming("RunAggregationQuery") { try await runAggregationQuery($0, $1, $2) }
+        streaming("ExecutePipeline") { (_: ExecutePipelineRequest, _, _) in
+            throw DocumentStoreError(
+                .failedPrecondition, "Pipeline queries are only allowed on ENTERPRISE mode; this database is STANDARD.")
+        }
+        routes[Self.path("Listen")] = .streaming { call in
+            try await answering { try await listen(call) }
+        }
+        routes[Self.path("Write")] = .streaming { call in
+            try await answering { try await write(call) }
+        }
+        return routes
+    }
+
+    private static func path(_ method: String) -> String { "/google.firestore.v1.Firestore/\(method)" }
+
+    /// Why streams end when the server does; clients then come back.
+    static let stopping = GRPCStatus(.unavailable, "The server is stopping.")
+
+    /// Turns what a handler throws into a status.
+    private func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do { return try await body() } catch { throw status(of: error) }
+    }
+
+    func status(of error: any Error) -> GRPCStatus {
+        switch error {
+        case let error as DocumentStoreError: return GRPCStatus(error)
+        case let error as ProtocolError: return GRPCStatus(.invalidArgument, error.description)
+        case let error as NameError: return GRPCStatus(.invalidArgument, error.message)
+        case let status as GRPCStatus: return status
+        case is CancellationError: return GRPCStatus(.cancelled, "The call was cancelled.")
+        default:
+            onError(error)
+            return GRPCStatus(.internal, "The server failed; its log has the reason.")
+        }
+    }
+
+    /// The guard of a caller's commits; none for administrators.
+    func commitGuard(_ caller: Caller) -> CommitGuard? {
+        if caller == .administrator { return nil }
+        let access = access
+        return { try access.check($0, by: caller) }
+    }
+
+    /// The writes' database, which must be the one of the request.
+    func store(_ database: DatabaseName, for writes: [Write]) async throws -> any DocumentStore {
+        for write in writes where write.name.database != database {
+            throw DocumentStoreError(
+                .invalidArgument,
+                "The request was for database '\(database)' but was attempting to access database '\(write.name.database)'"
+            )
+        }
+        return try await catalog.store(database)
+    }
+}
+
+extension GRPCStatus {
+    init(_ error: DocumentStoreError) {
+        self.init(GRPCStatus.Code(rawValue: Int(error.code.rawValue)) ?? .unknown, error.message)
+    }
+}
+
+/// A read's moment, and the transaction that a request wants begun with it.
+struct Consistency {
+    let moment: ReadMoment
+    /// The id to answer; empty where no transaction was begun.
+    let transaction: [UInt8]
+
+    init(_ selector: ReadConsistency?, _ store: any DocumentStore) async throws {
+        switch selector {
+        case nil:
+            moment = .strong
+            transaction = []
+        case .readTime(let time)?:
+            moment = .at(time)
+            transaction = []
+        case .transaction(let id)?:
+            moment = .transaction(TransactionID(bytes: id))
+            transaction = []
+        case .newTransaction(let options)?:
+            let id = try await store.beginTransaction(StoreTransactionOptions(options))
+            moment = .transaction(id)
+            transaction = id.bytes
+        }
+    }
+}
+
+extension StoreTransactionOptions {
+    init(_ options: FirestoreProtocol.TransactionOptions?) {
+        switch options {
+        case .readOnly(let time)?: self = .readOnly(at: time)
+        case .readWrite(let retrying, _)?:
+            self = .readWrite(retry: retrying.isEmpty ? nil : TransactionID(bytes: retrying))
+        case nil: self = .readWrite(retry: nil)
+        }
+    }
+}
+
+extension EncodedDocument {
+    /// The document with only the masked fields; nil: all.
+    func masked(_ mask: [FieldPath]?) throws -> EncodedDocument {
+        guard let mask else { return self }
+        var document = self
+        document.fields = EncodedFields(try fields.decoded().selecting(mask))
+        return document
+    }
+
+    func decoded() throws -> Document {
+        Document(name: name, fields: try fields.decoded(), createTime: createTime, updateTime: updateTime)
+    }
+}

@@ -1,0 +1,32 @@
+import GRPC
+import HTTP
+import SystemIO
+
+/// The certificate chain and key of both ports, read from their files.
+struct Certificate: Sendable {
+    private let chain: String
+    private let key: String
+
+    /// - Throws: `ServerError` with `.configuration` for files that cannot be read or are no PEM.
+    init(_ files: ServerConfiguration.TLS) throws {
+        chain = try Self.read(files.certificate, what: "certificate")
+        key = try Self.read(files.key, what: "private key")
+    }
+
+    private static func read(_ path: String, what: String) throws -> String {
+        let text: String
+        do {
+            text = String(decoding: try FileSystem.read(path, limit: 1 << 20), as: UTF8.self)
+        } catch {
+            throw ServerError(.configuration, "The TLS \(what) cannot be used: \(error).", cause: error)
+        }
+        guard text.contains("-----BEGIN ") else {
+            throw ServerError(.configuration, "The TLS \(what) \(path) is no PEM file.")
+        }
+        return text
+    }
+
+    var http: HTTPServer.TLS { HTTPServer.TLS(certificates: chain, key: key) }
+
+    var grpc: GRPCServerConfiguration.Security { .tls(certificateChain: chain, privateKey: key) }
+}

@@ -1,0 +1,136 @@
+import DocumentModel
+import GRPC
+import HTTP
+import Identity
+import SystemService
+
+/// A server that is up: its data open, its two ports bound.
+struct Server: Sendable {
+    let endpoints: ServerEndpoints
+    private let directory: DataDirectory
+    private let stores: Stores
+    private let identity: IdentityServer
+    private let web: HTTPServer
+    private let documents: GRPCServer
+    private let closing: Closing
+
+    /// Opens the data, making what is absent, and binds the ports. When it throws nothing is left running.
+    ///
+    /// - Throws: `ServerError`, also for a directory or port that is in use.
+    static func start(_ configuration: ServerConfiguration, logger: Logger) async throws -> Server {
+        let certificate = try configuration.tls.map { try Certificate($0) }
+        let directory = try DataDirectory(path: configuration.data)
+        let stores = try await Stores(directory, configuration)
+        // The HTTP port is bound before identity opens, because tokens carry the server's URL.
+        let site = Site()
+        let web = webServer(configuration, certificate, site, logger.labelled("http"))
+        do {
+            var http = configuration.http
+            if case .tcp(_, let port) = try web.start() { http.port = port }
+            var endpoints = ServerEndpoints(
+                http: http, documents: configuration.documents, isSecure: certificate != nil,
+                project: configuration.project)
+            let identity = try await identity(configuration, directory, issuer: endpoints.url)
+            let closing = Closing()
+            let documents = documentServer(configuration, certificate, stores, identity, closing, logger)
+            endpoints.documents.port = try documents.start()
+            site.open(
+                WebHandler(
+                    endpoints: endpoints, identity: identity,
+                    objects: objects(stores, identity, logger.labelled("objects")), probe: stores.probe))
+            return Server(
+                endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
+                documents: documents, closing: closing)
+        } catch {
+            await web.stop(within: .zero)
+            await stores.close()
+            throw ServerError(starting: error)
+        }
+    }
+
+    /// Ends the streams, then lets the calls under way end.
+    func stopDocuments() async {
+        closing.close()
+        await documents.shutdown(within: .seconds(2))
+    }
+
+    func stopWeb() async { await web.stop(within: .seconds(2)) }
+
+    /// Closes the data; the last step.
+    func close() async {
+        await identity.close()
+        await stores.close()
+    }
+
+    /// Learns what `ferry-server user` and `keys` have changed.
+    func reload() async throws { try await identity.reload() }
+
+    /// Throws when the stores do not answer.
+    func probe() async throws { try await stores.probe() }
+
+    // MARK: parts
+
+    private static func webServer(
+        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ site: Site, _ logger: Logger
+    ) -> HTTPServer {
+        var limits = HTTPServer.Limits()
+        // One PUT, as on S3; larger objects come in parts.
+        limits.body = 5 << 30
+        return HTTPServer(
+            .tcp(host: configuration.http.host, port: configuration.http.port), tls: certificate?.http, limits: limits,
+            onError: { logger.warning("a request failed", ["error": "\($0)"]) },
+            handler: { await site.respond(to: $0) })
+    }
+
+    private static func identity(
+        _ configuration: ServerConfiguration, _ directory: DataDirectory, issuer: String
+    ) async throws -> IdentityServer {
+        var settings = IdentityServer.Configuration(issuer: issuer, project: configuration.project)
+        settings.isEmulator = configuration.isEmulator
+        return try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
+    }
+
+    private static func documentServer(
+        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores,
+        _ identity: IdentityServer, _ closing: Closing, _ logger: Logger
+    ) -> GRPCServer {
+        let logger = logger.labelled("documents")
+        let service = FirestoreService(
+            catalog: stores.catalog,
+            authenticator: DocumentAuthenticator(
+                authenticator: identity.authenticator, isEmulator: configuration.isEmulator),
+            closing: closing, now: WallClock.seconds,
+            onError: { logger.error("a call failed", ["error": "\($0)"]) })
+        var settings = GRPCServerConfiguration(
+            host: configuration.documents.host, port: configuration.documents.port)
+        if let certificate { settings.security = certificate.grpc }
+        return GRPCServer(settings, routes: service.routes)
+    }
+
+    private static func objects(_ stores: Stores, _ identity: IdentityServer, _ logger: Logger) -> S3Handler {
+        let storage = identity.storage
+        let signatures = SignatureV4(
+            lookup: { accessKey, token in
+                storage.lookup(accessKey: accessKey, sessionToken: token, now: WallClock.seconds()).map {
+                    S3Credential(secretKey: $0.secretKey, prefix: $0.prefix)
+                }
+            }, now: WallClock.seconds)
+        return S3Handler(
+            store: stores.buckets, signatures: signatures, now: WallClock.microseconds,
+            onError: { logger.error("a request failed", ["error": "\($0)"]) })
+    }
+}
+
+extension ServerError {
+    /// What keeps a server from starting, by whose fault it is.
+    init(starting error: any Error) {
+        switch error {
+        case let error as ServerError: self = error
+        case let error as GRPCServerError where error.code == .badCertificate:
+            self.init(.configuration, error.message, cause: error)
+        case let error as HTTPError where error.code == .insecure || error.code == .invalidMessage:
+            self.init(.configuration, error.message, cause: error)
+        default: self.init(.failed, "\(error)", cause: error)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import HTTP
+
+/// Which header fields of a put are kept with the object and given back with it.
+enum ObjectHeaders {
+    private static let kept: Set<String> = [
+        "cache-control", "content-disposition", "content-encoding", "content-language", "expires",
+        "x-amz-checksum-crc32",
+        "x-amz-checksum-crc32c", "x-amz-checksum-sha256",
+    ]
+
+    /// The content type, and the fields by lower-case name. User metadata has 2 KiB at most, as on S3.
+    static func keep(_ headers: HTTPHeaders) throws -> (type: String, headers: [String: String]) {
+        var result: [String: String] = [:]
+        var metadataSize = 0
+        for field in headers {
+            let name = field.name.lowercased()
+            if name.hasPrefix("x-amz-meta-") {
+                metadataSize += name.utf8.count - 11 + field.value.utf8.count
+                result[name] = result[name].map { "\($0),\(field.value)" } ?? field.value
+            } else if kept.contains(name) {
+                result[name] = field.value
+            }
+        }
+        guard metadataSize <= 2048 else {
+            throw S3Error(
+                "MetadataTooLarge", "Your metadata headers exceed the maximum allowed metadata size", 400)
+        }
+        if let encoding = result["content-encoding"] {
+            // aws-chunked was for the way here only.
+            let rest = encoding.split(separator: ",").map { $0.trimmed }.filter { $0 != "aws-chunked" }
+            result["content-encoding"] = rest.isEmpty ? nil : rest.joined(separator: ",")
+        }
+        return (headers["Content-Type"] ?? "binary/octet-stream", result)
+    }
+
+    /// The fields of a GET or HEAD answer, with the overrides of the query.
+    static func answer(_ record: ObjectRecord, _ target: HTTPTarget, showsChecksums: Bool) -> HTTPHeaders {
+        var headers: HTTPHeaders = [
+            "Content-Type": record.contentType, "ETag": "\"\(record.etag)\"", "Accept-Ranges": "bytes",
+            "Last-Modified": S3Date.http(microseconds: record.modified),
+        ]
+        for (name, value) in record.headers.sorted(by: { $0.key < $1.key })
+        where showsChecksums || !name.hasPrefix("x-amz-checksum-") {
+            headers[name] = value
+        }
+        for name in [
+            "content-type", "content-language", "expires", "cache-control", "content-disposition", "content-encoding",
+        ] {
+            if let value = target[query: "response-\(name)"] { headers[name] = value }
+        }
+        return headers
+    }
+
+    /// Whether the conditions hold (RFC 9110 §13.2.2). nil: go on.
+    static func check(_ headers: HTTPHeaders, prefix: String = "", against record: ObjectRecord) -> HTTPStatus? {
+        func names(_ text: String) -> Bool {
+            text.split(separator: ",").contains { part in
+                var tag = part.trimmed
+                if tag.hasPrefix("W/") { tag.removeFirst(2) }
+                return tag == "*" || tag == "\"\(record.etag)\"" || tag == record.etag
+            }
+        }
+        let modified = record.modified / 1_000_000
+        if let match = headers["\(prefix)If-Match"] {
+            if !names(match) { return .preconditionFailed }
+        } else if let since = headers["\(prefix)If-Unmodified-Since"].flatMap(S3Date.seconds(http:)), modified > since {
+            return .preconditionFailed
+        }
+        if let noneMatch = headers["\(prefix)If-None-Match"] {
+            if names(noneMatch) { return .notModified }
+        } else if let since = headers["\(prefix)If-Modified-Since"].flatMap(S3Date.seconds(http:)), modified <= since {
+            return .notModified
+        }
+        return nil
+    }
+
+    /// The byte range of `Range`; nil where there is none, or one that is to be ignored.
+    /// - Throws: `.invalidRange` where nothing of it lies within the object.
+    static func range(_ header: String?, size: Int64) throws -> Range<Int64>? {
+        guard let header, header.hasPrefix("bytes="), !header.contains(",") else { return nil }
+        let ends = header.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2 else { return nil }
+        if ends[0].isEmpty {
+            guard let count = Int64(ends[1]) else { return nil }
+            guard count > 0, size > 0 else { throw S3Error.invalidRange }
+            return max(0, size - count)..<size
+        }
+        guard let first = Int64(ends[0]), first >= 0 else { return nil }
+        let last = ends[1].isEmpty ? Int64.max - 1 : Int64(ends[1])
+        guard let last, last >= first else { return nil }
+        guard first < size else { throw S3Error.invalidRange }
+        return first..<min(last == .max ? size : last + 1, size)
+    }
+}

@@ -1,0 +1,266 @@
+import Cryptography
+import HTTP
+import SQLite
+import SystemIO
+
+extension S3Handler {
+    func createUpload(_ call: S3Call) async throws -> HTTPResponse {
+        let (type, headers) = try ObjectHeaders.keep(call.request.headers)
+        let id = SystemRandom.hex(16)
+        let (bucket, key, created) = (call.bucket, call.key, now())
+        _ = try await store.index.write { database in
+            guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
+            try database.execute(
+                "INSERT INTO upload VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    .text(id), .text(bucket), .text(key), .integer(created), .text(type), .text(headers.jsonText),
+                ])
+            return []
+        }
+        return .xml(
+            XMLElement(
+                "InitiateMultipartUploadResult",
+                [XMLElement("Bucket", bucket), XMLElement("Key", key), XMLElement("UploadId", id)]))
+    }
+
+    func putPart(_ call: S3Call) async throws -> HTTPResponse {
+        let number = try partNumber(call)
+        let upload = try await upload(call)
+        let received = try await receive(call)
+        try await commit(
+            UploadedPart(
+                number: number, file: received.file, size: received.size, etag: received.etag, modified: now()),
+            of: upload)
+        var headers: HTTPHeaders = ["ETag": "\"\(received.etag)\""]
+        for (name, value) in received.checksums { headers[name] = value }
+        return HTTPResponse(headers: headers)
+    }
+
+    func copyPart(_ call: S3Call) async throws -> HTTPResponse {
+        let number = try partNumber(call)
+        let upload = try await upload(call)
+        let source = try await copySource(call)
+        let range = try ObjectHeaders.range(call.request.headers["x-amz-copy-source-range"], size: source.size)
+        let span = range ?? 0..<source.size
+        let (file, sum) = try await copy(source, range: span)
+        let part = UploadedPart(number: number, file: file, size: Int64(span.count), etag: sum, modified: now())
+        try await commit(part, of: upload)
+        return .xml(
+            XMLElement(
+                "CopyPartResult",
+                [
+                    XMLElement("LastModified", S3Date.xml(microseconds: part.modified)),
+                    XMLElement("ETag", "\"\(part.etag)\""),
+                ]))
+    }
+
+    private func commit(_ part: UploadedPart, of upload: MultipartUpload) async throws {
+        do {
+            let unused = try await store.index.write { database in
+                guard try database.upload(upload.id) != nil else { throw S3Error.noSuchUpload }
+                let replaced = try database.parts(upload.id).filter { $0.number == part.number }.map(\.file)
+                try database.execute(
+                    "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?)",
+                    [
+                        .text(upload.id), .int(part.number), .text(part.file), .integer(part.size), .text(part.etag),
+                        .integer(part.modified),
+                    ])
+                return replaced
+            }
+            store.discard(unused)
+        } catch {
+            store.discard([part.file])
+            throw error
+        }
+    }
+
+    func listParts(_ call: S3Call) async throws -> HTTPResponse {
+        let upload = try await upload(call)
+        let after = try call.integer("part-number-marker", in: 0...10_000, otherwise: 0)
+        let limit = try call.integer("max-parts", in: 1...1000, otherwise: 1000)
+        let all = try await store.index.read { try $0.parts(upload.id) }.filter { $0.number > after }
+        let page = all.prefix(limit)
+        var children = [
+            XMLElement("Bucket", call.bucket), XMLElement("Key", call.key), XMLElement("UploadId", upload.id),
+            XMLElement("PartNumberMarker", String(after)), XMLElement("MaxParts", String(limit)),
+            XMLElement("IsTruncated", all.count > limit ? "true" : "false"),
+        ]
+        if all.count > limit, let last = page.last {
+            children.append(XMLElement("NextPartNumberMarker", String(last.number)))
+        }
+        for part in page {
+            children.append(
+                XMLElement(
+                    "Part",
+                    [
+                        XMLElement("PartNumber", String(part.number)), XMLElement("ETag", "\"\(part.etag)\""),
+                        XMLElement("Size", String(part.size)),
+                        XMLElement("LastModified", S3Date.xml(microseconds: part.modified)),
+                    ]))
+        }
+        return .xml(XMLElement("ListPartsResult", children))
+    }
+
+    func listUploads(_ call: S3Call) async throws -> HTTPResponse {
+        let prefix = call.parameter("prefix") ?? ""
+        guard call.credential.allows(key: prefix) else { throw S3Error.accessDenied }
+        try await requireBucket(call.bucket)
+        let bucket = call.bucket
+        let uploads = try await store.index.read { try $0.uploads(bucket) }.filter {
+            $0.key.utf8.starts(with: prefix.utf8)
+        }
+        let children = uploads.prefix(1000).map { upload in
+            XMLElement(
+                "Upload",
+                [
+                    XMLElement("Key", upload.key), XMLElement("UploadId", upload.id),
+                    XMLElement("Initiated", S3Date.xml(microseconds: upload.created)),
+                ])
+        }
+        return .xml(
+            XMLElement(
+                "ListMultipartUploadsResult",
+                [
+                    XMLElement("Bucket", bucket), XMLElement("Prefix", prefix), XMLElement("MaxUploads", "1000"),
+                    XMLElement("IsTruncated", "false"),
+                ] + children))
+    }
+
+    func abortUpload(_ call: S3Call) async throws -> HTTPResponse {
+        let upload = try await upload(call)
+        let unused = try await store.index.write { database in
+            let files = try database.parts(upload.id).map(\.file)
+            try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload.id)])
+            return files
+        }
+        store.discard(unused)
+        return HTTPResponse(.noContent)
+    }
+
+    /// Joins the parts that the client lists, in ascending order of their numbers. All but the last have 5 MiB at least.
+    func completeUpload(_ call: S3Call) async throws -> HTTPResponse {
+        let upload = try await upload(call)
+        guard let tree = XMLTree(parsing: try await collect(call, limit: 4 << 20)),
+            tree.name == "CompleteMultipartUpload"
+        else { throw S3Error.malformedXML }
+        let present = try await store.index.read { try $0.parts(upload.id) }
+        let parts = try Self.select(tree, from: present)
+        let file = store.newFileName()
+        let store = store
+        let size = try await store.thread().run {
+            var incoming = try store.makeIncoming([])
+            for part in parts {
+                let input = try FileDescriptor(path: store.path(of: part.file), .read)
+                var position: Int64 = 0
+                while position < part.size {
+                    let bytes = try input.read(Int(min(1 << 20, part.size - position)), at: position)
+                    guard !bytes.isEmpty else { throw S3Error("InternalError", "A part's data is damaged.", 500) }
+                    try incoming.append(bytes)
+                    position += Int64(bytes.count)
+                }
+            }
+            let size = incoming.size
+            try incoming.keep(as: store.path(of: file))
+            return size
+        }
+        let sums = parts.flatMap { part in Hex.decode(part.etag.prefix(32)) ?? [] }
+        let record = ObjectRecord(
+            key: upload.key, file: file, size: size, etag: "\(Hex.encode(MD5.hash(sums)))-\(parts.count)",
+            modified: now(),
+            contentType: upload.contentType,
+            // The parts' checksums are not the whole's.
+            headers: upload.headers.filter { !$0.key.hasPrefix("x-amz-checksum-") })
+        try await commit(record, in: call.bucket, conditions: call.request.headers)
+        let unused = try await store.index.write { database in
+            let files = try database.parts(upload.id).map(\.file)
+            try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload.id)])
+            return files
+        }
+        store.discard(unused)
+        return .xml(
+            XMLElement(
+                "CompleteMultipartUploadResult",
+                [
+                    XMLElement("Location", "/\(call.bucket)/\(call.key)"), XMLElement("Bucket", call.bucket),
+                    XMLElement("Key", call.key), XMLElement("ETag", "\"\(record.etag)\""),
+                ]))
+    }
+
+    private static func select(_ tree: XMLTree, from present: [UploadedPart]) throws -> [UploadedPart] {
+        let byNumber = Dictionary(uniqueKeysWithValues: present.map { ($0.number, $0) })
+        var parts: [UploadedPart] = []
+        for element in tree.children where element.name == "Part" {
+            guard let number = element["PartNumber"].flatMap({ Int($0) }), let etag = element["ETag"] else {
+                throw S3Error.malformedXML
+            }
+            guard let part = byNumber[number], etag.filter({ $0 != "\"" }) == part.etag else {
+                throw S3Error("InvalidPart", "One or more of the specified parts could not be found.", 400)
+            }
+            guard parts.last.map({ $0.number < number }) ?? true else {
+                throw S3Error("InvalidPartOrder", "The list of parts was not in ascending order.", 400)
+            }
+            parts.append(part)
+        }
+        guard !parts.isEmpty else { throw S3Error.malformedXML }
+        guard parts.dropLast().allSatisfy({ $0.size >= 5 << 20 }) else {
+            throw S3Error(
+                "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed object size.", 400)
+        }
+        guard parts.reduce(0, { $0 + $1.size }) <= objectLimit else { throw S3Error.entityTooLarge }
+        return parts
+    }
+
+    private func partNumber(_ call: S3Call) throws -> Int {
+        guard let number = call.parameter("partNumber").flatMap({ Int($0) }), (1...10_000).contains(number) else {
+            throw S3Error.invalidArgument("Part number must be an integer between 1 and 10000, inclusive")
+        }
+        return number
+    }
+
+    /// The upload that the call names; it belongs to this bucket and key.
+    private func upload(_ call: S3Call) async throws -> MultipartUpload {
+        let id = call.parameter("uploadId") ?? ""
+        guard let upload = try await store.index.read({ try $0.upload(id) }), upload.bucket == call.bucket,
+            upload.key == call.key
+        else { throw S3Error.noSuchUpload }
+        return upload
+    }
+}
+
+extension SQLiteDatabase {
+    fileprivate func upload(_ id: String) throws -> MultipartUpload? {
+        try first("SELECT id, bucket, key, created, type, headers FROM upload WHERE id = ?", [.text(id)]) {
+            MultipartUpload(row: $0)
+        }
+    }
+
+    fileprivate func uploads(_ bucket: String) throws -> [MultipartUpload] {
+        var uploads: [MultipartUpload] = []
+        try query(
+            "SELECT id, bucket, key, created, type, headers FROM upload WHERE bucket = ? ORDER BY key, created",
+            [.text(bucket)]
+        ) { uploads.append(MultipartUpload(row: $0)) }
+        return uploads
+    }
+
+    fileprivate func parts(_ upload: String) throws -> [UploadedPart] {
+        var parts: [UploadedPart] = []
+        try query(
+            "SELECT number, file, size, etag, modified FROM part WHERE upload = ? ORDER BY number", [.text(upload)]
+        ) { row in
+            parts.append(
+                UploadedPart(
+                    number: row.int(0), file: row.text(1), size: row.int64(2), etag: row.text(3), modified: row.int64(4)
+                ))
+        }
+        return parts
+    }
+}
+
+extension MultipartUpload {
+    fileprivate init(row: SQLiteStatement) {
+        self.init(
+            id: row.text(0), bucket: row.text(1), key: row.text(2), created: row.int64(3), contentType: row.text(4),
+            headers: [String: String](jsonText: row.text(5)))
+    }
+}

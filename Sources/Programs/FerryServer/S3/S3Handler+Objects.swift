@@ -1,0 +1,187 @@
+import Cryptography
+import HTTP
+import SQLite
+import SystemIO
+
+extension S3Handler {
+    /// GetObject and HeadObject.
+    func getObject(_ call: S3Call) async throws -> HTTPResponse {
+        // A put between the look-up and the open replaces the file; then the look-up is done again.
+        for _ in 0..<8 {
+            let record = try await record(call.bucket, call.key)
+            do {
+                return try answer(call, record)
+            } catch let error as SystemError where error.code == .notFound {
+                continue
+            }
+        }
+        throw S3Error("InternalError", "The object's data is missing on this server.", 500)
+    }
+
+    private func answer(_ call: S3Call, _ record: ObjectRecord) throws -> HTTPResponse {
+        let request = call.request
+        switch ObjectHeaders.check(request.headers, against: record) {
+        case .notModified?:
+            return HTTPResponse(
+                .notModified, headers: ObjectHeaders.answer(record, request.target, showsChecksums: false))
+        case _?: throw S3Error.preconditionFailed
+        case nil: break
+        }
+        let range = try ObjectHeaders.range(request.headers["Range"], size: record.size)
+        // Clients compare the checksum, which is the whole's, with what they get.
+        let showsChecksums = range == nil && request.headers["x-amz-checksum-mode"]?.uppercased() == "ENABLED"
+        var headers = ObjectHeaders.answer(record, request.target, showsChecksums: showsChecksums)
+        let span = range ?? 0..<record.size
+        if range != nil { headers["Content-Range"] = "bytes \(span.lowerBound)-\(span.upperBound - 1)/\(record.size)" }
+        let status: HTTPStatus = range == nil ? .ok : .partialContent
+        guard request.method != .head else {
+            return HTTPResponse(status, headers: headers, body: .omitted(length: Int(span.count)))
+        }
+        let file = try store.open(record)
+        let body = try FileRange(duplicating: file.rawValue, offset: span.lowerBound, length: Int(span.count))
+        return HTTPResponse(status, headers: headers, body: .file(body))
+    }
+
+    func record(_ bucket: String, _ key: String) async throws -> ObjectRecord {
+        let found = try await store.index.read { database in
+            let record = try database.object(bucket, key)
+            return (record, try record != nil || database.hasBucket(bucket))
+        }
+        guard found.1 else { throw S3Error.noSuchBucket }
+        guard let record = found.0 else { throw S3Error.noSuchKey }
+        return record
+    }
+
+    func putObject(_ call: S3Call) async throws -> HTTPResponse {
+        try await requireBucket(call.bucket)
+        let (type, headers) = try ObjectHeaders.keep(call.request.headers)
+        let received = try await receive(call)
+        let kept = headers.merging(received.checksums) { $1 }
+        let record = ObjectRecord(
+            key: call.key, file: received.file, size: received.size, etag: received.etag, modified: now(),
+            contentType: type, headers: kept)
+        try await commit(record, in: call.bucket, conditions: call.request.headers)
+        var answer: HTTPHeaders = ["ETag": "\"\(record.etag)\""]
+        for (name, value) in kept where name.hasPrefix("x-amz-checksum-") { answer[name] = value }
+        return HTTPResponse(headers: answer)
+    }
+
+    /// Makes a durable file the object `record.key`, if the conditions hold; else removes the file.
+    func commit(_ record: ObjectRecord, in bucket: String, conditions: HTTPHeaders) async throws {
+        do {
+            let unused = try await store.index.write { database in
+                guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
+                let present = try database.object(bucket, record.key)
+                if conditions["If-None-Match"] == "*", present != nil { throw S3Error.preconditionFailed }
+                if let match = conditions["If-Match"] {
+                    guard let present else { throw S3Error.noSuchKey }
+                    guard match == present.etag || match == "\"\(present.etag)\"" else {
+                        throw S3Error.preconditionFailed
+                    }
+                }
+                return try database.put(record, in: bucket)
+            }
+            store.discard(unused)
+        } catch {
+            store.discard([record.file])
+            throw error
+        }
+    }
+
+    func deleteObject(_ call: S3Call) async throws -> HTTPResponse {
+        try await delete([call.key], in: call.bucket)
+        return HTTPResponse(.noContent)
+    }
+
+    /// Removes objects; those that are not there count as removed.
+    private func delete(_ keys: [String], in bucket: String) async throws {
+        let unused = try await store.index.write { database in
+            guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
+            return try keys.compactMap { key in
+                guard let record = try database.object(bucket, key) else { return nil }
+                try database.execute("DELETE FROM object WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
+                return record.file
+            }
+        }
+        store.discard(unused)
+    }
+
+    /// DeleteObjects: up to 1000 keys, each with an answer of its own.
+    func deleteObjects(_ call: S3Call) async throws -> HTTPResponse {
+        guard let tree = XMLTree(parsing: try await collect(call, limit: 2 << 20)), tree.name == "Delete" else {
+            throw S3Error.malformedXML
+        }
+        let keys = tree.children.filter { $0.name == "Object" }.compactMap { $0["Key"] }
+        guard !keys.isEmpty, keys.count <= 1000 else { throw S3Error.malformedXML }
+        let allowed = keys.filter(call.credential.allows(key:))
+        try await delete(allowed, in: call.bucket)
+        let refused = keys.filter { !call.credential.allows(key: $0) }
+        let isQuiet = tree["Quiet"] == "true"
+        var children = isQuiet ? [] : allowed.map { XMLElement("Deleted", [XMLElement("Key", $0)]) }
+        children += refused.map { key in
+            XMLElement(
+                "Error",
+                [XMLElement("Key", key), XMLElement("Code", "AccessDenied"), XMLElement("Message", "Access Denied")])
+        }
+        return .xml(XMLElement("DeleteResult", children))
+    }
+
+    func copyObject(_ call: S3Call) async throws -> HTTPResponse {
+        let source = try await copySource(call)
+        let replaces = call.request.headers["x-amz-metadata-directive"]?.uppercased() == "REPLACE"
+        let (type, headers) = try ObjectHeaders.keep(call.request.headers)
+        let (file, _) = try await copy(source, range: 0..<source.size)
+        let record = ObjectRecord(
+            key: call.key, file: file, size: source.size, etag: source.etag, modified: now(),
+            contentType: replaces ? type : source.contentType, headers: replaces ? headers : source.headers)
+        try await commit(record, in: call.bucket, conditions: [:])
+        return .xml(
+            XMLElement(
+                "CopyObjectResult",
+                [
+                    XMLElement("LastModified", S3Date.xml(microseconds: record.modified)),
+                    XMLElement("ETag", "\"\(record.etag)\""),
+                ]))
+    }
+
+    /// The record that `x-amz-copy-source` names, if the caller may read it and its conditions hold.
+    func copySource(_ call: S3Call) async throws -> ObjectRecord {
+        let header = call.request.headers["x-amz-copy-source"] ?? ""
+        let name = header.split(separator: "?", maxSplits: 1).first ?? ""
+        guard let path = PercentEncoding.decode(name.hasPrefix("/") ? name.dropFirst() : name),
+            let slash = path.firstIndex(of: "/")
+        else {
+            throw S3Error.invalidArgument("Copy Source must mention the source bucket and key: sourcebucket/sourcekey")
+        }
+        let key = String(path[path.index(after: slash)...])
+        guard call.credential.allows(key: key) else { throw S3Error.accessDenied }
+        let source = try await record(String(path[..<slash]), key)
+        guard ObjectHeaders.check(call.request.headers, prefix: "x-amz-copy-source-", against: source) == nil else {
+            throw S3Error.preconditionFailed
+        }
+        return source
+    }
+
+    /// Copies a span of an object's bytes into a new durable file; answers its name and MD5.
+    func copy(_ source: ObjectRecord, range: Range<Int64>) async throws -> (file: String, md5: String) {
+        let file = store.newFileName()
+        let store = store
+        let sum = try await store.thread().run {
+            let input = try store.open(source)
+            var incoming = try store.makeIncoming(.md5)
+            var position = range.lowerBound
+            while position < range.upperBound {
+                let bytes = try input.read(Int(min(1 << 20, range.upperBound - position)), at: position)
+                guard !bytes.isEmpty else {
+                    throw S3Error("InternalError", "The source object's data is damaged.", 500)
+                }
+                try incoming.append(bytes)
+                position += Int64(bytes.count)
+            }
+            let digests = incoming.digests()
+            try incoming.keep(as: store.path(of: file))
+            return Hex.encode(digests.md5 ?? [])
+        }
+        return (file, sum)
+    }
+}

@@ -1,0 +1,221 @@
+import Cryptography
+import HTTP
+
+/// Verifies Signature Version 4, in the header or in a presigned URL ("Authenticating Requests (AWS Signature Version 4)", Amazon S3
+/// API Reference).
+struct SignatureV4: Sendable {
+    let lookup: S3CredentialLookup
+    /// The server's clock in seconds since 1970. Signatures are valid within 15 minutes of it.
+    let now: @Sendable () -> Int64
+
+    /// - Throws: `S3Error` with Amazon's codes.
+    func authenticate(_ request: HTTPServerRequest) async throws -> AuthenticatedRequest {
+        let claim = try SignatureClaim(request)
+        try checkTime(of: claim)
+        guard let credential = try await lookup(claim.accessKey, claim.sessionToken) else {
+            throw claim.sessionToken == nil
+                ? S3Error("InvalidAccessKeyId", "The access key Id you provided does not exist in our records.", 403)
+                : S3Error("ExpiredToken", "The provided token has expired or is malformed.", 400)
+        }
+        let key = Self.signingKey(secret: credential.secretKey, scope: claim.scope)
+        let signature = HMACSHA256.authenticate(claim.stringToSign(request), key: key).hex
+        guard ConstantTime.areEqual(signature, claim.signature) else {
+            throw S3Error(
+                "SignatureDoesNotMatch",
+                "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
+                403)
+        }
+        return AuthenticatedRequest(
+            credential: credential, payload: try payload(claim, key: key, signature: signature))
+    }
+
+    private func checkTime(of claim: SignatureClaim) throws {
+        guard let time = claim.time else {
+            throw S3Error("AuthorizationHeaderMalformed", "The date of the request is missing or malformed.", 400)
+        }
+        let age = now() - time
+        if let expires = claim.expires {
+            guard age >= -900 else { throw Self.skewed }
+            guard age <= expires else { throw S3Error("AccessDenied", "Request has expired", 403) }
+        } else {
+            guard abs(age) <= 900 else { throw Self.skewed }
+        }
+    }
+
+    private static let skewed = S3Error(
+        "RequestTimeTooSkewed", "The difference between the request time and the server's time is too large.", 403)
+
+    private func payload(_ claim: SignatureClaim, key: [UInt8], signature: String) throws
+        -> AuthenticatedRequest.Payload
+    {
+        let signer = ChunkSigner(key: key, seed: signature, date: claim.date, scope: claim.scope)
+        switch claim.payloadHash {
+        case "UNSIGNED-PAYLOAD": return .unsigned
+        case "STREAMING-AWS4-HMAC-SHA256-PAYLOAD": return .chunked(signer, hasTrailer: false)
+        case "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER": return .chunked(signer, hasTrailer: true)
+        case "STREAMING-UNSIGNED-PAYLOAD-TRAILER": return .chunked(nil, hasTrailer: true)
+        default:
+            guard claim.payloadHash.utf8.count == 64, Hex.decode(claim.payloadHash) != nil else {
+                throw S3Error.invalidArgument(
+                    "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, a STREAMING- form, or a valid sha256 value.")
+            }
+            return .sha256(claim.payloadHash.lowercased())
+        }
+    }
+
+    /// The key for a scope `date/region/service/aws4_request`.
+    static func signingKey(secret: String, scope: String) -> [UInt8] {
+        scope.split(separator: "/", omittingEmptySubsequences: false).reduce(Array("AWS4\(secret)".utf8)) { key, part in
+            HMACSHA256.authenticate(String(part), key: key).bytes
+        }
+    }
+}
+
+/// What a request says of its own signature.
+struct SignatureClaim {
+    let accessKey: String
+    let sessionToken: String?
+    /// `date/region/service/aws4_request`.
+    let scope: String
+    /// `20261121T120000Z`.
+    let date: String
+    let signedHeaders: [String]
+    let signature: String
+    let payloadHash: String
+    /// Seconds that a presigned URL is valid for; nil for a header.
+    let expires: Int64?
+
+    init(_ request: HTTPServerRequest) throws {
+        if let header = request.headers["Authorization"] {
+            try self.init(header: header, request)
+        } else if request.target[query: "X-Amz-Algorithm"] != nil {
+            try self.init(presigned: request)
+        } else {
+            throw S3Error.accessDenied
+        }
+    }
+
+    private init(header: String, _ request: HTTPServerRequest) throws {
+        let algorithm = "AWS4-HMAC-SHA256"
+        guard header.hasPrefix(algorithm) else {
+            throw S3Error.invalidRequest(
+                "The authorization mechanism you have provided is not supported. Use \(algorithm).")
+        }
+        var parts: [Substring: Substring] = [:]
+        for item in header.dropFirst(algorithm.count).split(separator: ",") {
+            let pair = item.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if pair.count == 2 { parts[pair[0]] = pair[1] }
+        }
+        guard let credential = parts["Credential"], let headers = parts["SignedHeaders"],
+            let signature = parts["Signature"]
+        else { throw Self.malformed }
+        (accessKey, scope) = try Self.split(credential: credential)
+        signedHeaders = headers.split(separator: ";").map { $0.lowercased() }
+        self.signature = String(signature)
+        sessionToken = request.headers["x-amz-security-token"]
+        date = request.headers["x-amz-date"] ?? ""
+        payloadHash = request.headers["x-amz-content-sha256"] ?? SHA256.hash("").hex
+        expires = nil
+        // A header that steers the request and is not signed could have been added on the way.
+        let steering = request.headers.map { $0.name.lowercased() }.filter { $0.hasPrefix("x-amz-") || $0 == "host" }
+        guard steering.allSatisfy(signedHeaders.contains), signedHeaders.contains("host") else {
+            throw S3Error("AccessDenied", "There were headers present in the request which were not signed", 403)
+        }
+    }
+
+    private init(presigned request: HTTPServerRequest) throws {
+        let target = request.target
+        guard target[query: "X-Amz-Algorithm"] == "AWS4-HMAC-SHA256",
+            let credential = target[query: "X-Amz-Credential"], let headers = target[query: "X-Amz-SignedHeaders"],
+            let signature = target[query: "X-Amz-Signature"], let date = target[query: "X-Amz-Date"],
+            let expires = target[query: "X-Amz-Expires"].flatMap({ Int64($0) }), (1...604_800).contains(expires)
+        else {
+            throw S3Error(
+                "AuthorizationQueryParametersError",
+                "The X-Amz- query parameters of a presigned URL are missing or malformed.",
+                400)
+        }
+        (accessKey, scope) = try Self.split(credential: credential[...])
+        signedHeaders = headers.split(separator: ";").map { $0.lowercased() }
+        self.signature = signature
+        sessionToken = target[query: "X-Amz-Security-Token"]
+        self.date = date
+        self.expires = expires
+        payloadHash = request.headers["x-amz-content-sha256"] ?? "UNSIGNED-PAYLOAD"
+        guard signedHeaders.contains("host") else { throw Self.malformed }
+    }
+
+    private static let malformed = S3Error(
+        "AuthorizationHeaderMalformed", "The authorization header is malformed.", 400)
+
+    private static func split(credential: Substring) throws -> (accessKey: String, scope: String) {
+        let parts = credential.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count >= 5, parts.last == "aws4_request", parts[parts.count - 4].utf8.count == 8 else {
+            throw malformed
+        }
+        let scope = parts.suffix(4).joined(separator: "/")
+        return (parts.dropLast(4).joined(separator: "/"), scope)
+    }
+
+    /// Seconds since 1970; nil where the date is malformed or not the scope's.
+    var time: Int64? {
+        guard date.utf8.count == 16, date.hasSuffix("Z"), scope.hasPrefix(date.prefix(8)) else { return nil }
+        return AmazonDate.seconds(date)
+    }
+
+    func stringToSign(_ request: HTTPServerRequest) -> String {
+        "AWS4-HMAC-SHA256\n\(date)\n\(scope)\n\(SHA256.hash(canonicalRequest(request)).hex)"
+    }
+
+    private func canonicalRequest(_ request: HTTPServerRequest) -> String {
+        let path = request.target.segments.map { PercentEncoding.encode($0) }.joined(separator: "/")
+        var items: [(name: String, value: String)] = []
+        for item in request.target.query where item.name != "X-Amz-Signature" {
+            items.append((PercentEncoding.encode(item.name), PercentEncoding.encode(item.value ?? "")))
+        }
+        items.sort { $0.name == $1.name ? $0.value < $1.value : $0.name < $1.name }
+        let query = items.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+        let headers = signedHeaders.map { name in
+            let values = request.headers.values(name).map { value in
+                value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
+            }
+            return "\(name):\(values.joined(separator: ","))\n"
+        }
+        return """
+            \(request.method)
+            /\(path)
+            \(query)
+            \(headers.joined())
+            \(signedHeaders.joined(separator: ";"))
+            \(payloadHash)
+            """
+    }
+}
+
+/// Dates as Amazon's signatures and headers write them.
+enum AmazonDate {
+    /// Seconds since 1970 of `yyyyMMddTHHmmssZ`; nil for anything else.
+    static func seconds(_ text: String) -> Int64? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            guard bytes[range].allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            return bytes[range].reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+        }
+        guard let year = number(0..<4), let month = number(4..<6), let day = number(6..<8), let hour = number(9..<11),
+            let minute = number(11..<13), let second = number(13..<15), (1...12).contains(month),
+            (1...31).contains(day),
+            hour < 24, minute < 60, second < 61
+        else { return nil }
+        return days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+    }
+
+    /// Days since 1970-01-01 (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let era = (year >= 0 ? year : year - 399) / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}

@@ -1,0 +1,61 @@
+import Cryptography
+import SQLite
+import SystemIO
+
+/// Looks for damage in a data directory or a backup, whether or not a server runs on it.
+struct DataCheck {
+    let layout: DataLayout
+    /// Reads every object and compares it with its entity tag, not just its size.
+    let readsObjects: Bool
+
+    /// What is wrong, one line each; empty when all is sound.
+    func problems() throws -> [String] {
+        var problems: [String] = []
+        let databases = try layout.databases()
+        for name in databases {
+            do {
+                let database = try SQLiteDatabase(path: "\(layout.path)/\(name)")
+                defer { database.close() }
+                problems += try database.quickCheck().map { "\(name): \($0)" }
+            } catch {
+                problems.append("\(name): \(error)")
+            }
+        }
+        if !databases.contains(DataLayout.accounts) { problems.append("\(DataLayout.accounts) is missing") }
+        if databases.contains(DataLayout.index), problems.isEmpty {
+            try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)") { file, size, etag in
+                if let problem = problem(of: file, size: size, etag: etag) { problems.append(problem) }
+            }
+        }
+        return problems
+    }
+
+    private func problem(of file: String, size: Int64, etag: String) -> String? {
+        let name = "objects/files/\(file)"
+        do {
+            let descriptor = try FileDescriptor(path: "\(layout.path)/\(name)", .read)
+            let found = try descriptor.status().size
+            guard found == size else { return "\(name) has \(found) bytes instead of \(size)" }
+            return readsObjects ? try mismatch(descriptor, size: size, etag: etag).map { "\(name) \($0)" } : nil
+        } catch {
+            return "\(name): \(error)"
+        }
+    }
+
+    /// Entity tags are MD5 sums, or begin with half a SHA-256 and end with `-1`; those of objects put in parts tell nothing.
+    private func mismatch(_ descriptor: borrowing FileDescriptor, size: Int64, etag: String) throws -> String? {
+        let isSHA256 = etag.hasSuffix("-1") && etag.utf8.count == 34
+        guard isSHA256 || etag.utf8.count == 32 else { return nil }
+        var md5 = MD5()
+        var sha256 = SHA256()
+        var position: Int64 = 0
+        while position < size {
+            let bytes = try descriptor.read(1 << 20, at: position)
+            guard !bytes.isEmpty else { return "ends early" }
+            bytes.withUnsafeBytes { if isSHA256 { sha256.update($0) } else { md5.update($0) } }
+            position += Int64(bytes.count)
+        }
+        let sum = isSHA256 ? "\(sha256.finish().hex.prefix(32))-1" : Hex.encode(md5.finish())
+        return sum == etag ? nil : "is not what was put there"
+    }
+}

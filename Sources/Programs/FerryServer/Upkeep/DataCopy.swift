@@ -1,0 +1,109 @@
+import SQLite
+import SystemIO
+
+/// Copies all data of a server, which may be running, to a new directory of the same layout: a backup, or back from one.
+///
+/// The copy appears under its name when it is complete, checked and on the disk. Documents are copied before objects, so that
+/// none refers to an object that is not in the copy.
+struct DataCopy {
+    let source: DataLayout
+    let target: DataLayout
+
+    struct Summary {
+        var databases = 0
+        var objects = 0
+        var bytes: Int64 = 0
+    }
+
+    /// Objects that are replaced while they are copied are looked up anew this many times.
+    private static let rounds = 20
+
+    /// - Throws: `ServerError`, also where the target is there already.
+    func run(finally complete: (DataLayout) throws -> Void = { _ in }) throws -> Summary {
+        guard FileSystem.exists("\(source.path)/documents") else {
+            throw ServerError(.notFound, "\(source.path) does not hold a server's data.")
+        }
+        if FileSystem.exists(target.path) {
+            guard try Directory(path: target.path).entries().isEmpty else {
+                throw ServerError(.inUse, "\(target.path) is there already and not empty. Name a new directory.")
+            }
+        }
+        let partial = DataLayout(path: "\(target.path).partial")
+        try FileSystem.removeTree(partial.path)
+        do {
+            for part in ["documents", "accounts", "objects"] {
+                try FileSystem.makeDirectories("\(partial.path)/\(part)", mode: 0o700)
+            }
+            let summary = try copy(to: partial)
+            try complete(partial)
+            let problems = try DataCheck(layout: partial, readsObjects: false).problems()
+            guard problems.isEmpty else {
+                throw ServerError(.damaged, "The data is damaged: \(problems.prefix(3).joined(separator: "; ")).")
+            }
+            try FileDescriptor(path: partial.path, [.read, .directory]).synchronizeFileSystem()
+            try FileSystem.rename(partial.path, to: target.path)
+            try Directory(path: FileSystem.split(target.path).parent).synchronize()
+            return summary
+        } catch {
+            try? FileSystem.removeTree(partial.path)
+            throw error
+        }
+    }
+
+    private func copy(to partial: DataLayout) throws -> Summary {
+        var summary = Summary()
+        for name in try source.databases() where name != DataLayout.index {
+            try copy(database: name, to: partial)
+            summary.databases += 1
+        }
+        if let keys = try FileSystem.readIfPresent("\(source.path)/\(DataLayout.signingKeys)") {
+            try FileSystem.replace("\(partial.path)/\(DataLayout.signingKeys)", with: keys, mode: 0o600)
+        }
+        guard FileSystem.exists("\(source.path)/\(DataLayout.index)") else { return summary }
+        for _ in 0..<Self.rounds {
+            try copy(database: DataLayout.index, to: partial)
+            guard try copyFiles(to: partial, &summary) else { continue }
+            summary.databases += 1
+            return summary
+        }
+        throw ServerError(.failed, "Objects change faster than they can be copied. Try again when less is going on.")
+    }
+
+    private func copy(database name: String, to partial: DataLayout) throws {
+        let database = try SQLiteDatabase(path: "\(source.path)/\(name)")
+        defer { database.close() }
+        try database.backUp(to: "\(partial.path)/\(name)")
+    }
+
+    /// Copies the files of the index in `partial` that are not there yet; false where one is gone, because its object was
+    /// replaced since.
+    private func copyFiles(to partial: DataLayout, _ summary: inout Summary) throws -> Bool {
+        var isComplete = true
+        try DataLayout.forEachFile(in: "\(partial.path)/\(DataLayout.index)") { file, size, _ in
+            let path = "\(partial.path)/objects/files/\(file)"
+            if FileSystem.exists(path) { return }
+            do {
+                let input = try FileDescriptor(path: "\(source.path)/objects/files/\(file)", .read)
+                try FileSystem.makeDirectories(FileSystem.split(path).parent, mode: 0o700)
+                try Self.copy(input, to: path)
+                summary.objects += 1
+                summary.bytes += size
+            } catch let error as SystemError where error.code == .notFound {
+                isComplete = false
+            }
+        }
+        return isComplete
+    }
+
+    private static func copy(_ input: borrowing FileDescriptor, to path: String) throws {
+        let output = try FileDescriptor(path: path, [.readWrite, .create, .truncate], mode: 0o600)
+        if try output.clone(from: input) { return }
+        var position: Int64 = 0
+        while true {
+            let bytes = try input.read(1 << 20, at: position)
+            if bytes.isEmpty { return }
+            try output.write(bytes)
+            position += Int64(bytes.count)
+        }
+    }
+}

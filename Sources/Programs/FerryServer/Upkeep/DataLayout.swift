@@ -1,0 +1,29 @@
+import SQLite
+import SystemIO
+
+/// What is where in a data directory, or in a backup, which has the same layout.
+struct DataLayout: Sendable {
+    let path: String
+
+    static let index = "objects/index.db"
+    static let accounts = "accounts/accounts.sqlite"
+    static let signingKeys = "accounts/signing-keys.pem"
+
+    /// The databases that are there, by their paths below the directory.
+    func databases() throws -> [String] {
+        let documents = try Directory(path: "\(path)/documents").entries().map(\.name)
+            .filter { $0.hasSuffix(".db") }.sorted().map { "documents/\($0)" }
+        return documents + [Self.accounts, Self.index].filter { FileSystem.exists("\(path)/\($0)") }
+    }
+
+    /// Calls `body` with each file of an object or part that the index at `index` knows, and its size and entity tag.
+    static func forEachFile(in index: String, _ body: (_ file: String, _ size: Int64, _ etag: String) throws -> Void)
+        throws
+    {
+        let database = try SQLiteDatabase(path: index)
+        defer { database.close() }
+        try database.query("SELECT file, size, etag FROM object UNION ALL SELECT file, size, etag FROM part") { row in
+            try body(row.text(0), row.int64(1), row.text(2))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import HTTP
+import Identity
+import JSON
+
+/// Everything on the HTTP port: discovery, health, identity, and S3 for all the rest.
+struct WebHandler: Sendable {
+    let endpoints: ServerEndpoints
+    let identity: IdentityServer
+    let objects: S3Handler
+    /// Throws when the server cannot do its work.
+    let probe: @Sendable () async throws -> Void
+
+    func respond(to request: HTTPServerRequest) async -> HTTPResponse {
+        switch request.target.path {
+        case "/.well-known/ferry": return discovery(request)
+        case "/healthz": return await health(request)
+        case "/" where isVisit(request): return welcome(request)
+        default: break
+        }
+        if let response = await identity.handle(request) { return response }
+        return await objects.respond(to: request)
+    }
+
+    private func discovery(_ request: HTTPServerRequest) -> HTTPResponse {
+        guard isReading(request) else { return HTTPResponse(.methodNotAllowed, headers: ["Allow": "GET, HEAD"]) }
+        return HTTPResponse(
+            headers: ["Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache", "Vary": "Host"],
+            body: .bytes(endpoints.discovery(for: request).bytes))
+    }
+
+    private func health(_ request: HTTPServerRequest) async -> HTTPResponse {
+        guard isReading(request) else { return HTTPResponse(.methodNotAllowed, headers: ["Allow": "GET, HEAD"]) }
+        do {
+            try await probe()
+            return .text(.ok, "ok\n")
+        } catch {
+            objects.onError(error)
+            return .text(.serviceUnavailable, "The server cannot reach its data; its log has the reason.\n")
+        }
+    }
+
+    /// Somebody looks at the URL; a signed request to the root is S3's list of buckets.
+    private func isVisit(_ request: HTTPServerRequest) -> Bool {
+        isReading(request) && request.target.query.isEmpty && request.headers["Authorization"] == nil
+    }
+
+    private func welcome(_ request: HTTPServerRequest) -> HTTPResponse {
+        .text(
+            .ok,
+            """
+            This is ferry-server \(FerryServerTool.version).
+
+            Sign a machine in to it with:  ferry login \(endpoints.url(for: request))
+
+            """)
+    }
+
+    private func isReading(_ request: HTTPServerRequest) -> Bool { request.method == .get || request.method == .head }
+}

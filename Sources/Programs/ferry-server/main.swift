@@ -1,0 +1,4 @@
+import FerryServer
+import Glibc
+
+exit(await FerryServerTool.run(Array(CommandLine.arguments.dropFirst())))

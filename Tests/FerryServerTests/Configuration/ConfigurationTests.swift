@@ -1,0 +1,89 @@
+import CommandLineTool
+import SystemIO
+import Testing
+
+@testable import FerryServer
+
+struct ConfigurationTests {
+    private func read(_ words: String...) throws -> ServerConfiguration {
+        guard case .run(_, let arguments) = try FerryServerTool.command.parse(["run", "--data", "/d"] + words) else {
+            throw ServerError(.failed, "not a command to run")
+        }
+        return try ConfigurationReader(arguments).configuration()
+    }
+
+    private func message(_ words: [String], file: String) throws -> String {
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/c.yaml"
+        try FileSystem.replace(path, with: Array(file.utf8))
+        guard case .run(_, let arguments) = try FerryServerTool.command.parse(["run", "--config", path] + words) else {
+            return ""
+        }
+        do {
+            _ = try ConfigurationReader(arguments).configuration()
+            return "accepted"
+        } catch let error as ServerError {
+            #expect(error.code == .configuration)
+            return error.message
+        }
+    }
+
+    @Test func `the defaults are on loopback`() throws {
+        let configuration = try read()
+        #expect(configuration == ServerConfiguration(data: "/d"))
+        #expect(configuration.documents.isLoopback && configuration.http.isLoopback && !configuration.isEmulator)
+    }
+
+    @Test func `flags win over the file`() throws {
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/c.yaml"
+        try FileSystem.replace(path, with: Array("http: 127.0.0.1:1\ndocuments: 127.0.0.1:2\nproject: p\n".utf8))
+        let configuration = try read("--config", path, "--http", "[::1]:3")
+        #expect(configuration.http == ListenAddress(host: "::1", port: 3))
+        #expect(configuration.documents == ListenAddress(host: "127.0.0.1", port: 2))
+        #expect(configuration.project == "p")
+    }
+
+    @Test func `an unknown key names the nearest one and its line`() throws {
+        let message = try message([], file: "http: 127.0.0.1:0\ndocment: x\n")
+        #expect(message.contains("line 2") && message.contains("did you mean \"documents\""))
+    }
+
+    @Test func `every option is a key of the file`() throws {
+        let file = """
+            data: /d
+            documents: 127.0.0.1:1
+            http: 127.0.0.1:2
+            project: p
+            emulator: yes
+            log-level: debug
+            """
+        #expect(try message([], file: file) == "accepted")
+    }
+
+    @Test func `one port cannot serve both`() throws {
+        #expect(throws: ServerError.self) { try read("--http", "127.0.0.1:5", "--documents", "127.0.0.1:5") }
+        _ = try read("--http", "127.0.0.1:0", "--documents", "127.0.0.1:0")
+    }
+
+    @Test(arguments: ["1.2.3.4:0", "0.0.0.0:0", "[::]:0", "example.org:0", "127.example.org:0", "[fe80::1]:0"])
+    func `the emulator is refused where others could reach it`(address: String) throws {
+        #expect(throws: ServerError.self) { try read("--emulator", "--http", address) }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:0", "127.0.0.1", 0), ("localhost:65535", "localhost", 65535), ("[::1]:7440", "::1", 7440),
+        ("0.0.0.0:80", "0.0.0.0", 80),
+    ])
+    func `an address is a host and a port`(text: String, host: String, port: Int) {
+        #expect(ListenAddress(text) == ListenAddress(host: host, port: port))
+        #expect(ListenAddress(text)?.description == text)
+    }
+
+    @Test(arguments: [
+        "", ":", "host", "host:", ":80", "host:65536", "host:-1", "host:+1", "::1:80", "[host]:1", "a/b:1", "a b:1",
+    ])
+    func `anything else is no address`(text: String) {
+        #expect(ListenAddress(text) == nil)
+    }
+}

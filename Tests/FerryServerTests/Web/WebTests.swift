@@ -1,0 +1,99 @@
+import HTTP
+import Identity
+import JSON
+import Testing
+
+@testable import FerryServer
+
+struct WebTests {
+    private static let endpoints = ServerEndpoints(
+        http: ListenAddress(host: "127.0.0.1", port: 7441), documents: ListenAddress(host: "127.0.0.1", port: 7440),
+        isSecure: false, project: "p")
+
+    /// One for all, since making a signing key takes a while.
+    private static let shared = Task { try await makeHandler() }
+
+    private let endpoints = Self.endpoints
+
+    private static func makeHandler() async throws -> (WebHandler, TemporaryDirectory) {
+        let directory = try TemporaryDirectory()
+        let settings = IdentityServer.Configuration(issuer: endpoints.url, project: "p")
+        let objects = S3Handler(
+            store: try BucketStore(directory: "\(directory.path)/objects"),
+            signatures: SignatureV4(lookup: { _, _ in nil }, now: WallClock.seconds), now: WallClock.microseconds,
+            onError: { _ in })
+        let handler = WebHandler(
+            endpoints: endpoints,
+            identity: try await IdentityServer(directory: directory.path, settings, now: WallClock.seconds),
+            objects: objects,
+            probe: {})
+        return (handler, directory)
+    }
+
+    private func answer(
+        _ method: HTTPMethod, _ target: String, _ headers: HTTPHeaders = [:], body: String = ""
+    ) async throws -> (status: HTTPStatus, body: String) {
+        let request = HTTPServerRequest(method, try #require(HTTPTarget(target)), headers: headers, body: .text(body))
+        let response = try await Self.shared.value.0.respond(to: request)
+        return (response.status, String(decoding: try await response.body.collect(limit: 1 << 20), as: UTF8.self))
+    }
+
+    @Test(
+        arguments: [
+            (.get, "/", "ferry-server"), (.get, "/healthz", "ok"), (.get, "/.well-known/ferry", "\"bucket\""),
+            (.get, "/.well-known/openid-configuration", "jwks_uri"), (.get, "/.well-known/jwks.json", "\"keys\""),
+            (.post, "/v1/accounts:signUp", "idToken"),
+            (.post, "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=k", "idToken"),
+            (.get, "/?Action=AssumeRoleWithWebIdentity", "ErrorResponse"), (.get, "/ferry", "<Code>AccessDenied"),
+            (.get, "/ferry/v1/accounts:signUp", "<Code>AccessDenied"), (.put, "/ferry/healthz", "<Code>AccessDenied"),
+            (.get, "/?list-type=2", "<Code>AccessDenied"), (.get, "/healthz/", "<Code>AccessDenied"),
+        ] as [(HTTPMethod, String, String)])
+    func `each path leads to its part`(method: HTTPMethod, target: String, part: String) async throws {
+        let answer = try await answer(method, target, body: method == .post ? "{}" : "")
+        #expect(answer.body.contains(part), "\(answer.body)")
+    }
+
+    @Test func `a signed request to the root is S3's`() async throws {
+        let headers: HTTPHeaders = ["Authorization": "AWS4-HMAC-SHA256 nonsense"]
+        #expect(try await answer(.get, "/", headers).body.contains("<Error>"))
+    }
+
+    @Test func `a form to the root is for STS`() async throws {
+        let headers: HTTPHeaders = ["Content-Type": "application/x-www-form-urlencoded; charset=utf-8"]
+        let answer = try await answer(.post, "/", headers, body: "Action=AssumeRoleWithWebIdentity&WebIdentityToken=x")
+        #expect(answer.status == .badRequest && answer.body.contains("InvalidIdentityToken"))
+    }
+
+    @Test func `only reading is allowed where there is nothing to write`() async throws {
+        for path in ["/healthz", "/.well-known/ferry", "/.well-known/jwks.json"] {
+            #expect(try await answer(.put, path).status == .methodNotAllowed)
+        }
+    }
+
+    private func discovery(host: String?, _ endpoints: ServerEndpoints) throws -> JSON {
+        let headers: HTTPHeaders = host.map { ["Host": $0] } ?? [:]
+        let target = try #require(HTTPTarget("/"))
+        return endpoints.discovery(for: HTTPServerRequest(.get, target, headers: headers))
+    }
+
+    @Test(
+        arguments: [
+            (nil, "http://127.0.0.1:7441", "127.0.0.1:7440"),
+            ("localhost:7441", "http://localhost:7441", "localhost:7440"),
+            ("tasks.home", "http://tasks.home", "tasks.home:7440"), ("[::1]:9", "http://[::1]:9", "[::1]:7440"),
+            ("evil\"><x", "http://127.0.0.1:7441", "127.0.0.1:7440"),
+            ("a/b", "http://127.0.0.1:7441", "127.0.0.1:7440"),
+        ] as [(String?, String, String)])
+    func `discovery speaks of the host that the client knows`(host: String?, url: String, documents: String) throws {
+        let document = try discovery(host: host, endpoints)
+        #expect(document["objects"]?["url"]?.stringValue == url)
+        #expect(document["documents"]?["address"]?.stringValue == documents)
+    }
+
+    @Test func `a documents port on an address of its own keeps it`() throws {
+        var endpoints = endpoints
+        endpoints.documents.host = "10.0.0.1"
+        let document = try discovery(host: "tasks.home:7441", endpoints)
+        #expect(document["documents"]?["address"]?.stringValue == "10.0.0.1:7440")
+    }
+}
