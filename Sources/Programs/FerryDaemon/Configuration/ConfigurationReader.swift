@@ -1,0 +1,176 @@
+import CommandLineTool
+import SystemIO
+import SystemService
+import YAML
+
+/// Reads the configuration. A flag wins over a variable of the environment, and that over the file.
+///
+/// All errors are `DaemonError` with `.configuration` and name the flag, the variable or the line.
+struct ConfigurationReader {
+    private enum Source {
+        case flag
+        case variable
+        case file
+    }
+
+    private let flags: ParsedArguments
+    private let environment: @Sendable (String) -> String?
+    private let file: YAMLConfiguration?
+    private let path: String?
+    /// The directory that relative flags start from.
+    private let workingDirectory: String
+
+    /// Reads the file that `--config` or FERRY_CONFIG names, or the default one if it is there.
+    init(
+        _ flags: ParsedArguments, workingDirectory: String,
+        environment: @escaping @Sendable (String) -> String? = { Environment[$0] }
+    ) throws {
+        self.flags = flags
+        self.environment = environment
+        self.workingDirectory = workingDirectory
+        let named = flags.value("config") ?? environment("FERRY_CONFIG")
+        let home = environment("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let configurations =
+            environment("XDG_CONFIG_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home.map { "\($0)/.config" }
+        let path =
+            try named.map { try Self.absolute($0, in: workingDirectory, home: home, named: "--config") }
+            ?? configurations.map { "\($0)/ferry/ferryd.yaml" }
+        self.path = path
+        guard let path else {
+            file = nil
+            return
+        }
+        do {
+            guard let bytes = try FileSystem.readIfPresent(path, limit: 1 << 20) else {
+                guard named == nil else {
+                    throw DaemonError(.configuration, "There is no configuration file \(path).")
+                }
+                file = nil
+                return
+            }
+            let file = try YAMLConfiguration(parsing: bytes)
+            try file.allow(Setting.all.map(\.name))
+            self.file = file
+        } catch let error as DaemonError {
+            throw error
+        } catch {
+            throw Self.unusable(path, error)
+        }
+    }
+
+    func configuration() throws -> DaemonConfiguration {
+        var configuration = DaemonConfiguration(
+            tasks: try directory(.tasks) ?? "\(try home(for: .tasks))/Tasks",
+            state: try directory(.state) ?? defaultState(), socket: try directory(.socket) ?? defaultSocket())
+        if let (name, source) = try value(.logLevel) {
+            guard let level = LogLevel(name) else {
+                throw invalid(
+                    .logLevel, source,
+                    "is one of \(LogLevel.allCases.map(\.name).joined(separator: ", ")), not '\(name)'")
+            }
+            configuration.logLevel = level
+        }
+        configuration.uploadLimit = try rate(.uploadLimit)
+        configuration.downloadLimit = try rate(.downloadLimit)
+        configuration.rebinds = flags.has("rebind")
+        let (tasks, state) = (configuration.tasks, configuration.state)
+        guard tasks != state, !state.hasPrefix(tasks + "/"), !tasks.hasPrefix(state + "/") else {
+            throw DaemonError(
+                .configuration, "The tasks directory \(tasks) and the state directory \(state) must lie apart.")
+        }
+        return configuration
+    }
+
+    // MARK: Defaults
+
+    private func home(for setting: Setting) throws -> String {
+        guard let home = environment("HOME"), home.hasPrefix("/") else {
+            throw DaemonError(
+                .configuration, "HOME is not set, so there is no default for \(setting.name). Give --\(setting.name).")
+        }
+        return home
+    }
+
+    private func defaultState() throws -> String {
+        if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") { return "\(data)/ferry" }
+        return "\(try home(for: .state))/.local/share/ferry"
+    }
+
+    private func defaultSocket() -> String {
+        if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
+            return "\(runtime)/ferry/ferryd.sock"
+        }
+        return "/run/ferry/ferryd.sock"
+    }
+
+    // MARK: Values
+
+    private func value(_ setting: Setting) throws -> (String, Source)? {
+        if let value = flags.value(setting.name) { return (value, .flag) }
+        if let value = environment(setting.variable) { return (value, .variable) }
+        guard let file, let path else { return nil }
+        do { return try file.string(setting.name).map { ($0, .file) } } catch { throw Self.unusable(path, error) }
+    }
+
+    private func directory(_ setting: Setting) throws -> String? {
+        guard let (text, source) = try value(setting) else { return nil }
+        // A file has no working directory that anybody could mean.
+        if source == .file, !text.hasPrefix("/"), text != "~", !text.hasPrefix("~/") {
+            throw invalid(setting, source, "must begin with / or ~/, not '\(text)'")
+        }
+        return try Self.absolute(
+            text, in: workingDirectory, home: environment("HOME"), named: place(setting, source))
+    }
+
+    private func rate(_ setting: Setting) throws -> Int? {
+        guard let (text, source) = try value(setting) else { return nil }
+        let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+        let unit = text.last.flatMap { units[Character($0.uppercased())] }
+        guard let number = Int(unit == nil ? text[...] : text.dropLast()), number >= 0,
+            case (let bytes, false) = number.multipliedReportingOverflow(by: unit ?? 1)
+        else { throw invalid(setting, source, "is bytes a second, such as 500K or 2M, not '\(text)'") }
+        return bytes == 0 ? nil : bytes
+    }
+
+    /// An absolute path without `.`, `..` of its own making, or a slash at its end.
+    private static func absolute(
+        _ text: String, in directory: String, home: String?, named place: String
+    ) throws -> String {
+        guard !text.isEmpty, !text.utf8.contains(0) else {
+            throw DaemonError(.configuration, "\(place) names no path.")
+        }
+        var path = text
+        if text == "~" || text.hasPrefix("~/") {
+            guard let home, home.hasPrefix("/") else {
+                throw DaemonError(.configuration, "\(place) begins with ~, but HOME is not set.")
+            }
+            path = home + text.dropFirst()
+        } else if !text.hasPrefix("/") {
+            path = "\(directory)/\(text)"
+        }
+        let parts = path.split(separator: "/").filter { $0 != "." }
+        return "/" + parts.joined(separator: "/")
+    }
+
+    // MARK: Errors
+
+    private func place(_ setting: Setting, _ source: Source) -> String {
+        switch source {
+        case .flag: "--\(setting.name)"
+        case .variable: setting.variable
+        case .file: "\(path ?? ""): \(setting.name)"
+        }
+    }
+
+    private func invalid(_ setting: Setting, _ source: Source, _ why: String) -> DaemonError {
+        DaemonError(.configuration, "\(place(setting, source)) \(why).")
+    }
+
+    private static func unusable(_ path: String, _ error: any Error) -> DaemonError {
+        switch error {
+        case let error as YAMLError:
+            DaemonError(.configuration, "\(path), \(error)\("\(error)".hasSuffix("?") ? "" : ".")", cause: error)
+        default: DaemonError(.configuration, "The configuration file cannot be used: \(error).", cause: error)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import SystemService
+
+/// How a daemon runs. All paths are absolute.
+struct DaemonConfiguration: Sendable, Hashable {
+    var tasks: String
+    var state: String
+    var socket: String
+    var logLevel = LogLevel.info
+    /// Bytes a second for attachments; nil: no limit.
+    var uploadLimit: Int?
+    var downloadLimit: Int?
+    /// Take the tasks directory and the remote as they are, although they are not those remembered.
+    var rebinds = false
+
+    /// What the running daemon cannot change.
+    func hasSamePlaces(as other: DaemonConfiguration) -> Bool {
+        tasks == other.tasks && state == other.state && socket == other.socket
+    }
+}

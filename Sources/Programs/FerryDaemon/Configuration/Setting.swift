@@ -1,0 +1,60 @@
+import CommandLineTool
+import SystemService
+
+/// One setting: a flag, a key of the configuration file and a variable of the environment with the same name. Help, manual
+/// pages and the check of unknown keys come from this one declaration.
+struct Setting: Sendable {
+    let name: String
+    let value: String
+    let summary: String
+    let completion: Completion
+    /// What `ferryd.yaml(5)` says beyond the summary.
+    let details: String
+
+    init(_ name: String, _ value: String, _ summary: String, completion: Completion = .none, details: String) {
+        self.name = name
+        self.value = value
+        self.summary = summary
+        self.completion = completion
+        self.details = details
+    }
+
+    /// `FERRY_LOG_LEVEL`
+    var variable: String { "FERRY_" + name.uppercased().replacing("-", with: "_") }
+
+    var option: Option { Option(name, value: value, summary: "\(summary) (\(variable))", completion: completion) }
+
+    static let tasks = Setting(
+        "tasks", "DIR", "the tasks directory (default ~/Tasks)", completion: .directories,
+        details:
+            "Made if it is absent when the daemon runs for the first time; later a missing directory is a fault, and "
+            + "nothing is sent until it is back.")
+    static let state = Setting(
+        "state", "DIR", "where the daemon keeps its state (default ~/.local/share/ferry)", completion: .directories,
+        details: "Holds the session, the replica and the journal of unsent changes. Mode 0700. One daemon at a time.")
+    static let socket = Setting(
+        "socket", "PATH", "the control socket (default $XDG_RUNTIME_DIR/ferry/ferryd.sock)", completion: .files,
+        details: "A socket that systemd passes (FileDescriptorName=control) comes first.")
+    static let logLevel = Setting(
+        "log-level", "LEVEL", "least level that is logged (default info)",
+        completion: .words(LogLevel.allCases.map(\.name)),
+        details: "One of \(LogLevel.allCases.map(\.name).joined(separator: ", ")). SIGHUP applies a change.")
+    static let uploadLimit = Setting(
+        "upload-limit", "RATE", "bytes a second for uploads, such as 500K or 2M (default: no limit)",
+        details: "A whole number, with K, M or G for 1024, 1024² or 1024³; 0 is no limit. SIGHUP applies a change.")
+    static let downloadLimit = Setting(
+        "download-limit", "RATE", "bytes a second for downloads (default: no limit)",
+        details: "As upload-limit.")
+
+    static let all = [tasks, state, socket, logLevel, uploadLimit, downloadLimit]
+}
+
+extension Option {
+    static let config = Option(
+        "config", value: "FILE",
+        summary: "YAML file with the same settings (FERRY_CONFIG; default ~/.config/ferry/ferryd.yaml)",
+        completion: .files)
+    static let rebind = Option(
+        "rebind",
+        summary: "take the tasks directory and the server as they are now; files are united, nothing is deleted")
+}

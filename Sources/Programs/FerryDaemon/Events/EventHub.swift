@@ -1,0 +1,104 @@
+import Control
+import JSON
+import Synchronization
+
+/// Hands events to whoever listens, and tells those who look after changes when to look.
+final class EventHub: Sendable {
+    typealias Events = AsyncThrowingStream<ControlEvent, any Error>
+
+    private struct State {
+        var ring: EventRing
+        var listeners: [UInt64: Events.Continuation] = [:]
+        var nextListener: UInt64 = 0
+        var signals: [WeakSignal] = []
+        var isClosed = false
+        var pokes: UInt64 = 0
+    }
+
+    private struct WeakSignal: Sendable {
+        weak var signal: ChangeSignal?
+    }
+
+    /// How far a listener may fall behind; then it is cut off and comes back with the last event that it has seen.
+    private static let backlog = 2048
+
+    private let state: Mutex<State>
+    init() {
+        // A later daemon's events are to have larger numbers, so the numbers begin with the time.
+        let firstID = UInt64(clamping: Clocks.wallMilliseconds()) << 8
+        state = Mutex(State(ring: EventRing(firstID: firstID)))
+    }
+
+    /// Something may have changed: wakes all who have subscribed.
+    func poke() {
+        let signals = state.withLock { state in
+            state.pokes &+= 1
+            return state.signals.compactMap(\.signal)
+        }
+        for signal in signals { signal.set() }
+    }
+
+    /// Differs whenever something may have changed.
+    var moment: UInt64 { state.withLock { $0.pokes } }
+
+    /// Is set with each poke, as long as the value lives.
+    func subscribe() -> ChangeSignal {
+        let signal = ChangeSignal()
+        state.withLock { state in
+            state.signals.removeAll { $0.signal == nil }
+            state.signals.append(WeakSignal(signal: signal))
+        }
+        return signal
+    }
+
+    var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
+
+    func publish(_ kind: ControlEvent.Kind, _ data: JSON) {
+        let lost = state.withLock { state -> [Events.Continuation] in
+            let event = state.ring.append(kind, data)
+            var lost: [Events.Continuation] = []
+            for (id, listener) in state.listeners {
+                if case .enqueued = listener.yield(event) { continue }
+                state.listeners[id] = nil
+                lost.append(listener)
+            }
+            return lost
+        }
+        for listener in lost { listener.finish() }
+    }
+
+    /// Events from now on, after a status event and those that came after `lastEventID`.
+    func events(after lastEventID: UInt64?, status: JSON) -> Events {
+        let (stream, continuation) = Events.makeStream(bufferingPolicy: .bufferingOldest(Self.backlog))
+        let id = state.withLock { state -> UInt64? in
+            guard !state.isClosed else { return nil }
+            let missed = lastEventID.map { state.ring.events(after: $0) } ?? []
+            // It bears the number of the event before those that follow, so that a reader who stops here misses none.
+            let number = missed.first.map { $0.id - 1 } ?? state.ring.lastID
+            continuation.yield(ControlEvent(id: number, kind: .status, data: status))
+            for event in missed { continuation.yield(event) }
+            state.nextListener += 1
+            state.listeners[state.nextListener] = continuation
+            return state.nextListener
+        }
+        guard let id else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in self?.drop(id) }
+        poke()
+        return stream
+    }
+
+    private func drop(_ id: UInt64) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
+
+    /// Ends all streams.
+    func close() {
+        let listeners = state.withLock { state in
+            state.isClosed = true
+            defer { state.listeners = [:] }
+            return state.listeners.values
+        }
+        for listener in listeners { listener.finish() }
+    }
+}

@@ -1,0 +1,125 @@
+import Control
+import DocumentClient
+import DocumentModel
+import JSON
+import SystemService
+import TaskSync
+
+/// Makes events of what changes, and keeps the line for `systemctl status` true.
+struct EventPublisher: Service {
+    let service: DaemonService
+    let engine: SyncEngine
+    let hub: EventHub
+    let supervisor: Supervisor
+
+    /// Between two looks while somebody listens: ten events a second of a kind and thing are enough for everybody.
+    private static let pace = Duration.milliseconds(100)
+    /// The same while nobody does.
+    private static let idlePace = Duration.milliseconds(250)
+
+    func run() async throws {
+        let publishing = Task { await publish() }
+        await withTaskCancellationHandler {
+            await GracefulStop.wait()
+        } onCancel: {
+            publishing.cancel()
+        }
+        publishing.cancel()
+        await publishing.value
+        supervisor.status("stopping")
+    }
+
+    private func publish() async {
+        let changes = hub.subscribe()
+        var seen: Seen?
+        var lastStatus: JSON?
+        while !Task.isCancelled {
+            if let status = try? await service.status() {
+                supervisor.status(status.line)
+                var json = status.json
+                // They grow by themselves, which is no news.
+                if case .object(var members) = json {
+                    members["oldestPendingSeconds"] = nil
+                    members["lastSync"] = nil
+                    json = .object(members)
+                }
+                if json != lastStatus {
+                    if lastStatus != nil { hub.publish(.status, status.json) }
+                    lastStatus = json
+                }
+            }
+            if let stack = await engine.stack, let first = stack.firstSequence {
+                let old = seen.flatMap { $0.stack == ObjectIdentifier(stack) ? $0 : nil }
+                seen = (try? await look(at: stack, after: old, first)) ?? old
+            }
+            try? await Task.sleep(for: hub.hasListeners ? Self.pace : Self.idlePace)
+            await changes.wait()
+        }
+    }
+
+    // MARK: What is new
+
+    /// What listeners know already.
+    private struct Seen: Sendable {
+        /// The stack that it is about.
+        let stack: ObjectIdentifier
+        var sequence: Int64
+        var transfers: [String: TransferSummary]
+        var conflicts: Set<String>
+        var held: Set<String>
+    }
+
+    /// As many news of tasks as are taken in one look.
+    private static let limit = 500
+
+    /// Publishes what is new since the last look, or since the stack began to run; what waits for a person since before that is
+    /// no news. It goes on while nobody listens, because who comes back asks for what was missed.
+    private func look(at stack: SyncStack, after old: Seen?, _ firstSequence: Int64) async throws -> Seen {
+        let transfers = Dictionary(
+            await stack.sync.allTransfers.map { ($0.id, TransferSummary($0)) }, uniquingKeysWith: { $1 })
+        let conflicts = await stack.sync.conflictCount > 0 ? try await stack.sync.conflicts() : []
+        let held = await stack.sync.heldDeletes
+        var new = Seen(
+            stack: ObjectIdentifier(stack), sequence: firstSequence, transfers: transfers,
+            conflicts: Set(conflicts.map(\.id)), held: Set(held.map(\.entry.id)))
+        let old =
+            old
+            ?? Seen(
+                stack: new.stack, sequence: firstSequence, transfers: [:], conflicts: new.conflicts, held: new.held)
+        for (id, transfer) in transfers.sorted(by: { $0.key < $1.key }) where old.transfers[id] != transfer {
+            hub.publish(.transfer, transfer.json)
+        }
+        for conflict in conflicts where !old.conflicts.contains(conflict.id) {
+            hub.publish(.conflict, ConflictSummary(conflict).json)
+        }
+        let names = await stack.sync.catalog.listNames
+        for delete in held where !old.held.contains(delete.entry.id) {
+            hub.publish(.delete, HeldDelete(delete.entry, since: delete.since, names).json)
+        }
+        new.sequence = try await publishTasks(of: stack, after: old.sequence)
+        return new
+    }
+
+    /// Publishes the tasks that changed after a place in the feed; answers the place that has been reached.
+    private func publishTasks(of stack: SyncStack, after sequence: Int64) async throws -> Int64 {
+        // What the bridge has not taken in yet is not in its catalog; the end of its turn is another poke.
+        guard try await stack.sync.pendingExports() == 0 else { return sequence }
+        let notices = try await stack.client.reading { try $0.changes(after: sequence, limit: Self.limit) }
+        guard let last = notices.last else { return sequence }
+        // More than anybody who is away can be told later.
+        guard hub.hasListeners || notices.count < Self.limit else {
+            return try await stack.client.reading { $0.latestSequence }
+        }
+        let ids = Set(notices.filter { $0.name.collectionPath == "tasks" }.map(\.name.id))
+        let catalog = await stack.sync.catalog
+        let living = ids.sorted().compactMap { catalog[$0] }.filter { $0.deletion == nil }
+        for summary in try await service.summaries(of: living, in: catalog, stack.sync) {
+            hub.publish(.task, summary.json)
+        }
+        for id in ids.subtracting(living.map(\.id)).sorted() {
+            hub.publish(.task, ["id": .string(id), "title": .string(catalog[id]?.title ?? ""), "deleted": true])
+        }
+        if notices.count == Self.limit { hub.poke() }
+        return last.sequence
+    }
+}

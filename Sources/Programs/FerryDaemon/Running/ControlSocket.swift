@@ -1,0 +1,60 @@
+import Control
+import Glibc
+import HTTP
+import SystemIO
+import SystemService
+
+/// The control socket: systemd's, or one of our own in a private directory.
+struct ControlSocket: Service {
+    private let server: HTTPServer
+    /// Where it is.
+    let path: String
+    private let onStop: @Sendable () async -> Void
+
+    /// Listens.
+    ///
+    /// - Parameter onStop: ends the streams that would go on for good.
+    init(
+        path: String, service: any ControlService, logger: Logger, onStop: @escaping @Sendable () async -> Void
+    ) throws {
+        let inherited = InheritedSocket.takeAll()
+        let passed = inherited.first { $0.name == "control" } ?? inherited.first
+        let address: HTTPServerAddress
+        if let passed {
+            guard passed.isUnix, passed.isListening else {
+                throw DaemonError(.configuration, "systemd passed a control socket that is no listening Unix socket.")
+            }
+            address = .descriptor(passed.descriptor)
+        } else {
+            do { try FileSystem.makeDirectories(FileSystem.split(path).parent, mode: 0o700) } catch {
+                throw DaemonError(
+                    .failed, "The directory of the control socket cannot be made: \(error.message).", cause: error)
+            }
+            address = .unix(path: path)
+        }
+        var limits = HTTPServer.Limits()
+        limits.connections = 128
+        limits.body = 4 << 20
+        let control = ControlServer(service, version: DaemonTool.version, userID: geteuid())
+        server = HTTPServer(
+            address, limits: limits, onError: { logger.warning("a request failed", ["error": "\($0)"]) },
+            handler: { await control.respond(to: $0) })
+        do {
+            guard case .unix(let bound) = try server.start() else {
+                self.path = path
+                self.onStop = onStop
+                return
+            }
+            self.path = bound
+        } catch {
+            throw DaemonError(.failed, "\(error)", cause: error)
+        }
+        self.onStop = onStop
+    }
+
+    func run() async throws {
+        await GracefulStop.wait()
+        await onStop()
+        await server.stop(within: .seconds(1))
+    }
+}

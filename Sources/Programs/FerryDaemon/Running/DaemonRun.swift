@@ -1,0 +1,109 @@
+import CommandLineTool
+import Glibc
+import HTTP
+import Identity
+import SystemIO
+import SystemService
+
+/// One life of the daemon, from its configuration to its end.
+struct DaemonRun {
+    private let arguments: ParsedArguments
+    private let configuration: DaemonConfiguration
+    private let logger: Logger
+    private let level: LevelSetting
+
+    /// - Throws: `DaemonError` with `.configuration`.
+    init(_ arguments: ParsedArguments) throws {
+        self.arguments = arguments
+        configuration = try Self.configuration(arguments)
+        let level = LevelSetting(configuration.logLevel)
+        self.level = level
+        logger = Logger(label: "ferryd", level: .debug) { record in
+            if record.level >= level.value { StandardErrorLog.shared.write(record) }
+        }
+    }
+
+    private static func configuration(_ arguments: ParsedArguments) throws -> DaemonConfiguration {
+        let directory = getcwd(nil, 0)
+        defer { free(directory) }
+        return try ConfigurationReader(
+            arguments, workingDirectory: directory.map { String(cString: $0) } ?? "/"
+        ).configuration()
+    }
+
+    func run() async throws {
+        Memory.keepArenasFew()
+        Signal.ignoreBrokenPipes()
+        let signals = try SignalEvents([.terminate, .interrupt, .hangup])
+        let supervisor = Supervisor()
+        let state = try StateDirectory(path: configuration.state)
+        try prepareTasksDirectory(state)
+        let rootLock = try RootLock.take(configuration.tasks)
+        let http = HTTPClient()
+        let account = try Account(state: state, http: http, logger: logger.labelled("account"))
+        let hub = EventHub()
+        let engine = SyncEngine(
+            configuration: configuration, state: state, account: account, http: http, hub: hub,
+            logger: logger.labelled("sync"))
+        let service = DaemonService(configuration: configuration, engine: engine, account: account, hub: hub)
+        // Before the socket is answered: the call that made systemd start this daemon waits for its answer.
+        await engine.start()
+        let socket = try ControlSocket(
+            path: configuration.socket, service: service, logger: logger.labelled("control"),
+            onStop: { hub.close() })
+        let group = ServiceGroup(
+            [
+                .init("sync", EngineService(engine: engine), stopLimit: .seconds(3)),
+                .init(
+                    "events", EventPublisher(service: service, engine: engine, hub: hub, supervisor: supervisor),
+                    stopLimit: .seconds(1)),
+                .init(
+                    "heartbeat",
+                    Heartbeat(
+                        supervisor: supervisor, logger: logger,
+                        turn: {
+                            await engine.turn()
+                            service.forgetRows()
+                        }, moment: { hub.moment },
+                        onWake: { await engine.networkChanged() }), stopLimit: .seconds(1)),
+                .init(
+                    "network", NetworkWatch(logger: logger, onChange: { await engine.networkChanged() }),
+                    stopLimit: .seconds(1)),
+                .init("control", socket, stopLimit: .seconds(2)),
+            ],
+            logger: logger, supervisor: supervisor, cancelLimit: .seconds(1),
+            // Everything that was answered for is on the disk, so leaving is safe.
+            onStuck: { _ in _exit(1) },
+            onReload: { try await reload(engine) })
+        Console().print("ready \(socket.path)")
+        supervisor.ready()
+        logger.notice(
+            "ready",
+            ["socket": socket.path, "tasks": configuration.tasks, "state": configuration.state])
+        try await group.run(signals: signals)
+        logger.notice("stopped")
+        withExtendedLifetime((state, rootLock)) {}
+    }
+
+    /// A tasks directory is made for a new user only: where one was known, its absence is a fault that must not be covered.
+    private func prepareTasksDirectory(_ state: StateDirectory) throws {
+        do throws(SystemError) {
+            guard try state.isNew, !FileSystem.exists(configuration.tasks) else { return }
+            try FileSystem.makeDirectories(configuration.tasks, mode: 0o755)
+        } catch {
+            throw DaemonError(.failed, "The tasks directory cannot be made: \(error.message).", cause: error)
+        }
+    }
+
+    /// Applies what can change while the daemon runs, and says what cannot.
+    private func reload(_ engine: SyncEngine) async throws {
+        let new = try Self.configuration(arguments)
+        level.value = new.logLevel
+        await engine.limit(up: new.uploadLimit, down: new.downloadLimit)
+        if new.hasSamePlaces(as: configuration) {
+            logger.notice("the configuration was read again")
+        } else {
+            logger.warning("the directories or the socket have changed; restart the daemon to apply that")
+        }
+    }
+}

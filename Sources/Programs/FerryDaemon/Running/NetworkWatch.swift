@@ -1,0 +1,65 @@
+import Glibc
+import SystemIO
+import SystemService
+
+/// Tells when addresses or links of this machine change: rtnetlink(7), which costs nothing while nothing happens.
+struct NetworkWatch: Service {
+    let logger: Logger
+    let onChange: @Sendable () async -> Void
+
+    /// Changes come in bursts while an interface comes up.
+    private static let settle = Duration.milliseconds(500)
+
+    func run() async throws {
+        let following = Task { try await follow() }
+        await GracefulStop.withHandler {
+            do {
+                try await withTaskCancellationHandler {
+                    try await following.value
+                } onCancel: {
+                    following.cancel()
+                }
+            } catch is CancellationError {
+            } catch {
+                // Without it a dead connection is found by its timeouts.
+                logger.notice("network changes are not seen", ["reason": "\(error)"])
+                await GracefulStop.wait()
+            }
+        } onRequest: {
+            following.cancel()
+        }
+    }
+
+    private func follow() async throws {
+        let socket = try Self.open()
+        while true {
+            try await Poller.readable(socket)
+            try await Task.sleep(for: Self.settle)
+            Self.drain(socket)
+            logger.info("the network has changed")
+            await onChange()
+        }
+    }
+
+    private static func open() throws -> FileDescriptor {
+        let raw = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        guard raw >= 0 else { throw SystemError(errno: errno, operation: "open a netlink socket") }
+        let descriptor = FileDescriptor(owning: raw, path: "netlink")
+        // struct sockaddr_nl: family, padding, port (0: the kernel chooses), groups. RTMGRP_LINK, RTMGRP_IPV4_IFADDR and
+        // RTMGRP_IPV6_IFADDR of linux/rtnetlink.h.
+        let groups: UInt32 = 0x1 | 0x10 | 0x100
+        var address: (UInt16, UInt16, UInt32, UInt32) = (UInt16(AF_NETLINK), 0, 0, groups)
+        let size = socklen_t(MemoryLayout.size(ofValue: address))
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor.rawValue, $0, size) }
+        }
+        guard bound == 0 else { throw SystemError(errno: errno, operation: "listen to", path: "netlink") }
+        return descriptor
+    }
+
+    private static func drain(_ socket: borrowing FileDescriptor) {
+        withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
+            while recv(socket.rawValue, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
+        }
+    }
+}

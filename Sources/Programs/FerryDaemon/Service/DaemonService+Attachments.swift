@@ -1,0 +1,80 @@
+import Control
+import TaskModel
+import TaskSync
+
+extension DaemonService {
+    func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary {
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw ControlError(.invalidArgument, "The path of a file to attach must begin with /.")
+        }
+        let id = try await resolve(task)
+        return try await asking { try await Self.transfer($0.attach(id, path: path, name: name), of: $0) }
+    }
+
+    func detach(_ task: String, attachment: String) async throws {
+        let id = try await resolve(task)
+        try await asking { try await $0.detach(id, attachment: attachment) }
+    }
+
+    func fetch(_ task: String, attachment: String) async throws -> TransferSummary {
+        let id = try await resolve(task)
+        return try await asking { sync in
+            if let transfer = try await sync.fetch(id, attachment: attachment) {
+                return try await Self.transfer(transfer, of: sync)
+            }
+            let files = try await sync.detail(id).item.attachments
+            guard let (key, file) = files.first(where: { $0.key == attachment || $0.value.name == attachment }) else {
+                throw ControlError(.notFound, "The task has no attachment '\(attachment)'.")
+            }
+            let size = file.size ?? 0
+            return TransferSummary(
+                id: key, direction: .download, state: .done, taskID: id, name: file.name, bytesDone: size,
+                bytesTotal: size, bytesDeduplicated: size)
+        }
+    }
+
+    private static func transfer(_ id: String, of sync: TaskSync) async throws -> TransferSummary {
+        guard let transfer = await sync.allTransfers.first(where: { $0.id == id }) else {
+            throw ControlError(.notFound, "The transfer \(id) is not there any more.")
+        }
+        return TransferSummary(transfer)
+    }
+
+    // MARK: Transfers
+
+    func transfers() async throws -> [TransferSummary] {
+        try await stack().sync.allTransfers.map(TransferSummary.init)
+    }
+
+    func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary] {
+        let command: TaskSync.TransferCommand =
+            switch action {
+            case .pause: .pause
+            case .resume: .resume
+            case .cancel: .cancel
+            }
+        return try await asking { sync in
+            let all = await sync.allTransfers
+            let chosen =
+                try ids.isEmpty
+                ? all.filter { !$0.phase.isOver || (command == .resume && $0.phase.hasFailed) }.map(\.id)
+                : ids.map { try Self.transfer($0, all) }
+            try await sync.command(command, chosen)
+            return await sync.allTransfers.filter { chosen.contains($0.id) }.map(TransferSummary.init)
+        }
+    }
+
+    /// The transfer whose id begins like this.
+    private static func transfer(_ prefix: String, _ all: [Transfer]) throws -> String {
+        let found = all.filter { $0.id.hasPrefix(prefix) }
+        guard !prefix.isEmpty, let first = found.first else {
+            throw ControlError(
+                .notFound, "There is no transfer '\(prefix)'.", hint: "'ferry transfers' shows them.")
+        }
+        guard found.count == 1 else {
+            throw ControlError(
+                .ambiguous, "Several transfers begin with '\(prefix)'.", hint: "Use more letters of the id.")
+        }
+        return first.id
+    }
+}

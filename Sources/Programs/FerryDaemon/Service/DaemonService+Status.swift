@@ -1,0 +1,146 @@
+import Control
+import DocumentClient
+import DocumentModel
+import TaskSync
+
+extension DaemonService {
+    func status() async throws -> DaemonStatus {
+        let account = await identity.current
+        var status = DaemonStatus(
+            version: DaemonTool.version, state: .starting, tasksDirectory: configuration.tasks)
+        status.account = account
+        status.problems = await engine.notices
+        guard account != nil else {
+            status.set(.needsSignIn, "Nobody is signed in.", hint: Account.nobody.hint)
+            return await finished(status)
+        }
+        guard let stack = await engine.stack else {
+            if let trouble = await engine.trouble {
+                status.set(.starting, "Syncing stopped and is tried again: \(trouble.message)", hint: trouble.hint)
+            }
+            return await finished(status)
+        }
+        let client = stack.clientStatus
+        let counts = await stack.sync.counts()
+        status.take(counts)
+        status.take(client)
+        status.lastSync = stack.lastInStep.map { Timestamp(microseconds: $0 * 1000).rfc3339 }
+        status.pendingDown = (try? await stack.sync.pendingExports()) ?? 0
+        if let hold = counts.rootHold {
+            status.set(.rootHeld, hold.message, hint: hold.hint)
+        } else if await engine.isPaused {
+            status.set(.paused, "Syncing is paused.", hint: "ferry resume")
+        }
+        return await finished(status)
+    }
+
+    private func finished(_ status: DaemonStatus) async -> DaemonStatus {
+        guard await engine.isStopping else { return status }
+        var status = status
+        status.set(.stopping, "The daemon is stopping.", hint: nil)
+        return status
+    }
+}
+
+/// What the bridge tells of itself in one turn.
+struct SyncCounts: Sendable {
+    var tasks = 0
+    var open = 0
+    var trashed = 0
+    var held = 0
+    var conflicts = 0
+    var activeTransfers = 0
+    var waitingTransfers = 0
+    var problems: [SyncProblem] = []
+    var rootHold: SyncProblem?
+}
+
+extension TaskSync {
+    func counts() -> SyncCounts {
+        var counts = SyncCounts()
+        for task in catalog.living {
+            counts.tasks += 1
+            if !task.isCompleted { counts.open += 1 }
+        }
+        counts.trashed = catalog.trashed.count
+        counts.held = heldDeletes.count
+        counts.conflicts = conflictCount
+        for transfer in allTransfers {
+            switch transfer.phase {
+            case .running: counts.activeTransfers += 1
+            case .queued, .waiting: counts.waitingTransfers += 1
+            case .paused, .done, .failed, .cancelled: break
+            }
+        }
+        counts.problems = allProblems
+        counts.rootHold = rootHold
+        return counts
+    }
+}
+
+extension DaemonStatus {
+    mutating func set(_ state: State, _ reason: String, hint: String?) {
+        self.state = state
+        self.reason = reason
+        self.hint = hint
+    }
+
+    mutating func take(_ counts: SyncCounts) {
+        taskCount = counts.tasks
+        openTaskCount = counts.open
+        trashed = counts.trashed
+        heldDeletes = counts.held
+        conflicts = counts.conflicts
+        activeTransfers = counts.activeTransfers
+        waitingTransfers = counts.waitingTransfers
+        problems += counts.problems.map {
+            Problem(code: $0.code, subject: $0.subject, message: $0.message, hint: $0.hint)
+        }
+    }
+
+    mutating func take(_ client: ClientStatus) {
+        pendingUp = client.pendingCount
+        oldestPendingSeconds = client.oldestPendingMilliseconds.map {
+            max(0, Double(Clocks.wallMilliseconds() - $0) / 1000)
+        }
+        switch client.connection {
+        case .stopped, .connecting: set(.starting, "Connecting to the server.", hint: nil)
+        case .online:
+            guard !client.isCurrent else {
+                (state, reason, hint) = (.running, nil, nil)
+                break
+            }
+            set(.starting, "Catching up with the server.", hint: nil)
+        case .offline(let why):
+            set(
+                .offline, "The server cannot be reached: \(why)",
+                hint: "Changes are kept and sent when it is back; nothing has to be done here.")
+        case .needsSignIn:
+            set(.needsSignIn, "The server does not accept this machine's sign-in any more.", hint: Account.nobody.hint)
+        case .otherRemote(let why):
+            set(.offline, why, hint: "If that is right, start once with 'ferryd run --rebind': nothing is deleted.")
+        }
+        for (query, why) in client.refusedQueries.sorted(by: { $0.key.collectionID ?? "" < $1.key.collectionID ?? "" })
+        {
+            problems.append(
+                Problem(
+                    code: "refused", subject: query.collectionID,
+                    message: "The server does not let this account watch: \(why)",
+                    hint: "Sign in to the right account: ferry login URL"))
+        }
+    }
+
+    /// One line for `systemctl status`.
+    var line: String {
+        var parts: [String] = []
+        if let reason { parts.append(reason) } else { parts.append("\(taskCount) tasks") }
+        if pendingUp > 0 { parts.append("\(pendingUp) changes to send") }
+        if pendingDown > 0 { parts.append("\(pendingDown) changes to write") }
+        if activeTransfers + waitingTransfers > 0 { parts.append("\(activeTransfers + waitingTransfers) transfers") }
+        if heldDeletes > 0 { parts.append("\(heldDeletes) held deletes") }
+        if conflicts > 0 { parts.append("\(conflicts) conflicts") }
+        if !problems.isEmpty { parts.append("\(problems.count) problems") }
+        if isInSync, parts.count == 1 { parts.append("all synced") }
+        return "\(state.rawValue): \(parts.joined(separator: ", "))"
+    }
+}

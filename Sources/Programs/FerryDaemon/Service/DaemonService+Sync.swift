@@ -1,0 +1,69 @@
+import Control
+import DocumentClient
+import TaskSync
+
+extension DaemonService {
+    /// With `wait`, returns when everything of this side is acknowledged and everything of that side is in files.
+    func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
+        _ = try await stack()
+        if await engine.isPaused {
+            throw ControlError(.unavailable, "Syncing is paused.", hint: "ferry resume")
+        }
+        await engine.hurry()
+        try await asking { try await $0.rescanNow() }
+        guard wait else { return try await status() }
+        let deadline = ContinuousClock.now + min(max(timeout, .zero), .seconds(86_400))
+        return try await withThrowingTaskGroup(of: DaemonStatus?.self) { group in
+            group.addTask { try await self.settle() }
+            group.addTask {
+                try await Task.sleep(until: deadline)
+                return nil
+            }
+            defer { group.cancelAll() }
+            if let status = try await group.next() ?? nil { return status }
+            throw try await self.unsettled(timeout)
+        }
+    }
+
+    /// Waits until nothing is left to do.
+    private func settle() async throws -> DaemonStatus {
+        let changes = hub.subscribe()
+        while true {
+            try Task.checkCancellation()
+            let stack = try await stack()
+            let status = try await status()
+            switch status.state {
+            case .needsSignIn: throw ControlError(.needsSignIn, status.reason ?? "", hint: status.hint)
+            case .rootHeld, .paused, .stopping:
+                throw ControlError(.unavailable, status.reason ?? "", hint: status.hint)
+            case .starting, .running, .offline, .unknown: break
+            }
+            let client = await stack.client.currentStatus
+            let isSettled = try await stack.sync.isSettled()
+            if isSettled, client.connection == .online, client.isCurrent, client.pendingCount == 0 { return status }
+            await changes.wait()
+        }
+    }
+
+    /// Why nothing has settled in time.
+    private func unsettled(_ timeout: Duration) async throws -> ControlError {
+        let status = try await status()
+        let seconds = timeout.components.seconds
+        guard status.state != .offline else {
+            return ControlError(
+                .offline, status.reason ?? "The server cannot be reached.",
+                hint: "Changes are kept and sent when it is back.", isRetryable: true)
+        }
+        var waiting = ["\(status.pendingUp) changes to send", "\(status.pendingDown) to write"]
+        let transfers = status.activeTransfers + status.waitingTransfers
+        if transfers > 0 { waiting.append("\(transfers) transfers") }
+        return ControlError(
+            .timedOut, "Not in sync after \(seconds) s: \(waiting.joined(separator: ", ")) left.",
+            hint: "The daemon goes on; 'ferry status --watch' shows how far it is.", isRetryable: true)
+    }
+
+    func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
+        try await engine.setPaused(isPaused)
+        return try await status()
+    }
+}

@@ -1,0 +1,104 @@
+import Control
+import DocumentClient
+import Glibc
+import JSON
+import Synchronization
+import SystemIO
+import TaskSync
+
+/// What `ferry` and other programs ask over the control socket.
+final class DaemonService: ControlService {
+    let configuration: DaemonConfiguration
+    let engine: SyncEngine
+    let identity: Account
+    let hub: EventHub
+    /// Of the last list, until something changes.
+    let rows = Mutex<TaskRows?>(nil)
+
+    init(configuration: DaemonConfiguration, engine: SyncEngine, account: Account, hub: EventHub) {
+        self.configuration = configuration
+        self.engine = engine
+        identity = account
+        self.hub = hub
+    }
+
+    /// The stack of the account that is signed in.
+    /// - Throws: `ControlError` where there is none.
+    func stack() async throws -> SyncStack {
+        if let stack = await engine.stack { return stack }
+        guard await identity.current != nil else { throw Account.nobody }
+        if let trouble = await engine.trouble {
+            throw ControlError(
+                .unavailable, "Syncing has stopped: \(trouble.message)", hint: trouble.hint, isRetryable: true)
+        }
+        throw ControlError(.unavailable, "The daemon is starting.", hint: "Try again in a moment.", isRetryable: true)
+    }
+
+    /// Runs a command of the bridge and says what its errors mean to whoever asked.
+    func asking<Result: Sendable>(_ body: (TaskSync) async throws -> Result) async throws -> Result {
+        let stack = try await stack()
+        do {
+            return try await body(stack.sync)
+        } catch let error as TaskSyncError {
+            switch error.code {
+            case .notFound: throw ControlError(.notFound, error.message)
+            case .invalid: throw ControlError(.invalidArgument, error.message)
+            case .held:
+                throw ControlError(.unavailable, error.message, hint: "'ferry status' says what helps.")
+            }
+        } catch let error as SystemError {
+            throw ControlError(error)
+        }
+    }
+
+    func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error> {
+        hub.events(after: lastEventID, status: try await status().json)
+    }
+
+    // MARK: Account
+
+    func signIn(_ request: SignInRequest) async throws -> AccountSummary {
+        let before = await identity.current
+        let account = try await identity.signIn(request)
+        if before == account, let stack = await engine.stack {
+            await stack.client.signedIn()
+        } else {
+            await engine.end()
+            await engine.start(takesOver: true)
+        }
+        return account
+    }
+
+    func link(email: String, password: String) async throws -> AccountSummary {
+        let account = try await identity.link(email: email, password: password)
+        await engine.stack?.client.signedIn()
+        hub.poke()
+        return account
+    }
+
+    func signOut() async throws {
+        guard await identity.current != nil else { throw Account.nobody }
+        await engine.end()
+        try await identity.signOut()
+        hub.poke()
+    }
+
+    func account() async throws -> AccountSummary {
+        guard let account = await identity.current else { throw Account.nobody }
+        return account
+    }
+}
+
+extension ControlError {
+    init(_ error: SystemError) {
+        let code: Code =
+            switch error.code {
+            case .notFound: .notFound
+            case .notPermitted, .readOnly: .permissionDenied
+            case .noSpace: .noSpace
+            case .tooLarge: .tooLarge
+            default: .internal
+            }
+        self.init(code, error.message, hint: error.remedy, isRetryable: error.isTransient)
+    }
+}

@@ -1,0 +1,184 @@
+import Control
+import DocumentClient
+import HTTP
+import Identity
+import JSON
+import ObjectStorage
+import SystemIO
+import SystemService
+
+/// The account of this machine and the server that it is on.
+actor Account {
+    private let state: StateDirectory
+    private let discovery: Discovery
+    private let session: AccountSession
+    private let logger: Logger
+    private var server: ServerDescription?
+    private var lastToken: String?
+    private var lastKeys: (accessKey: String, time: ContinuousClock.Instant)?
+
+    /// Loads the session of an earlier run, if there is one.
+    init(state: StateDirectory, http: HTTPClient, logger: Logger) throws {
+        self.state = state
+        self.logger = logger
+        discovery = Discovery(http: http)
+        session = try Self.load(state, http, logger)
+        let bytes = try? FileSystem.readIfPresent(state.server, limit: 64 << 10)
+        server = (bytes ?? nil).flatMap { try? JSON(parsing: $0) }.flatMap(ServerDescription.init(remembered:))
+    }
+
+    /// A session that cannot be read must not keep the daemon from saying so.
+    private static func load(_ state: StateDirectory, _ http: HTTPClient, _ logger: Logger) throws -> AccountSession {
+        let file = SessionFile(path: state.session)
+        do {
+            if FileSystem.exists(state.session), try FileSystem.status(state.session).mode & 0o077 != 0 {
+                logger.warning("the session could be read by others; its mode is 0600 again", ["path": state.session])
+                try FileDescriptor(path: state.session, .read).changeMode(0o600)
+            }
+            return try AccountSession(file: file, http: http)
+        } catch let error as IdentityError where error.code == .damagedFile {
+            logger.error("the session is damaged and was moved aside; sign in again", ["path": state.session])
+            try FileSystem.rename(state.session, to: state.session + ".damaged")
+            return try AccountSession(file: file, http: http)
+        }
+    }
+
+    /// Who is signed in; nil: nobody.
+    var current: AccountSummary? {
+        get async {
+            guard let content = await session.current else { return nil }
+            return AccountSummary(userID: content.userID, email: content.email, server: serverName(content))
+        }
+    }
+
+    private func serverName(_ content: SessionFile.Content) -> String {
+        server.flatMap { $0.identity == content.server ? $0.url : nil } ?? content.server
+    }
+
+    /// Whether the server of the session is remembered.
+    var knowsServer: Bool {
+        get async { await session.current.map { $0.server == server?.identity } ?? false }
+    }
+
+    /// The server of the session: as remembered, or asked for where nothing fits.
+    func describeServer() async throws -> ServerDescription {
+        guard let content = await session.current else { throw Self.nobody }
+        if let server, server.identity == content.server { return server }
+        let found = try await discovery.describe(content.server)
+        try remember(found)
+        return found
+    }
+
+    /// Asks the server again where its parts are. Answers whether anything has moved.
+    func refreshServer() async throws -> Bool {
+        guard let old = server, let found = try? await discovery.describe(old.url), found != old, server == old else {
+            return false
+        }
+        guard found.project == old.project, found.database == old.database else { return false }
+        try remember(found)
+        return true
+    }
+
+    private func remember(_ found: ServerDescription) throws {
+        try FileSystem.replace(state.server, with: found.json.bytes, mode: 0o600)
+        server = found
+    }
+
+    // MARK: Signing in and out
+
+    /// Waits for the network. An anonymous sign-in to the server of the present account keeps that account.
+    func signIn(_ request: SignInRequest) async throws -> AccountSummary {
+        let found = try await discovery.describe(request.server)
+        do {
+            if let email = request.email {
+                try await session.signIn(
+                    server: found.identity, email: email, password: request.password ?? "", create: request.create)
+            } else if await session.current?.server != found.identity {
+                try await session.signInAnonymously(server: found.identity)
+            }
+        } catch let error as IdentityError {
+            throw ControlError(signingIn: error)
+        }
+        try remember(found)
+        guard let account = await current else { throw Self.nobody }
+        return account
+    }
+
+    func link(email: String, password: String) async throws -> AccountSummary {
+        do { try await session.link(email: email, password: password) } catch let error as IdentityError {
+            throw ControlError(signingIn: error)
+        }
+        guard let account = await current else { throw Self.nobody }
+        return account
+    }
+
+    func signOut() async throws {
+        try await session.signOut()
+        (lastToken, lastKeys) = (nil, nil)
+    }
+
+    static let nobody = ControlError(
+        .needsSignIn, "Nobody is signed in.", hint: "ferry login URL, with the address that the server prints.")
+
+    // MARK: Credentials
+
+    /// A token for the document server.
+    func token(isRefused: Bool) async throws -> String? {
+        do {
+            if isRefused, let lastToken { await session.reject(idToken: lastToken) }
+            let token = try await session.idToken()
+            lastToken = token
+            return token
+        } catch let error as IdentityError {
+            throw RemoteError(error.code.needsLogin ? .unauthenticated : .transient, error.message, cause: error)
+        }
+    }
+
+    /// Keys for the object server.
+    func storageKeys() async throws -> S3Credentials {
+        do {
+            // The store asks once a minute; sooner means that it refused what it was given.
+            if let last = lastKeys, .now - last.time < Self.keysInterval / 2 {
+                await session.reject(storageAccessKey: last.accessKey)
+            }
+            let keys = try await session.storageCredential()
+            lastKeys = (keys.accessKey, .now)
+            // The session knows when the keys end, by a clock that nobody sets: the store is to ask it often, which costs nothing.
+            let ask = Self.keysInterval + Self.keysMargin
+            return S3Credentials(
+                accessKey: keys.accessKey, secretKey: keys.secretKey, sessionToken: keys.sessionToken,
+                expires: Clocks.wallSeconds() + ask.components.seconds)
+        } catch let error as IdentityError {
+            let code: ObjectStorageError.Code = error.code.needsLogin ? .permission : .transient
+            throw ObjectStorageError(code, error.message, cause: error)
+        }
+    }
+
+    private static let keysInterval = Duration.seconds(60)
+    /// So long before their end the store replaces keys.
+    private static let keysMargin = Duration.seconds(300)
+}
+
+extension ControlError {
+    /// What a failed sign-in means for whoever tried it.
+    init(signingIn error: IdentityError) {
+        switch error.code {
+        case .invalidCredentials:
+            self.init(
+                .permissionDenied, error.message,
+                hint: "Check both and try again; --create makes a new account.")
+        case .emailExists:
+            self.init(.invalidArgument, error.message, hint: "Leave out --create.")
+        case .invalidEmail, .weakPassword, .invalidRequest: self.init(.invalidArgument, error.message)
+        case .userDisabled, .notAllowed: self.init(.permissionDenied, error.message)
+        case .tooManyAttempts: self.init(.unavailable, error.message, isRetryable: true)
+        case .offline:
+            self.init(
+                .offline, error.message, hint: "Check the network, and that ferry-server runs there.",
+                isRetryable: true)
+        case .notSignedIn, .invalidToken, .tokenExpired, .loginTooOld, .userNotFound, .damagedFile:
+            self.init(.needsSignIn, error.message, hint: "ferry login URL")
+        default: self.init(.internal, error.message)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import JSON
+
+/// Where a server's parts are, as its `GET /.well-known/ferry` tells and as the state directory remembers it.
+struct ServerDescription: Sendable, Hashable {
+    /// The URL that the user gave, without a slash at its end.
+    var url: String
+    var project: String
+    var database: String
+    /// `host:port`
+    var documents: String
+    var documentsUseTLS: Bool
+    var objects: String
+    var bucket: String
+    var region: String
+    /// The URL of the identity server; it also gives storage keys.
+    var identity: String
+
+    /// From a discovery document; nil where it is none.
+    init?(url: String, discovery json: JSON) {
+        guard let project = json["project"]?.stringValue, let database = json["database"]?.stringValue,
+            let documents = json["documents"]?["address"]?.stringValue,
+            let objects = json["objects"]?["url"]?.stringValue, let bucket = json["objects"]?["bucket"]?.stringValue,
+            let identity = json["identity"]?["url"]?.stringValue
+        else { return nil }
+        self.url = url
+        self.project = project
+        self.database = database
+        self.documents = documents
+        documentsUseTLS = json["documents"]?["tls"]?.booleanValue ?? true
+        self.objects = objects
+        self.bucket = bucket
+        region = json["objects"]?["region"]?.stringValue ?? "us-east-1"
+        self.identity = identity
+    }
+
+    /// From what `json` gave.
+    init?(remembered json: JSON) {
+        guard let url = json["url"]?.stringValue else { return nil }
+        self.init(url: url, discovery: json)
+    }
+
+    var json: JSON {
+        [
+            "version": 1, "url": .string(url), "project": .string(project), "database": .string(database),
+            "documents": ["address": .string(documents), "tls": .boolean(documentsUseTLS)],
+            "objects": ["url": .string(objects), "bucket": .string(bucket), "region": .string(region)],
+            "identity": ["url": .string(identity)],
+        ]
+    }
+
+    /// Names the replica of one account on this server.
+    func identity(of userID: String) -> String { "\(url) projects/\(project)/databases/\(database) \(userID)" }
+}

@@ -1,0 +1,257 @@
+import Control
+import DocumentClient
+import HTTP
+import ObjectStorage
+import SQLite
+import SystemIO
+import SystemService
+import TaskFolder
+import TaskSync
+
+/// Runs the stack of the account that is signed in, and starts it again when it fails.
+actor SyncEngine {
+    /// Why the stack does not run.
+    struct Trouble: Sendable, Hashable {
+        var message: String
+        var hint: String?
+    }
+
+    private let configuration: DaemonConfiguration
+    private let state: StateDirectory
+    private let account: Account
+    private let http: HTTPClient
+    private let hub: EventHub
+    private let logger: Logger
+    private let gate: Gate
+
+    /// While it runs, or is about to.
+    private(set) var stack: SyncStack?
+    private(set) var trouble: Trouble?
+    /// What the user should know until the daemon's end.
+    private(set) var notices: [Problem] = []
+    private(set) var isStopping = false
+    private var objects: LimitedObjectStore?
+    private var limits: (up: Int?, down: Int?)
+    private var takesOver = false
+    private var runner: Task<Void, Never>?
+    private var refresher: Task<Void, Never>?
+
+    init(
+        configuration: DaemonConfiguration, state: StateDirectory, account: Account, http: HTTPClient, hub: EventHub,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.state = state
+        self.account = account
+        self.http = http
+        self.hub = hub
+        self.logger = logger
+        gate = Gate(isOpen: !state.isPaused)
+        limits = (configuration.uploadLimit, configuration.downloadLimit)
+    }
+
+    // MARK: Starting and stopping
+
+    /// Starts the stack of whoever is signed in. Returns once its state is open, or has failed to open; the network is not
+    /// waited for.
+    ///
+    /// - Parameter takesOver: the tasks directory may bear the mark of another account, which this one then unites with its own.
+    func start(takesOver: Bool = false) async {
+        // A server that has to be asked where its parts are is not waited for.
+        let opened = Gate(isOpen: await !account.knowsServer)
+        guard await account.current != nil, runner == nil, !isStopping else { return }
+        self.takesOver = takesOver
+        runner = Task {
+            await self.keepRunning(opened)
+            opened.set(isOpen: true)
+        }
+        await opened.wait(isOpen: true)
+    }
+
+    /// Ends the stack in good order.
+    func end() async {
+        guard let runner else { return }
+        runner.cancel()
+        await runner.value
+        if self.runner == runner { self.runner = nil }
+        trouble = nil
+        hub.poke()
+    }
+
+    /// Ends the stack for good.
+    func stop() async {
+        isStopping = true
+        refresher?.cancel()
+        await end()
+    }
+
+    /// Runs one stack after another until cancelled.
+    private func keepRunning(_ opened: Gate) async {
+        var failures = 0
+        while !Task.isCancelled {
+            let began = ContinuousClock.now
+            do {
+                let stack = try await open()
+                self.stack = stack
+                trouble = nil
+                opened.set(isOpen: true)
+                hub.poke()
+                refreshServer()
+                let result = await self.result(of: stack)
+                self.stack = nil
+                await stack.close()
+                try result.get()
+            } catch is CancellationError {
+                break
+            } catch {
+                if Task.isCancelled { break }
+                await note(error)
+                opened.set(isOpen: true)
+            }
+            failures = ContinuousClock.now - began > .seconds(60) ? 1 : failures + 1
+            // 1, 2, 4 … 64 s, so that a fault that stays costs nothing.
+            try? await Task.sleep(for: .seconds(1 << min(failures - 1, 6)))
+        }
+    }
+
+    private func result(of stack: SyncStack) async -> Result<Void, any Error> {
+        do {
+            try await stack.run(gate: gate, onChange: { [hub] in hub.poke() })
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func open() async throws -> SyncStack {
+        let server = try await account.describeServer()
+        guard let userID = await account.current?.userID else { throw Account.nobody }
+        let replica = state.replica(of: server.identity(of: userID))
+        let account = account
+        let store = try S3ObjectStore(
+            S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region),
+            credentials: { try await account.storageKeys() }, client: http)
+        let objects = LimitedObjectStore(store, up: limits.up, down: limits.down)
+        self.objects = objects
+        var configuration = configuration
+        if takesOver, isOfAnother(than: userID) { configuration.rebinds = true }
+        takesOver = false
+        let logger = logger
+        let settings = configuration
+        func loaded() async throws -> SyncStack {
+            let stack = try SyncStack(
+                server, userID: userID, account: account, replica: replica, objects: RetryingObjectStore(objects),
+                configuration: settings, logger: logger)
+            do { try await stack.sync.load() } catch {
+                await stack.close()
+                throw error
+            }
+            return stack
+        }
+        do {
+            return try await loaded()
+        } catch  where error.isCorruption {
+            try setAside(replica)
+            return try await loaded()
+        }
+    }
+
+    /// Whether the tasks directory bears the mark of another account.
+    private func isOfAnother(than userID: String) -> Bool {
+        guard let root = try? DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)).rootState(),
+            case .valid(let marker) = root.marker
+        else { return false }
+        return marker.account != userID
+    }
+
+    /// What made a stack fail.
+    private func note(_ error: any Error) async {
+        logger.error("syncing stopped, trying again", ["error": "\(error)"])
+        switch error {
+        case let error as ControlError: trouble = Trouble(message: error.message, hint: error.hint)
+        default: trouble = Trouble(message: "\(error)", hint: "The journal has more: journalctl --user -u ferryd")
+        }
+        if error.isCorruption, let server = try? await account.describeServer(),
+            let userID = await account.current?.userID
+        {
+            do { try setAside(state.replica(of: server.identity(of: userID))) } catch {
+                logger.error("the damaged state cannot be moved aside", ["error": "\(error)"])
+            }
+        }
+        hub.poke()
+    }
+
+    /// A damaged state file is kept for whoever wants to look at it; a new one is made from the files and the server.
+    private func setAside(_ replica: String) throws {
+        let place = try state.setAside(replica: replica, time: String(Clocks.wallSeconds()))
+        let message =
+            "The state file was damaged and has been moved to \(place); a new one is made from the tasks directory and the "
+            + "server. Changes of other programs' making that were not in files yet may be missing."
+        logger.error("\(message)")
+        notices.append(
+            Problem(code: "state-damaged", subject: place, message: message, hint: "Remove it when all is well."))
+    }
+
+    // MARK: What the outside wants
+
+    var isPaused: Bool { !gate.isOpen }
+
+    /// Survives a restart.
+    func setPaused(_ isPaused: Bool) async throws {
+        do { try state.setPaused(isPaused) } catch {
+            throw ControlError(.internal, "That cannot be kept over a restart: \(error.message)")
+        }
+        await stack?.sync.setPaused(isPaused)
+        gate.set(isOpen: !isPaused)
+        logger.notice(isPaused ? "paused" : "resumed")
+        hub.poke()
+    }
+
+    func limit(up: Int?, down: Int?) {
+        limits = (up, down)
+        objects?.limit(up: up, down: down)
+    }
+
+    /// The network changed or the machine woke up.
+    func networkChanged() async {
+        await stack?.networkChanged()
+        refreshServer()
+    }
+
+    /// Somebody wants it now: does not wait any longer before it connects again.
+    func hurry() async {
+        guard let stack else { return }
+        if case .offline = stack.clientStatus.connection { await stack.networkChanged() }
+    }
+
+    /// One turn of everything that works, for the watchdog.
+    func turn() async {
+        guard let stack else { return }
+        _ = await stack.client.currentStatus
+        _ = await stack.sync.isPaused
+    }
+
+    /// Finds out beside the work whether the server's parts have moved; if so the stack starts again with them.
+    private func refreshServer() {
+        guard refresher == nil, !isStopping else { return }
+        refresher = Task {
+            let hasMoved = (try? await account.refreshServer()) ?? false
+            refresher = nil
+            guard hasMoved, !Task.isCancelled, runner != nil else { return }
+            logger.notice("the server's parts have moved; connecting to them")
+            await end()
+            await start()
+        }
+    }
+}
+
+extension Error {
+    /// Whether the state file is damaged.
+    fileprivate var isCorruption: Bool {
+        switch self {
+        case let error as SQLiteError: error.code == .corrupt
+        case let error as DocumentClientError: error.code == .corrupt || error.cause?.isCorruption ?? false
+        default: false
+        }
+    }
+}

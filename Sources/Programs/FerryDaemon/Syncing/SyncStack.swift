@@ -1,0 +1,137 @@
+import DocumentClient
+import DocumentModel
+import HTTP
+import ObjectStorage
+import SQLite
+import Synchronization
+import SystemService
+import TaskFolder
+import TaskSync
+
+/// Everything that keeps one account's tasks in step: the replica with its client, the bridge to the files, the object store.
+final class SyncStack: Sendable {
+    let client: DocumentClient
+    let sync: TaskSync
+    /// What the remote's side looks like at the moment.
+    var clientStatus: ClientStatus { latest.withLock { $0 } }
+    /// Where the feed of changes stood when the stack began to run; nil before.
+    var firstSequence: Int64? { first.withLock { $0 } }
+    private let first = Mutex<Int64?>(nil)
+    private let inStep = Mutex<Int64?>(nil)
+    private let remote: FirestoreRemote
+    private let latest = Mutex(ClientStatus())
+    private let configuration: DaemonConfiguration
+    private let logger: Logger
+
+    /// Opens the state file, which blocks.
+    init(
+        _ server: ServerDescription, userID: String, account: Account, replica: String,
+        objects: any ObjectStore, configuration: DaemonConfiguration, logger: Logger
+    ) throws {
+        self.configuration = configuration
+        self.logger = logger
+        let database = try DatabaseName(parsing: "projects/\(server.project)/databases/\(server.database)")
+        remote = FirestoreRemote(
+            FirestoreRemote.Configuration(
+                endpoint: server.documents, database: database, security: server.documentsUseTLS ? .tls() : .plaintext,
+                token: { try await account.token(isRefused: $0) }))
+        var options = ClientOptions()
+        options.policies = .tasks
+        options.remoteIdentity = server.identity(of: userID)
+        client = try DocumentClient(path: replica, database: database, remote: remote, options: options)
+        sync = TaskSync(
+            configuration: TaskSync.Configuration(
+                userID: userID, directory: configuration.tasks, remote: server.url, rebinds: configuration.rebinds,
+                wallClock: Clocks.wallSeconds),
+            folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
+            logger: logger)
+    }
+
+    /// Keeps everything in step until cancelled or until a part fails.
+    ///
+    /// - Parameters:
+    ///   - gate: closed while the user has paused syncing.
+    ///   - onChange: called after every turn and whenever the remote's side changes; must be quick.
+    func run(gate: Gate, onChange: @escaping @Sendable () -> Void) async throws {
+        let sequence = try await client.reading { $0.latestSequence }
+        first.withLock { $0 = sequence }
+        let observer = await sync.observe(onChange)
+        await sync.setPaused(!gate.isOpen)
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await self.sync.run() }
+                group.addTask { try await self.runClient(gate) }
+                group.addTask { try await self.followStatus(onChange) }
+                try await group.next()
+                group.cancelAll()
+            }
+            await stopTransfers(observer)
+        } catch {
+            await stopTransfers(observer)
+            throw error
+        }
+    }
+
+    /// Transfers are tasks of their own; what they have moved already is found again by the next stack.
+    private func stopTransfers(_ observer: Int) async {
+        await sync.stopObserving(observer)
+        // None that waits may take the place of one that ends.
+        await sync.setPaused(true)
+        for transfer in await sync.allTransfers {
+            switch transfer.work {
+            case .upload(let work)?: work.cancel()
+            case .download(let work)?: work.cancel()
+            case nil: break
+            }
+        }
+    }
+
+    /// Nothing is sent or heard while the gate is closed.
+    private func runClient(_ gate: Gate) async throws {
+        while !Task.isCancelled {
+            await gate.wait(isOpen: true)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    do { try await self.client.run() } catch is CancellationError {}
+                }
+                group.addTask { await gate.wait(isOpen: false) }
+                try await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// Milliseconds since 1970 by this machine's clock: when both sides were last known to be the same; nil if never.
+    var lastInStep: Int64? {
+        if clientStatus.isInStep { return Clocks.wallMilliseconds() }
+        return inStep.withLock { $0 }
+    }
+
+    private func followStatus(_ onChange: @Sendable () -> Void) async throws {
+        for await status in await client.statuses {
+            if clientStatus.isInStep || status.isInStep { inStep.withLock { $0 = Clocks.wallMilliseconds() } }
+            latest.withLock { $0 = status }
+            onChange()
+            if case .otherRemote(let reason) = status.connection, configuration.rebinds {
+                logger.notice("going on with the remote as it is now", ["because": reason])
+                try await client.adoptRemote()
+            }
+        }
+    }
+
+    func networkChanged() async {
+        remote.networkChanged()
+        await client.networkChanged()
+    }
+
+    /// After `run` has ended.
+    func close() async {
+        await client.close()
+        remote.close()
+    }
+}
+
+extension ClientStatus {
+    /// Whether the remote has everything of here, and this replica everything of there.
+    fileprivate var isInStep: Bool { connection == .online && isCurrent && pendingCount == 0 }
+}

@@ -1,0 +1,28 @@
+/// A word to look for in texts, ignoring case.
+struct SearchWord {
+    private let bytes: [UInt8]
+
+    init(_ word: String) { bytes = Array(word.lowercased().utf8) }
+
+    var isEmpty: Bool { bytes.isEmpty }
+
+    /// Without a copy of a text that is ASCII, as most are.
+    func isIn(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { utf8 in
+            if utf8.allSatisfy({ $0 < 0x80 }) { return isIn(utf8) { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } }
+            var lower = String(decoding: utf8, as: UTF8.self).lowercased()
+            return lower.withUTF8 { isIn($0) { $0 } }
+        }
+    }
+
+    private func isIn(_ text: UnsafeBufferPointer<UInt8>, _ lowered: (UInt8) -> UInt8) -> Bool {
+        guard text.count >= bytes.count else { return false }
+        for start in 0...(text.count - bytes.count) {
+            var offset = 0
+            while offset < bytes.count, lowered(text[start + offset]) == bytes[offset] { offset += 1 }
+            if offset == bytes.count { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,35 @@
+import Control
+import TaskModel
+import TaskSync
+
+extension TaskEdit {
+    /// - Throws: `ControlError` for a due date or a title that cannot be.
+    init(_ change: TaskChange) throws(ControlError) {
+        self.init()
+        if let title = change.title {
+            guard title.contains(where: { !$0.isWhitespace }) else {
+                throw ControlError(.invalidArgument, "A task needs a title.")
+            }
+            self.title = title
+        }
+        if let list = change.list {
+            listName = list.lowercased() == TaskLists.inbox.lowercased() ? "" : list
+        }
+        isCompleted = change.isCompleted
+        if let priority = change.priority { self.priority = .some(priority.model) }
+        if let text = change.due { due = .some(try Self.due(text)) }
+        tags = change.tags
+        addTags = change.addTags
+        removeTags = change.removeTags
+        notes = change.notes
+        fields = change.fields
+    }
+
+    private static func due(_ text: String) throws(ControlError) -> Due? {
+        if text.isEmpty { return nil }
+        if let due = Due(parsing: text) { return due }
+        throw ControlError(
+            .invalidArgument, "'\(text)' is no due date.",
+            hint: "A date such as 2026-11-30, a time such as 2026-11-30T17:00, or friday, tomorrow, +3d.")
+    }
+}

@@ -1,0 +1,27 @@
+import Control
+import TaskSync
+
+/// The lists with their counts.
+enum TaskLists {
+    /// How the default list, which has no name of its own, is called.
+    static let inbox = "Inbox"
+
+    /// The default list first, then by name.
+    static func summaries(of catalog: TaskCatalog) -> [ListSummary] {
+        var summaries: [String: ListSummary] = [
+            "": ListSummary(id: "", name: inbox, openCount: 0, taskCount: 0)
+        ]
+        for (id, name) in catalog.listNames {
+            summaries[id] = ListSummary(id: id, name: name, openCount: 0, taskCount: 0)
+        }
+        for task in catalog.living {
+            let list = task.list.flatMap { summaries[$0] == nil ? nil : $0 } ?? ""
+            summaries[list]?.taskCount += 1
+            if !task.isCompleted { summaries[list]?.openCount += 1 }
+        }
+        return summaries.values.sorted { left, right in
+            if left.id.isEmpty != right.id.isEmpty { return left.id.isEmpty }
+            return (left.name.lowercased(), left.id) < (right.name.lowercased(), right.id)
+        }
+    }
+}

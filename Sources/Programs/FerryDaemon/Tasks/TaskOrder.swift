@@ -1,0 +1,32 @@
+import TaskModel
+import TaskSync
+
+/// The order of lists: what is due first comes first, then what is more important, then by title; what is done comes last.
+struct TaskOrder: Comparable {
+    private let isCompleted: Bool
+    /// Days since 1970; what has no date comes after everything that has.
+    private let day: Int
+    private let priority: Int64
+    private let title: String
+    private let id: String
+
+    init(_ task: TaskCatalog.Entry) {
+        isCompleted = task.isCompleted
+        day = task.due?.day?.daysSinceEpoch ?? .max
+        priority = task.priority?.rawValue ?? .max
+        title = task.title.lowercased()
+        id = task.id
+    }
+
+    static func < (left: TaskOrder, right: TaskOrder) -> Bool {
+        if left.isCompleted != right.isCompleted { return right.isCompleted }
+        if left.day != right.day { return left.day < right.day }
+        if left.priority != right.priority { return left.priority < right.priority }
+        if left.title != right.title { return left.title < right.title }
+        return left.id < right.id
+    }
+
+    static func sorted(_ tasks: some Sequence<TaskCatalog.Entry>) -> [TaskCatalog.Entry] {
+        tasks.map { (TaskOrder($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+}

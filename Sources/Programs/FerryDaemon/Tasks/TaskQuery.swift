@@ -1,0 +1,93 @@
+import Control
+import TaskModel
+import TaskSync
+
+/// A filter made ready for thousands of tasks.
+struct TaskQuery {
+    private enum DueTest {
+        case any
+        case none
+        case through(CivilDate)
+        case before(CivilDate)
+        case on(CivilDate)
+    }
+
+    private let words: [SearchWord]
+    /// The ids of the lists asked for; an absent id is the default list.
+    private let lists: Set<String?>?
+    private let tags: [String]
+    private let isCompleted: Bool?
+    private let due: DueTest
+    private let listNames: [String: String]
+
+    /// - Throws: `ControlError` for a list that is not there and a due word that means nothing.
+    init(_ filter: TaskFilter, listNames: [String: String]) throws(ControlError) {
+        self.listNames = listNames
+        words = filter.words.map(SearchWord.init).filter { !$0.isEmpty }
+        tags = filter.tags.map { $0.lowercased() }
+        isCompleted = filter.isCompleted
+        lists = try filter.list.map { name throws(ControlError) in try Self.lists(named: name, in: listNames) }
+        due = try Self.due(filter)
+    }
+
+    private static func lists(named name: String, in names: [String: String]) throws(ControlError) -> Set<String?> {
+        if name.isEmpty { return [nil] }
+        let word = name.lowercased()
+        var found = Set<String?>(names.filter { $0.value.lowercased() == word }.map(\.key))
+        if word == TaskLists.inbox.lowercased() { found.insert(nil) }
+        guard found.isEmpty else { return found }
+        throw ControlError(.notFound, "There is no list '\(name)'.", hint: "'ferry lists' shows them.")
+    }
+
+    private static func due(_ filter: TaskFilter) throws(ControlError) -> DueTest {
+        guard let word = filter.due?.lowercased() else { return .any }
+        if word == "none" { return .none }
+        guard let today = filter.today.flatMap({ CivilDate($0) }) ?? .today() else {
+            throw ControlError(.internal, "This machine's clock shows no date.")
+        }
+        switch word {
+        case "today": return .through(today)
+        case "overdue": return .before(today)
+        case "week": return .through(CivilDate(daysSinceEpoch: today.daysSinceEpoch + 6) ?? today)
+        default: break
+        }
+        if let date = CivilDate(word) { return .on(date) }
+        throw ControlError(
+            .invalidArgument, "'\(word)' is no due date.",
+            hint: "One of today, week, overdue, none, or a date such as 2026-11-30.")
+    }
+
+    func matches(_ task: TaskCatalog.Entry) -> Bool {
+        if let isCompleted, task.isCompleted != isCompleted { return false }
+        // A list that is not known is shown as the default list.
+        if let lists, !lists.contains(task.list.flatMap { listNames[$0] == nil ? nil : $0 }) { return false }
+        guard matchesDue(task) else { return false }
+        if !tags.isEmpty {
+            let own = task.tags.map { $0.lowercased() }
+            guard tags.allSatisfy(own.contains) else { return false }
+        }
+        return words.isEmpty || matchesWords(task)
+    }
+
+    private func matchesDue(_ task: TaskCatalog.Entry) -> Bool {
+        if case .any = due { return true }
+        guard let day = task.due?.day else {
+            if case .none = due { return task.due == nil }
+            return false
+        }
+        return switch due {
+        case .any: true
+        case .none: false
+        case .through(let last): day <= last
+        case .before(let date): day < date
+        case .on(let date): day == date
+        }
+    }
+
+    private func matchesWords(_ task: TaskCatalog.Entry) -> Bool {
+        words.allSatisfy { word in
+            word.isIn(task.title) || task.tags.contains(where: word.isIn)
+                || (task.list.flatMap { listNames[$0] }.map(word.isIn) ?? false)
+        }
+    }
+}

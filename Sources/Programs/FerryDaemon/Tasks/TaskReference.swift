@@ -1,0 +1,57 @@
+import Control
+import TaskModel
+import TaskSync
+
+/// What somebody typed to mean a task: the beginning of its id, its file, or words of its title.
+struct TaskReference {
+    enum Finding: Equatable {
+        case task(String)
+        /// In the order of lists, not all of them if there are many.
+        case candidates([String])
+        case nothing
+    }
+
+    /// As many as somebody wants to choose among.
+    static let candidateLimit = 20
+    private static let shortestPrefix = 2
+    /// An id's beginning of this length is hardly ever a word by accident.
+    private static let clearPrefix = 6
+
+    private let text: String
+
+    init(_ text: String) { self.text = text }
+
+    /// Looks among `tasks`, those that can be meant.
+    func find(in tasks: some Sequence<TaskCatalog.Entry>) -> Finding {
+        let words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+        guard !words.isEmpty else { return .nothing }
+        var byID: [TaskCatalog.Entry] = []
+        var byTitle: [TaskCatalog.Entry] = []
+        var exact: [TaskCatalog.Entry] = []
+        let mayBeID = words.count == 1 && text.utf8.count >= Self.shortestPrefix
+        let wholeTitle = words.joined(separator: " ")
+        let searched = words.map(SearchWord.init)
+        for task in tasks {
+            if mayBeID, task.id.hasPrefix(text) {
+                if task.id == text { return .task(task.id) }
+                byID.append(task)
+            }
+            guard searched.allSatisfy({ $0.isIn(task.title) }) else { continue }
+            byTitle.append(task)
+            if task.title.lowercased() == wholeTitle { exact.append(task) }
+        }
+        if exact.count == 1 { return .task(exact[0].id) }
+        if byID.count == 1, byTitle.isEmpty || text.utf8.count >= Self.clearPrefix { return .task(byID[0].id) }
+        if byID.isEmpty, byTitle.count == 1 { return .task(byTitle[0].id) }
+        let found = exact.isEmpty ? byID + byTitle.filter { !byID.contains($0) } : exact
+        if found.isEmpty { return .nothing }
+        return .candidates(TaskOrder.sorted(found).prefix(Self.candidateLimit).map(\.id))
+    }
+
+    /// The path below the tasks directory, if it is one. Absolute paths begin with one of `directories`.
+    func path(in directories: [String]) -> String? {
+        guard text.hasPrefix("/") else { return text.hasPrefix("./") ? String(text.dropFirst(2)) : text }
+        guard let directory = directories.first(where: { text.hasPrefix($0 + "/") }) else { return nil }
+        return String(text.dropFirst(directory.count + 1))
+    }
+}

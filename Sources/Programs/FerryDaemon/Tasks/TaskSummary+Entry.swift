@@ -1,0 +1,34 @@
+import Control
+import TaskModel
+import TaskSync
+
+extension TaskSummary {
+    init(_ task: TaskCatalog.Entry, listNames: [String: String], path: String?, hasConflict: Bool) {
+        let sync: Sync =
+            task.isParked ? .problem : hasConflict ? .conflict : task.isPending ? .pending : .synced
+        self.init(
+            id: task.id, title: task.title, isCompleted: task.isCompleted, priority: Priority(task.priority),
+            due: task.due?.text, tags: task.tags, list: task.list.flatMap { listNames[$0] } ?? "",
+            attachmentCount: task.attachmentCount, sync: sync, path: path)
+    }
+}
+
+extension TaskSummary.Priority {
+    init(_ priority: TaskModel.Priority?) {
+        switch priority {
+        case .high?: self = .high
+        case .medium?: self = .medium
+        case .low?: self = .low
+        case nil: self = .none
+        }
+    }
+
+    var model: TaskModel.Priority? {
+        switch self {
+        case .high: .high
+        case .medium: .medium
+        case .low: .low
+        case .none: nil
+        }
+    }
+}

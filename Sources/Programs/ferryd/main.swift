@@ -1,0 +1,4 @@
+import FerryDaemon
+import Glibc
+
+exit(await DaemonTool.run(Array(CommandLine.arguments.dropFirst())))

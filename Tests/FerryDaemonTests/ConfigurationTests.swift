@@ -1,0 +1,114 @@
+import CommandLineTool
+import SystemIO
+import SystemService
+import Testing
+
+@testable import FerryDaemon
+
+struct ConfigurationTests {
+    private func read(
+        _ words: [String] = [], _ environment: [String: String] = [:], home: String = "/home/ada"
+    ) throws -> DaemonConfiguration {
+        guard case .run(_, let arguments) = try DaemonTool.command.parse(words) else {
+            throw DaemonError(.failed, "no command")
+        }
+        return try ConfigurationReader(arguments, workingDirectory: "/srv") { name in
+            environment[name] ?? (name == "HOME" ? home : nil)
+        }.configuration()
+    }
+
+    private func failure(_ words: [String] = [], _ environment: [String: String] = [:], home: String = "/home/ada")
+        -> DaemonError?
+    {
+        do {
+            _ = try read(words, environment, home: home)
+            return nil
+        } catch {
+            return error as? DaemonError
+        }
+    }
+
+    private func write(_ text: String, in directory: TemporaryDirectory) throws -> String {
+        let path = "\(directory.path)/ferryd.yaml"
+        try FileSystem.replace(path, with: Array(text.utf8))
+        return path
+    }
+
+    @Test func `defaults lie in the user's home and runtime directory`() throws {
+        let configuration = try read([], ["XDG_RUNTIME_DIR": "/run/user/1"])
+        #expect(configuration.tasks == "/home/ada/Tasks")
+        #expect(configuration.state == "/home/ada/.local/share/ferry")
+        #expect(configuration.socket == "/run/user/1/ferry/ferryd.sock")
+        #expect(try read().socket == "/run/ferry/ferryd.sock")
+    }
+
+    @Test func `a flag wins over a variable, and that over the file`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try write("tasks: ~/Filed\nstate: /filed/state\nlog-level: debug\n", in: directory)
+        let environment = ["FERRY_CONFIG": file, "FERRY_TASKS": "/variable", "FERRY_STATE": "/variable/state/"]
+        let configuration = try read(["run", "--state", "relative/./state"], environment)
+        #expect(configuration.tasks == "/variable")
+        #expect(configuration.state == "/srv/relative/state")
+        #expect(configuration.logLevel == .debug)
+        #expect(try read([], ["FERRY_CONFIG": file]).tasks == "/home/ada/Filed")
+    }
+
+    @Test func `the default file may be absent, a named one may not`() throws {
+        let directory = try TemporaryDirectory()
+        #expect(failure([], [:], home: directory.path) == nil)
+        let error = failure(["--config", "\(directory.path)/none.yaml"])
+        #expect(error?.code == .configuration)
+        #expect(error?.message.contains("none.yaml") == true)
+    }
+
+    @Test func `an unknown key names its line and the nearest right one`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try write("state: /s\ntask: /t\n", in: directory)
+        let error = failure(["--config", file])
+        #expect(error?.code == .configuration)
+        #expect(error?.message.contains("line 2") == true)
+        #expect(error?.message.contains("\"tasks\"") == true)
+    }
+
+    @Test func `an unknown flag names the nearest right one`() {
+        #expect {
+            _ = try DaemonTool.command.parse(["--sokcet", "/x"])
+        } throws: {
+            "\($0)".contains("--socket")
+        }
+    }
+
+    @Test(arguments: [
+        ("log-level: loud\n", "log-level"), ("tasks: relative\n", "must begin with"),
+        ("upload-limit: fast\n", "bytes a second"),
+        ("- a\n", "key: value"), ("tasks: [a]\n", "one value"), ("tasks: /a\nstate: /a/b\n", "apart"),
+    ])
+    func `a value that cannot be is refused with the reason`(text: String, reason: String) throws {
+        let directory = try TemporaryDirectory()
+        let error = failure(["--config", try write(text, in: directory)])
+        #expect(error?.code == .configuration)
+        #expect(error?.message.contains(reason) == true, "\(error?.message ?? "no error")")
+    }
+
+    @Test func `rates have units and zero is no limit`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try write("upload-limit: 500K\ndownload-limit: 0\n", in: directory)
+        #expect(try read(["--config", file]).uploadLimit == 512_000)
+        #expect(try read(["--config", file]).downloadLimit == nil)
+        #expect(try read(["--download-limit", "2m"]).downloadLimit == 2 << 20)
+        #expect(failure(["--upload-limit", "9999999999999999G"])?.message.contains("--upload-limit") == true)
+    }
+
+    @Test func `every setting is a flag, a key, and in both manual pages`() {
+        for setting in Setting.all {
+            #expect(ManualPages.daemon.contains(setting.name.replacing("-", with: "\\-")))
+            #expect(ManualPages.configuration.contains(setting.variable))
+        }
+    }
+
+    @Test func `bad configuration ends with status 78, bad usage elsewhere with 2`() async {
+        #expect(await DaemonTool.run(["--sokcet", "/x"]) == 78)
+        #expect(await DaemonTool.run(["run", "--config", "/nowhere/ferryd.yaml"]) == 78)
+        #expect(await DaemonTool.run(["completion", "tcsh"]) == 2)
+    }
+}

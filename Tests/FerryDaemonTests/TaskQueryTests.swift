@@ -1,0 +1,77 @@
+import Control
+import TaskModel
+import TaskSync
+import Testing
+
+@testable import FerryDaemon
+
+struct TaskQueryTests {
+    private let lists = ["w": "Work", "h": "Home"]
+    private let tasks = [
+        sample("a", "Ship 1.0", priority: .high, due: "2026-11-20", list: "w"),
+        sample("b", "Write notes", due: "2026-11-21T09:00", tags: ["Errands"], list: "w"),
+        sample("c", "Paint wall", priority: .low, due: "2026-11-27", list: "h"),
+        sample("d", "Read", due: "2026-11-28", tags: ["errands", "home"]), sample("e", "Sleep", done: true),
+        sample("f", "Dream", list: "gone"),
+    ]
+
+    private func ids(_ filter: TaskFilter) throws -> [String] {
+        let query = try TaskQuery(filter, listNames: lists)
+        return tasks.filter(query.matches).map(\.id)
+    }
+
+    @Test func `words look at titles, tags and lists, ignoring case`() throws {
+        #expect(try ids(TaskFilter(words: ["WORK"])) == ["a", "b"])
+        #expect(try ids(TaskFilter(words: ["errand", "read"])) == ["d"])
+    }
+
+    @Test func `a list is meant by its name in any case, and an unknown one is an error`() throws {
+        #expect(try ids(TaskFilter(list: "home")) == ["c"])
+        #expect(throws: ControlError.self) { try ids(TaskFilter(list: "nowhere")) }
+    }
+
+    @Test func `the default list holds what has no list that is known`() throws {
+        #expect(try ids(TaskFilter(list: "")) == ["d", "e", "f"])
+        #expect(try ids(TaskFilter(list: "inbox")) == ["d", "e", "f"])
+    }
+
+    @Test func `all tags must be there, in any case`() throws {
+        #expect(try ids(TaskFilter(tags: ["errands"])) == ["b", "d"])
+        #expect(try ids(TaskFilter(tags: ["errands", "HOME"])) == ["d"])
+    }
+
+    @Test(arguments: [
+        ("today", ["a", "b"]), ("overdue", ["a"]), ("week", ["a", "b", "c"]), ("none", ["e", "f"]),
+        ("2026-11-28", ["d"]),
+    ])
+    func `due words refer to the day of whoever asks`(word: String, expected: [String]) throws {
+        #expect(try ids(TaskFilter(due: word, today: "2026-11-21")) == expected)
+    }
+
+    @Test func `a due word that means nothing is an error`() {
+        #expect(throws: ControlError.self) { try ids(TaskFilter(due: "soonish", today: "2026-11-21")) }
+    }
+
+    @Test func `what is done is told apart`() throws {
+        #expect(try ids(TaskFilter(isCompleted: true)) == ["e"])
+        #expect(try ids(TaskFilter(isCompleted: false)).contains("e") == false)
+    }
+
+    @Test func `due comes first, then importance, then the title, and what is done comes last`() {
+        let tasks = [
+            sample("1", "b"), sample("2", "A"), sample("3", "z", priority: .low), sample("4", "y", priority: .high),
+            sample("5", "x", due: "2026-12-01"), sample("6", "w", priority: .low, due: "2026-11-30T08:00"),
+            sample("7", "v", priority: .high, due: "2026-11-30"), sample("8", "a", done: true, due: "2020-01-01"),
+        ]
+        #expect(TaskOrder.sorted(tasks).map(\.id) == ["7", "6", "5", "4", "3", "2", "1", "8"])
+        #expect(TaskOrder.sorted(tasks.reversed()).map(\.id) == ["7", "6", "5", "4", "3", "2", "1", "8"])
+    }
+
+    @Test(arguments: [
+        ("milk", "Buy MILK", true), ("über", "ÜBER den Fluß", true), ("straße", "Straße", true), ("", "x", true),
+        ("milky", "milk", false), ("k", "", false), ("İ", "istanbul", false),
+    ])
+    func `a word is found in any case and in any script`(word: String, text: String, isThere: Bool) {
+        #expect(SearchWord(word).isIn(text) == isThere)
+    }
+}
