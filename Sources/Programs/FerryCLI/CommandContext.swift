@@ -1,0 +1,91 @@
+import CommandLineTool
+import Control
+import JSON
+
+/// What a command works with: the daemon, the terminal, and what was typed.
+struct CommandContext: Sendable {
+    let service: any ControlService
+    let terminal: Terminal
+    let arguments: ParsedArguments
+    let due: DueWords
+
+    /// Whether one JSON document is wanted instead of text.
+    var wantsJSON: Bool { arguments.has("json") }
+
+    /// Prints a document with its schema version.
+    func print(document members: (String, JSON)...) {
+        var object: JSONObject = ["schemaVersion": 1]
+        for (key, value) in members { object[key] = value }
+        terminal.print(JSON.object(object).text)
+    }
+
+    /// Asks before something destructive: on a terminal; elsewhere `--yes` is needed.
+    /// - Throws: `CommandFailure` with status 2 where it was neither confirmed nor can be asked.
+    func confirm(_ question: String) throws {
+        if arguments.has("yes") { return }
+        switch terminal.confirm(question) {
+        case true?: return
+        case false?: throw CommandFailure("Nothing was changed.", status: .failure)
+        case nil: throw CommandFailure(question, hint: "Say so with --yes where no terminal can ask.", status: .usage)
+        }
+    }
+}
+
+/// Why a command failed, for the person who typed it.
+struct CommandFailure: Error {
+    let message: String
+    let hint: String?
+    let status: ExitStatus
+
+    init(_ message: String, hint: String? = nil, status: ExitStatus = .failure) {
+        self.message = message
+        self.hint = hint
+        self.status = status
+    }
+}
+
+extension Command {
+    /// A command that asks the daemon.
+    static func daemon(
+        _ name: String, group: String, summary: String, discussion: String = "", arguments: [Argument] = [],
+        options: [Option] = [], subcommands: [Command] = [], defaultSubcommand: String? = nil,
+        run: (@Sendable (CommandContext) async throws -> ExitStatus)? = nil
+    ) -> Command {
+        var command = Command(
+            name, summary: summary, discussion: discussion, group: group, arguments: arguments, options: options,
+            subcommands: subcommands, defaultSubcommand: defaultSubcommand)
+        if let run {
+            command.action = { arguments in
+                let context = CommandContext(
+                    service: ControlClient(socketPath: SocketPath.resolve(arguments.value("socket"))),
+                    terminal: Terminal(color: arguments.value("color") ?? "auto"), arguments: arguments,
+                    due: DueWords(today: .today()))
+                return try await run(context)
+            }
+        }
+        return command
+    }
+}
+
+extension Option {
+    static let json = Option("json", summary: "print one JSON document")
+    static let yes = Option("yes", short: "y", summary: "do not ask")
+}
+
+extension Argument {
+    static func task(_ count: Count = .one) -> Argument {
+        Argument(
+            "TASK", count, summary: "an id's beginning, a file's path, or words of the title",
+            completion: .program("tasks"))
+    }
+}
+
+/// Where the daemon listens.
+enum SocketPath {
+    /// The option, `FERRY_SOCKET`, or `ferry/ferryd.sock` in the user's runtime directory; for a system service `/run/ferry`.
+    static func resolve(_ option: String?) -> String {
+        if let path = option ?? Environment["FERRY_SOCKET"], !path.isEmpty { return path }
+        if let runtime = Environment["XDG_RUNTIME_DIR"], !runtime.isEmpty { return "\(runtime)/ferry/ferryd.sock" }
+        return "/run/ferry/ferryd.sock"
+    }
+}

@@ -1,0 +1,62 @@
+import CommandLineTool
+import Control
+
+extension Command {
+    static let attachments = Command.daemon(
+        "attachments", group: "Attachments", summary: "lists the attachments of a task", arguments: [.task()],
+        options: [.json]
+    ) { context in
+        let task = try await context.service.task(context.arguments.argument("TASK") ?? "")
+        if context.wantsJSON {
+            context.print(document: ("attachments", task.attachments.json))
+            return .success
+        }
+        var table = Table()
+        for attachment in task.attachments {
+            table.add([
+                attachment.name.printable, formatted(bytes: attachment.size), attachment.mimeType,
+                attachment.state.rawValue,
+            ])
+        }
+        for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }
+        return .success
+    }
+
+    static let get = Command.daemon(
+        "get", group: "Attachments", summary: "brings an attachment here and prints its path",
+        arguments: [.task(), Argument("NAME", .optional, summary: "the attachment's name; all of them unless told")],
+        options: [.json]
+    ) { context in
+        let reference = context.arguments.argument("TASK") ?? ""
+        let wanted = context.arguments.argument("NAME")
+        let before = try await context.service.task(reference)
+        let names = before.attachments.filter { wanted == nil || $0.name == wanted || $0.id == wanted }
+        guard wanted == nil || !names.isEmpty else {
+            throw CommandFailure(
+                "'\(before.summary.title.printable)' has no attachment '\(wanted ?? "")'.",
+                hint: "'ferry attachments' lists them.", status: .notFound)
+        }
+        var transfers: [TransferSummary] = []
+        for attachment in names where attachment.state != .here {
+            transfers.append(try await context.service.fetch(before.summary.id, attachment: attachment.id))
+        }
+        transfers = try await context.watch(transfers)
+        let ids = Set(names.map(\.id))
+        let now = try await context.service.task(before.summary.id).attachments.filter { ids.contains($0.id) }
+        if context.wantsJSON { context.print(document: ("attachments", now.json)) }
+        let directory = try await context.service.status().tasksDirectory
+        for attachment in now where !context.wantsJSON {
+            if let path = attachment.path { context.terminal.print("\(directory)/\(path)") }
+        }
+        return context.status(of: transfers)
+    }
+
+    static let detach = Command.daemon(
+        "detach", group: "Attachments", summary: "removes an attachment from a task",
+        arguments: [.task(), Argument("NAME", summary: "the attachment's name")]
+    ) { context in
+        try await context.service.detach(
+            context.arguments.argument("TASK") ?? "", attachment: context.arguments.argument("NAME") ?? "")
+        return .success
+    }
+}

@@ -1,0 +1,99 @@
+import CommandLineTool
+import Control
+
+extension Command {
+    static let completion: Command = Command.daemon(
+        "completion", group: "Care", summary: "prints a completion script for a shell",
+        discussion: """
+            Load it from the shell's start-up file:
+
+                source <(ferry completion bash)
+            """,
+        arguments: [
+            Argument(
+                "SHELL", .optional, summary: "bash, zsh or fish", completion: .words(Shell.allCases.map(\.rawValue)))
+        ],
+        options: [Option("candidates", value: "KIND", summary: "print candidates for tasks, lists, trash or transfers")]
+    ) { context in
+        if let kind = context.arguments.value("candidates") {
+            for line in try await context.candidates(kind) { context.terminal.print(line) }
+            return .success
+        }
+        guard let shell = context.arguments.argument("SHELL").flatMap(Shell.init(rawValue:)) else {
+            throw UsageError("Name a shell: bash, zsh or fish.", path: ["completion"])
+        }
+        context.terminal.print(FerryTool.command.completionScript(for: shell))
+        return .success
+    }
+
+    static let manual: Command = Command(
+        "manual", summary: "prints the manual page ferry(1), for man -l -", group: "Care",
+        action: { _ in
+            Terminal(color: "never").print(
+                FerryTool.command.manualPage(
+                    section: 1, version: FerryTool.version, date: FerryTool.releaseDate, extra: FerryTool.manualSections
+                ))
+            return .success
+        })
+}
+
+extension CommandContext {
+    /// One candidate a line: the word, a tab, what it stands for.
+    fileprivate func candidates(_ kind: String) async throws -> [String] {
+        switch kind {
+        case "tasks":
+            let tasks = try await service.tasks(TaskFilter(isCompleted: false))
+            let length = shortIDLength(tasks.map(\.id))
+            return tasks.map { "\($0.id.prefix(length))\t\($0.title.printable)" }
+        case "lists": return try await service.lists().map { $0.name.isEmpty ? "inbox" : $0.name.printable }
+        case "trash": return try await service.trash().map { "\($0.taskID.prefix(8))\t\($0.title.printable)" }
+        case "transfers":
+            return try await service.transfers().filter { !$0.isOver }.map {
+                "\($0.id.prefix(8))\t\($0.name.printable)"
+            }
+        default: throw UsageError("There are no candidates of kind '\(kind)'.", path: ["completion"])
+        }
+    }
+}
+
+extension FerryTool {
+    static let releaseDate = "2026-11-21"
+
+    static let manualSections: [(title: String, text: String)] = [
+        (
+            "Exit status",
+            """
+            0 done
+
+            1 failed
+
+            2 wrong usage
+
+            3 not found, or ambiguous
+
+            4 the daemon is not running
+
+            5 offline, or timed out
+
+            6 attention needed: a conflict, a held delete or a problem
+
+            7 sign-in needed
+
+            8 partly done
+
+            130 interrupted
+
+            Anything else is a failure too.
+            """
+        ),
+        (
+            "Environment",
+            """
+            FERRY_SOCKET names the daemon's socket; else it is ferry/ferryd.sock in XDG_RUNTIME_DIR.
+
+            NO_COLOR, when set, turns colour off.
+            """
+        ),
+        ("See also", "ferryd(8), ferry-server(8)"),
+    ]
+}

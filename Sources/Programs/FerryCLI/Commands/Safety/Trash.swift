@@ -1,0 +1,34 @@
+import CommandLineTool
+import Control
+
+extension Command {
+    static let trash = Command.daemon(
+        "trash", group: "Safety", summary: "shows deleted tasks that can be restored", options: [.json]
+    ) { context in
+        let trash = try await context.service.trash()
+        if context.wantsJSON {
+            context.print(document: ("trash", trash.json))
+            return .success
+        }
+        var table = Table()
+        for task in trash {
+            table.add([
+                String(task.taskID.prefix(8)), task.title.printable, task.list.printable,
+                task.deletedTime ?? "not yet sent",
+            ])
+        }
+        for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }
+        return .success
+    }
+
+    static let restore = Command.daemon(
+        "restore", group: "Safety", summary: "brings tasks back from the trash",
+        arguments: [
+            Argument("TASK", .some, summary: "an id's beginning or words of the title", completion: .program("trash"))
+        ],
+        options: [.json]
+    ) { context in
+        context.show(try await context.service.restore(context.arguments.arguments("TASK")))
+        return .success
+    }
+}

@@ -1,0 +1,77 @@
+import CommandLineTool
+import Control
+import JSON
+
+extension Command {
+    static let status = Command.daemon(
+        "status", group: "Sync", summary: "shows on one screen how sync is doing",
+        discussion: "With --check the exit status tells: 0 in sync, 5 offline, 6 attention needed, 7 sign-in needed.",
+        options: [
+            .json, Option("check", summary: "exit status only; prints nothing when all is well"),
+            Option("watch", short: "w", summary: "print again with every change"),
+        ]
+    ) { context in
+        let status = try await context.service.status()
+        guard !context.arguments.has("watch") else { return try await context.watchStatus() }
+        if !context.arguments.has("check") || status.exitStatus != .success { context.show(status) }
+        return context.arguments.has("check") ? status.exitStatus : .success
+    }
+}
+
+extension DaemonStatus {
+    /// The exit status of `--check`.
+    var exitStatus: ExitStatus {
+        switch state {
+        case .needsSignIn: .needsSignIn
+        case .offline, .starting, .stopping: .offline
+        case .rootHeld: .attention
+        case .running, .paused, .unknown: needsAttention ? .attention : .success
+        }
+    }
+}
+
+extension CommandContext {
+    fileprivate func watchStatus() async throws -> ExitStatus {
+        for try await event in try await service.events(after: nil) where event.kind == .status {
+            show(try DaemonStatus(json: event.data))
+        }
+        return .success
+    }
+
+    func show(_ status: DaemonStatus) {
+        guard !wantsJSON else {
+            terminal.print(status.json.text)
+            return
+        }
+        let color: Terminal.Style = status.state == .running ? .green : status.state == .paused ? .yellow : .red
+        let state = terminal.styled(status.state.rawValue, color)
+        terminal.print("\(state)\(status.reason.map { ": \($0)" } ?? "")")
+        if let hint = status.hint { terminal.print("  \(hint)") }
+        var table = Table()
+        let account = status.account.map { "\($0.email ?? "anonymous (\($0.userID))") on \($0.server)" }
+        table.add(["  account", account ?? "none"])
+        table.add(["  directory", status.tasksDirectory.printable])
+        table.add(["  tasks", "\(status.openTaskCount) open of \(status.taskCount)"])
+        table.add(["  to send", pending(status)])
+        table.add(["  to write", status.pendingDown == 0 ? "nothing" : "\(status.pendingDown)"])
+        let transfers = "\(status.activeTransfers) running, \(status.waitingTransfers) waiting"
+        table.add(["  transfers", status.activeTransfers + status.waitingTransfers == 0 ? "none" : transfers])
+        table.add(["  last sync", status.lastSync ?? "never"])
+        if status.heldDeletes > 0 { table.add(["  held", "\(status.heldDeletes) deletes wait: ferry deletes"]) }
+        if status.conflicts > 0 { table.add(["  conflicts", "\(status.conflicts): ferry conflicts"]) }
+        for line in table.lines(width: nil, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
+            terminal.print(line)
+        }
+        for problem in status.problems {
+            let subject = problem.subject.map { "\($0.printable): " } ?? ""
+            terminal.print("  \(terminal.styled("problem", .red))  \(subject)\(problem.message.printable)")
+            if let hint = problem.hint { terminal.print("           \(hint)") }
+        }
+    }
+
+    private func pending(_ status: DaemonStatus) -> String {
+        guard status.pendingUp > 0 else { return "nothing" }
+        let age = status.oldestPendingSeconds.map { ", the oldest for \(formatted(seconds: $0))" } ?? ""
+        return "\(status.pendingUp)\(age)"
+    }
+}

@@ -1,0 +1,29 @@
+import CommandLineTool
+import Control
+import JSON
+
+extension Command {
+    static let sync = Command.daemon(
+        "sync", group: "Sync", summary: "looks for changes on both sides now",
+        options: [
+            Option("wait", summary: "return when both sides have everything"),
+            Option("timeout", value: "SECONDS", summary: "give up waiting after this long; 60 unless told"), .json,
+        ]
+    ) { context in
+        let timeout = try context.arguments.integer("timeout", in: 0...86_400) ?? 60
+        let status = try await context.service.sync(wait: context.arguments.has("wait"), timeout: .seconds(timeout))
+        if context.wantsJSON { context.terminal.print(status.json.text) }
+        return .success
+    }
+
+    static let pause = pausing("pause", true, "stops syncing until told to resume; files can be edited meanwhile")
+    static let resume = pausing("resume", false, "syncs again")
+
+    private static func pausing(_ name: String, _ isPaused: Bool, _ summary: String) -> Command {
+        .daemon(name, group: "Sync", summary: summary, options: [.json]) { context in
+            let status = try await context.service.setPaused(isPaused)
+            if context.wantsJSON { context.terminal.print(status.json.text) }
+            return .success
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import CommandLineTool
+import Control
+import Glibc
+
+extension Command {
+    static let add = Command.daemon(
+        "add", group: "Tasks", summary: "adds a task and prints its id",
+        discussion: """
+            Words make the title; +tag, due:WHEN, priority:LEVEL and list:NAME may stand between them. WHEN is a date, today,
+            tomorrow, a weekday, +3d or +2w. A backslash before a word keeps it as it is.
+
+                ferry add Buy oat milk +errands due:friday priority:high
+            """,
+        arguments: [Argument("WORD", .some, summary: "the title, tags and fields")],
+        options: [
+            Option("list", short: "l", value: "NAME", summary: "the list to add to", completion: .program("lists")),
+            Option("stdin", summary: "read the notes from standard input"), .json,
+        ]
+    ) { context in
+        var words = try TaskWords(context.arguments.arguments("WORD"), due: context.due)
+        guard !words.text.isEmpty || words.change.title != nil else {
+            throw UsageError("A title is missing.", path: ["add"])
+        }
+        return try await context.add(words: &words)
+    }
+}
+
+extension CommandContext {
+    fileprivate func add(words: inout TaskWords) async throws -> ExitStatus {
+        var change = words.change
+        change.title = change.title ?? words.text
+        if let list = arguments.value("list") { change.list = list }
+        if arguments.has("stdin") { change.notes = try readStandardInput(limit: 1 << 20) }
+        let task = try await service.add(change)
+        if wantsJSON { print(document: ("task", task.json)) } else { terminal.print(task.id) }
+        return .success
+    }
+}
+
+/// Standard input to its end, as text.
+func readStandardInput(limit: Int) throws -> String {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = read(STDIN_FILENO, &buffer, buffer.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        bytes += buffer[..<count]
+        guard bytes.count <= limit else { throw CommandFailure("Standard input is longer than \(limit) bytes.") }
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw CommandFailure("Standard input is not UTF-8 text.")
+    }
+    return text
+}

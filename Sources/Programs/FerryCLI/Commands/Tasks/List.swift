@@ -1,0 +1,53 @@
+import CommandLineTool
+import Control
+import JSON
+
+extension Command {
+    static let list = Command.daemon(
+        "list", group: "Tasks", summary: "lists tasks that match",
+        discussion: """
+            Words must stand in the title, a tag or the list's name. +tag and due:WHEN (today, week, overdue, none, a date) narrow
+            further. Completed tasks are left out unless --all or --done.
+            """,
+        arguments: [Argument("WORD", .any, summary: "words, +tag, due:WHEN, list:NAME")],
+        options: [
+            Option("list", short: "l", value: "NAME", summary: "only this list", completion: .program("lists")),
+            Option("all", short: "a", summary: "completed tasks too"), Option("done", summary: "only completed tasks"),
+            .json,
+            Option("ndjson", summary: "print one JSON document a line"),
+        ]
+    ) { context in
+        let filter = try context.filter()
+        let tasks = try await context.service.tasks(filter)
+        if context.wantsJSON {
+            context.print(document: ("tasks", tasks.json))
+        } else if context.arguments.has("ndjson") {
+            for task in tasks { context.terminal.print(task.json.text) }
+        } else {
+            TaskTable(terminal: context.terminal).print(tasks, showsList: filter.list == nil)
+        }
+        return .success
+    }
+}
+
+extension CommandContext {
+    fileprivate func filter() throws -> TaskFilter {
+        var filter = TaskFilter(today: due.today.description)
+        for word in arguments.arguments("WORD") {
+            if word.hasPrefix("+"), word.count > 1 {
+                filter.tags.append(String(word.dropFirst()))
+            } else if word.lowercased().hasPrefix("due:") {
+                let when = String(word.dropFirst(4)).lowercased()
+                filter.due = ["today", "week", "overdue", "none"].contains(when) ? when : due.resolve(when)
+            } else if word.lowercased().hasPrefix("list:") {
+                filter.list = String(word.dropFirst(5))
+            } else {
+                filter.words.append(word)
+            }
+        }
+        if let list = arguments.value("list") { filter.list = list }
+        if filter.list?.lowercased() == "inbox" { filter.list = "" }
+        filter.isCompleted = arguments.has("done") ? true : arguments.has("all") ? nil : false
+        return filter
+    }
+}

@@ -1,0 +1,22 @@
+import CommandLineTool
+import Control
+
+extension Command {
+    static let lists = Command.daemon(
+        "lists", group: "Tasks", summary: "shows the lists with their numbers of tasks", options: [.json]
+    ) { context in
+        let lists = try await context.service.lists()
+        if context.wantsJSON {
+            context.print(document: ("lists", lists.json))
+            return .success
+        }
+        var table = Table()
+        for list in lists {
+            table.add([
+                list.name.isEmpty ? "Inbox" : list.name.printable, "\(list.openCount) open", "\(list.taskCount) in all",
+            ])
+        }
+        for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }
+        return .success
+    }
+}

@@ -1,0 +1,50 @@
+import CommandLineTool
+import Control
+import JSON
+
+extension Command {
+    static let show = Command.daemon(
+        "show", group: "Tasks", summary: "shows a task with notes and attachments", arguments: [.task()],
+        options: [.json]
+    ) { context in
+        let task = try await context.service.task(context.arguments.argument("TASK") ?? "")
+        if context.wantsJSON {
+            context.terminal.print(task.json.text)
+        } else {
+            context.show(task)
+        }
+        return .success
+    }
+}
+
+extension CommandContext {
+    fileprivate func show(_ task: TaskDetail) {
+        let summary = task.summary
+        terminal.print(terminal.styled("\(summary.isCompleted ? "[x]" : "[ ]") \(summary.title.printable)", .bold))
+        var rows: [(String, String)] = [("id", summary.id), ("list", summary.list.isEmpty ? "Inbox" : summary.list)]
+        if let path = summary.path { rows.append(("file", path)) }
+        if summary.priority != .none { rows.append(("priority", summary.priority.rawValue)) }
+        if let due = summary.due { rows.append(("due", due)) }
+        if !summary.tags.isEmpty { rows.append(("tags", summary.tags.joined(separator: ", "))) }
+        if let time = task.completedTime { rows.append(("completed", time)) }
+        if let time = task.createdTime { rows.append(("created", time)) }
+        if let time = task.updatedTime { rows.append(("updated", time)) }
+        rows.append(("sync", summary.sync.rawValue))
+        rows += task.fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        for attachment in task.attachments {
+            rows.append(("📎", "\(attachment.name)  \(formatted(bytes: attachment.size))  \(attachment.state.rawValue)"))
+        }
+        rows += task.remarks.map { ("note", $0) }
+        var table = Table()
+        for (name, value) in rows { table.add(["  " + name.printable, value.printable]) }
+        for line in table.lines(width: nil, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
+            terminal.print(line)
+        }
+        if !task.notes.isEmpty {
+            terminal.print("")
+            terminal.print(
+                task.notes.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+                    .joined(separator: "\n"))
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import CommandLineTool
+import Control
+import JSON
+
+/// An error as `ferry` tells it: a sentence, a hint, and the exit status.
+struct ErrorReport {
+    let code: String
+    let message: String
+    let hint: String?
+    let status: ExitStatus
+    let isRetryable: Bool
+    let candidates: [TaskSummary]
+
+    init(_ error: any Error, program: String) {
+        switch error {
+        case let error as ControlError:
+            self.init(error)
+        case let error as UsageError:
+            let path = ([program] + error.path).joined(separator: " ")
+            self.init("usage", error.message, hint: "'\(path) --help' shows how.", status: .usage)
+        case let error as CommandFailure:
+            self.init("failed", error.message, hint: error.hint, status: error.status)
+        case is CancellationError:
+            self.init("interrupted", "Interrupted.", hint: nil, status: .interrupted)
+        default:
+            self.init("internal", "\(error)", hint: nil, status: .failure)
+        }
+    }
+
+    private init(
+        _ code: String, _ message: String, hint: String?, status: ExitStatus, isRetryable: Bool = false,
+        candidates: [TaskSummary] = []
+    ) {
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.status = status
+        self.isRetryable = isRetryable
+        self.candidates = candidates
+    }
+
+    private init(_ error: ControlError) {
+        let status: ExitStatus =
+            switch error.code {
+            case .invalidArgument: .usage
+            case .notFound, .ambiguous: .notFound
+            case .notRunning: .notRunning
+            case .offline, .timedOut: .offline
+            case .needsSignIn: .needsSignIn
+            case .partlyDone: .partlyDone
+            case .conflict: .attention
+            case .permissionDenied, .tooLarge, .noSpace, .unavailable, .unsupported, .internal: .failure
+            }
+        self.init(
+            error.code.rawValue, error.message, hint: error.hint, status: status, isRetryable: error.isRetryable,
+            candidates: error.candidates)
+    }
+
+    func write(to terminal: Terminal, asJSON: Bool) {
+        guard !asJSON else {
+            terminal.note(
+                ControlError(
+                    ControlError.Code(rawValue: code) ?? .internal, message, hint: hint, isRetryable: isRetryable,
+                    candidates: candidates
+                ).json.text)
+            return
+        }
+        terminal.note("ferry: \(message)")
+        for candidate in candidates {
+            terminal.note("  \(candidate.id.prefix(8))  \(candidate.title.printable)")
+        }
+        if let hint { terminal.note("  \(hint)") }
+    }
+}
+
+extension ExitStatus {
+    static let notFound = ExitStatus(3)
+    static let notRunning = ExitStatus(4)
+    static let offline = ExitStatus(5)
+    /// A conflict, a held delete or a problem waits for a person.
+    static let attention = ExitStatus(6)
+    static let needsSignIn = ExitStatus(7)
+    static let partlyDone = ExitStatus(8)
+    static let interrupted = ExitStatus(130)
+}

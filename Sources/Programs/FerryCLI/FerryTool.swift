@@ -1,0 +1,51 @@
+import CommandLineTool
+
+/// The `ferry` program.
+package enum FerryTool {
+    package static let version = "0.1.0"
+
+    /// Every command, in the order of the help.
+    static let command: Command = Command(
+        "ferry", summary: "controls the daemon that keeps your tasks directory in step",
+        discussion: """
+            Tasks are files: edit them in any editor, or with these commands. A TASK is the beginning of its id, the path of its
+            file, or words of its title.
+            """,
+        options: [
+            Option("socket", value: "PATH", summary: "the daemon's socket (FERRY_SOCKET)", completion: .files),
+            Option(
+                "color", value: "WHEN", summary: "auto, always or never (NO_COLOR)",
+                completion: .words(["auto", "always", "never"])),
+            Option("verbose", short: "v", summary: "say more about errors"),
+        ],
+        subcommands: [
+            .add, .list, .show, .done, .undone, .set, .move, .remove, .lists,
+            .attach, .attachments, .get, .detach, .transfers,
+            .status, .sync, .pause, .resume,
+            .conflicts, .deletes, .trash, .restore,
+            .login, .link, .logout, .whoami,
+            .completion, .manual,
+        ])
+
+    /// Runs a command line and returns the exit status; errors are told on standard error.
+    package static func run(_ words: [String]) async -> Int32 {
+        do {
+            switch try command.parse(words) {
+            case .help(let text):
+                Terminal(color: "auto").print(String(text.dropLast(text.hasSuffix("\n") ? 1 : 0)))
+                return ExitStatus.success.code
+            case .version:
+                Terminal(color: "auto").print("ferry \(version)")
+                return ExitStatus.success.code
+            case .run(let command, let arguments):
+                guard let action = command.action else { return ExitStatus.usage.code }
+                return try await action(arguments).code
+            }
+        } catch {
+            let report = ErrorReport(error, program: command.name)
+            report.write(to: Terminal(color: "auto"), asJSON: words.contains("--json"))
+            if words.contains("--verbose") { Terminal(color: "auto").note("  cause: \(error)") }
+            return report.status.code
+        }
+    }
+}

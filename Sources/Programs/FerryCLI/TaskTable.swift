@@ -1,0 +1,58 @@
+import Control
+
+/// How lists of tasks are shown: aligned on a terminal, tab-separated lines without control codes elsewhere.
+struct TaskTable {
+    let terminal: Terminal
+
+    /// Columns: short id, box, priority, title, due, tags, attachments, sync mark.
+    func print(_ tasks: [TaskSummary], showsList: Bool) {
+        let length = shortIDLength(tasks.map(\.id))
+        guard terminal.isInteractive else {
+            for task in tasks { terminal.print(cells(task, length, showsList: showsList).joined(separator: "\t")) }
+            return
+        }
+        var table = Table()
+        for task in tasks { table.add(cells(task, length, showsList: showsList)) }
+        for line in table.lines(width: terminal.width, style: style) { terminal.print(line) }
+    }
+
+    private func cells(_ task: TaskSummary, _ length: Int, showsList: Bool) -> [String] {
+        let title = (showsList && !task.list.isEmpty ? "\(task.list)/" : "") + task.title
+        return [
+            String(task.id.prefix(length)), task.isCompleted ? "[x]" : "[ ]",
+            task.priority == .none ? "" : task.priority.rawValue, title.printable, task.due ?? "",
+            task.tags.map { "+\($0)" }.joined(separator: " ").printable,
+            task.attachmentCount == 0 ? "" : "📎\(task.attachmentCount)", mark(task.sync),
+        ]
+    }
+
+    private func mark(_ sync: TaskSummary.Sync) -> String {
+        switch sync {
+        case .synced: ""
+        case .pending: "↑ pending"
+        case .conflict: "! conflict"
+        case .problem: "! problem"
+        case .unknown: "?"
+        }
+    }
+
+    private func style(_ column: Int, _ cell: String) -> String {
+        switch column {
+        case 0, 5: terminal.styled(cell, .faint)
+        case 2: cell == "high" ? terminal.styled(cell, .red) : cell
+        case 7: terminal.styled(cell, cell.hasPrefix("!") ? .red : .yellow)
+        default: cell
+        }
+    }
+}
+
+/// The shortest length, four at least, at which all ids differ.
+func shortIDLength(_ ids: [String]) -> Int {
+    let sorted = ids.sorted()
+    var length = 4
+    for (left, right) in zip(sorted, sorted.dropFirst()) where left != right {
+        let common = zip(left.utf8, right.utf8).prefix { $0 == $1 }.count
+        length = max(length, common + 1)
+    }
+    return length
+}

@@ -1,0 +1,84 @@
+import Glibc
+
+/// Where a command writes: data on standard output, chatter on standard error; colour and width as they should be there.
+struct Terminal: Sendable {
+    /// Standard output is a terminal: tables are for people, prompts are possible.
+    let isInteractive: Bool
+    let errorIsInteractive: Bool
+    let usesColor: Bool
+    /// Columns of the terminal; nil when it is none.
+    let width: Int?
+
+    /// - Parameter color: `auto`, `always` or `never`; with `auto` NO_COLOR and TERM=dumb turn it off.
+    init(color: String) {
+        isInteractive = isatty(STDOUT_FILENO) == 1
+        errorIsInteractive = isatty(STDERR_FILENO) == 1
+        let isDumb = Environment["NO_COLOR"].map { !$0.isEmpty } ?? false || Environment["TERM"] == "dumb"
+        usesColor = color == "always" || (color != "never" && isInteractive && !isDumb)
+        var size = winsize()
+        let known = isInteractive && ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20
+        width = known ? Int(size.ws_col) : nil
+    }
+
+    /// A line of data.
+    func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+
+    /// A line of chatter, warnings and errors.
+    func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+
+    /// Text without a line's end on standard error; for progress on a terminal.
+    func progress(_ text: String) { write(text, to: STDERR_FILENO) }
+
+    func styled(_ text: String, _ style: Style) -> String {
+        usesColor && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    enum Style: Int {
+        case bold = 1
+        case faint = 2
+        case red = 31
+        case green = 32
+        case yellow = 33
+    }
+
+    /// Asks a question on a terminal. nil: there is none to ask on.
+    func confirm(_ question: String) -> Bool? {
+        guard isInteractive, isatty(STDIN_FILENO) == 1 else { return nil }
+        progress("\(question) [y/N] ")
+        return readLine().map { ["y", "yes"].contains($0.lowercased()) } ?? false
+    }
+
+    /// Reads a line from the terminal without showing it. nil: there is no terminal.
+    func readSecret(_ prompt: String) -> String? {
+        guard isatty(STDIN_FILENO) == 1 else { return nil }
+        var saved = termios()
+        guard tcgetattr(STDIN_FILENO, &saved) == 0 else { return nil }
+        var silent = saved
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
+            note("")
+        }
+        progress(prompt)
+        return readLine()
+    }
+
+    private func write(_ text: String, to descriptor: Int32) {
+        var text = text
+        text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while let base = rest.baseAddress, !rest.isEmpty {
+                let count = Glibc.write(descriptor, base, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+}
+
+/// The process's environment.
+enum Environment {
+    static subscript(name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}

@@ -1,0 +1,28 @@
+/// Bytes for people, in binary units.
+func formatted(bytes: Int64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB"]
+    guard bytes >= 1024 else { return "\(bytes) B" }
+    var value = Double(bytes) / 1024
+    var unit = 0
+    while value >= 1024, unit < units.count - 1 {
+        value /= 1024
+        unit += 1
+    }
+    return "\(oneDecimal(value)) \(units[unit])"
+}
+
+/// A span for people: `850 ms`, `3.2 s`, `4 min`, `2 h`, `3 d`.
+func formatted(seconds: Double) -> String {
+    switch seconds {
+    case ..<1: "\(Int(seconds * 1000)) ms"
+    case ..<60: "\(oneDecimal(seconds)) s"
+    case ..<3600: "\(Int(seconds / 60)) min"
+    case ..<86_400: "\(Int(seconds / 3600)) h"
+    default: "\(Int(seconds / 86_400)) d"
+    }
+}
+
+private func oneDecimal(_ value: Double) -> String {
+    let tenths = Int((value * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10)"
+}

@@ -1,0 +1,4 @@
+import FerryCLI
+import Glibc
+
+exit(await FerryTool.run(Array(CommandLine.arguments.dropFirst())))
