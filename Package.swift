@@ -1,0 +1,170 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+// The floors of the house, lowest first. A target may depend on lower floors only; the check script builds with
+// `--explicit-target-dependency-import-check error`, so the lists below are enforced by the compiler.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A module map over one C library of Debian's; holds no Swift.
+func cLibrary(_ name: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/C/\(name)")
+}
+
+func room(_ name: String, on floor: String, uses dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(floor)/\(name)", swiftSettings: settings)
+}
+
+func program(_ name: String, runs body: String) -> Target {
+    .executableTarget(
+        name: name, dependencies: [.byName(name: body)], path: "Sources/Programs/\(name)", swiftSettings: settings)
+}
+
+func tests(_ name: String, uses dependencies: [Target.Dependency] = [], reads data: [String] = []) -> Target {
+    .testTarget(
+        name: "\(name)Tests", dependencies: [.byName(name: name)] + dependencies, path: "Tests/\(name)Tests",
+        exclude: data, swiftSettings: settings)
+}
+
+/// The contract of a protocol as a library of checks that every implementation's tests run.
+func testKit(_ name: String, uses dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
+}
+
+let package = Package(
+    name: "ferry",
+    products: [
+        .executable(name: "ferryd", targets: ["ferryd"]),
+        .executable(name: "ferry", targets: ["ferry"]),
+        .executable(name: "ferry-server", targets: ["ferry-server"]),
+        .library(name: "DocumentClient", targets: ["DocumentClient", "DocumentModel"]),
+        .library(name: "ObjectStorage", targets: ["ObjectStorage"]),
+        .library(name: "TaskModel", targets: ["TaskModel"]),
+    ],
+    targets: [
+        // C
+        cLibrary("CSQLite"), cLibrary("CZlib"), cLibrary("CCurl"), cLibrary("CGRPC"), cLibrary("CMicroHTTPD"),
+        cLibrary("COpenSSL"), cLibrary("CYAML"), cLibrary("CSystemd"), cLibrary("CLinux"),
+
+        // System
+        room("JSON", on: "System"),
+        room("SystemIO", on: "System", uses: ["CLinux"]),
+        room("SystemService", on: "System", uses: ["CSystemd", "SystemIO"]),
+        room("SQLite", on: "System", uses: ["CSQLite"]),
+        room("YAML", on: "System", uses: ["CYAML"]),
+        room("Compression", on: "System", uses: ["CZlib"]),
+        room("Cryptography", on: "System", uses: ["COpenSSL"]),
+        room("HTTP", on: "System", uses: ["CCurl", "CMicroHTTPD", "SystemIO"]),
+        room("GRPC", on: "System", uses: ["CGRPC"]),
+        room("CommandLineTool", on: "System"),
+
+        // Model
+        room("DocumentModel", on: "Model"),
+        room("FirestoreProtocol", on: "Model", uses: ["Cryptography", "DocumentModel", "JSON"]),
+        room("TaskModel", on: "Model", uses: ["DocumentModel", "YAML"]),
+        room("Merge", on: "Model", uses: ["DocumentModel"]),
+
+        // Documents
+        room("DocumentStore", on: "Documents", uses: ["DocumentModel", "FirestoreProtocol", "SQLite", "SystemIO"]),
+        room(
+            "DocumentClient", on: "Documents",
+            uses: ["DocumentModel", "FirestoreProtocol", "Merge", "SQLite", "GRPC", "SystemService"]),
+
+        // Objects
+        room(
+            "ObjectStorage", on: "Objects",
+            uses: ["Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
+
+        // Accounts
+        room(
+            "Identity", on: "Accounts", uses: ["DocumentModel", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
+
+        // Tasks
+        room("TaskFolder", on: "Tasks", uses: ["SystemIO"]),
+        room(
+            "TaskSync", on: "Tasks",
+            uses: [
+                "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "ObjectStorage", "SQLite",
+                "SystemIO", "SystemService", "Cryptography",
+            ]),
+
+        // Control
+        room("Control", on: "Control", uses: ["HTTP", "JSON", "SystemIO"]),
+
+        // Programs
+        room(
+            "FerryDaemon", on: "Programs",
+            uses: [
+                "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel", "GRPC", "HTTP",
+                "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "TaskFolder", "TaskModel",
+                "TaskSync", "YAML",
+            ]),
+        room("FerryCLI", on: "Programs", uses: ["CommandLineTool", "Control", "HTTP", "JSON", "SystemIO"]),
+        room(
+            "FerryServer", on: "Programs",
+            uses: [
+                "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC",
+                "HTTP", "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "YAML",
+            ]),
+        program("ferryd", runs: "FerryDaemon"),
+        program("ferry", runs: "FerryCLI"),
+        program("ferry-server", runs: "FerryServer"),
+
+        // Tests
+        testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
+        testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
+        tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"),
+        tests("Compression"), tests("Cryptography"), tests("HTTP", uses: ["SystemIO"]), tests("GRPC"),
+        tests("CommandLineTool"), tests("DocumentModel"),
+        tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
+        tests("TaskModel", uses: ["DocumentModel", "YAML"]),
+        tests("Merge", uses: ["DocumentModel"]),
+        tests("DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite"]),
+        tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite", "GRPC"]),
+        tests("ObjectStorage", uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SystemIO"]),
+        tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),
+        tests("TaskFolder", uses: ["SystemIO"]),
+        tests(
+            "TaskSync",
+            uses: [
+                "TaskFolder", "TaskModel", "DocumentModel", "DocumentClient", "DocumentStore", "ObjectStorage",
+                "FirestoreProtocol", "SystemService",
+            ]),
+        tests("Control", uses: ["HTTP", "JSON"]),
+        tests(
+            "FerryServer",
+            uses: [
+                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON", "SQLite", "SystemIO",
+            ]),
+        tests("FerryCLI", uses: ["Control", "CommandLineTool"]),
+        tests(
+            "FerryDaemon",
+            uses: [
+                "CommandLineTool", "Control", "DocumentClient", "DocumentModel", "JSON", "SystemIO", "SystemService",
+                "TaskModel", "TaskSync",
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// For work on one room: FERRY_ROOMS=SQLite,SQLiteTests keeps these targets and what they depend on.
+if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
+    var kept = Set<String>()
+    func keep(_ name: String) {
+        guard kept.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { return }
+        for dependency in target.dependencies {
+            switch dependency {
+            case .byNameItem(let name, _), .targetItem(let name, _): keep(name)
+            default: break
+            }
+        }
+    }
+    rooms.split(separator: ",").forEach { keep(String($0)) }
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.products = []
+}
