@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Boots a real systemd and runs Ferry's units in it, as a distribution would install them. Needs root.
+# FERRY_BIN names the directory with the release programs. Ends with: N passed, N failed
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+units=$here/../../systemd
+lab=$here/lab.sh
+export LAB_NAME=ferry LAB_PACKAGES="libgrpc29 libcurl4 libmicrohttpd12 libyaml-0-2 libsqlite3-0"
+passed=0 failed=0
+scratch=$(mktemp -d)
+check() {
+    local name=$1
+    shift
+    if "$@" >"$scratch/out" 2>&1; then
+        passed=$((passed + 1)) && echo "ok: $name"
+    else
+        failed=$((failed + 1)) && echo "FAILED: $name" && tail -n 20 "$scratch/out"
+    fi
+}
+finish() {
+    "$lab" stop >/dev/null 2>&1
+    rm -rf "$scratch"
+    echo "$passed passed, $failed failed"
+    exit $((failed > 0 || passed == 0))
+}
+trap 'finish' INT TERM
+"$lab" setup && { "$lab" stop >/dev/null 2>&1; "$lab" boot; } || { failed=1; finish; }
+
+in_lab() { timeout 90 "$lab" exec "$@"; }
+alice() { timeout 90 "$lab" user alice "$@"; }
+# Polls a shell condition inside, for events that systemd itself times.
+eventually() { in_lab sh -c "for i in \$(seq 300); do $1 && exit 0; sleep 0.1; done; exit 1"; }
+
+for program in ferryd ferry ferry-server; do "$lab" copy "$FERRY_BIN/$program" "/usr/bin/$program"; done
+"$lab" copy "$units/ferry-server.service" /usr/lib/systemd/system/ferry-server.service
+"$lab" copy "$units/ferryd.service" /usr/lib/systemd/user/ferryd.service
+"$lab" copy "$units/ferryd.socket" /usr/lib/systemd/user/ferryd.socket
+
+check "the system unit is valid" in_lab systemd-analyze verify --man=no --recursive-errors=no ferry-server.service
+check "the user units are valid" in_lab sh -c 'XDG_RUNTIME_DIR=$(mktemp -d) systemd-analyze verify --user \
+    --man=no --recursive-errors=no /usr/lib/systemd/user/ferryd.service /usr/lib/systemd/user/ferryd.socket'
+check "the server's exposure is at most 1.5" in_lab systemd-analyze security --offline=true --no-pager --threshold=15 \
+    /usr/lib/systemd/system/ferry-server.service
+
+check "the server starts and says so" in_lab systemctl start ferry-server
+check "the server answers" eventually "journalctl -u ferry-server -o cat --no-pager | grep -q '^ready http'"
+
+in_lab useradd -m alice
+in_lab loginctl enable-linger alice
+check "the user's systemd is up" eventually "test -S /run/user/\$(id -u alice)/bus"
+alice mkdir -p Tasks
+check "the socket is there before the daemon" alice systemctl --user start ferryd.socket
+check "the first call starts the daemon" alice ferry status
+check "the socket is for its user only" alice sh -c 'test "$(stat -c %a "$XDG_RUNTIME_DIR/ferry/ferryd.sock")" = 600'
+check "signing in works" alice sh -c 'echo "correct horse" | ferry login http://127.0.0.1:7441 --email a@example.org --create --password-stdin'
+check "a task syncs" alice sh -c 'ferry add Buy milk && ferry sync --wait --timeout 20 && test -f "Tasks/Buy milk.md"'
+check "systemctl shows the state" alice sh -c \
+    'for i in $(seq 100); do systemctl --user show -P StatusText ferryd | grep "^running" && exit 0; sleep 0.1; done; exit 1'
+
+alice sh -c 'p=$(systemctl --user show -P MainPID ferryd); test "$p" -gt 1 && kill -9 "$p"'
+check "kill -9: the daemon comes back" alice sh -c \
+    'for i in $(seq 300); do [ "$(systemctl --user show -P NRestarts ferryd)$(systemctl --user is-active ferryd)" = 1active ] && exit 0; sleep 0.1; done; exit 1'
+check "and still knows everything" alice sh -c 'ferry list | grep -q "Buy milk" && ferry sync --wait --timeout 20'
+in_lab sh -c 'p=$(systemctl show -P MainPID ferry-server); test "$p" -gt 1 && kill -9 "$p"'
+check "kill -9: the server comes back" eventually \
+    '[ "$(systemctl show -P NRestarts ferry-server)$(systemctl is-active ferry-server)" = 1active ]'
+check "and the daemon finds it again" alice sh -c 'ferry add Call Anna && ferry sync --wait --timeout 40'
+
+check "a stopped daemon ends cleanly" alice sh -c \
+    'systemctl --user stop ferryd.service && test "$(systemctl --user show -P Result ferryd)" = success'
+check "and the next call starts it again" alice sh -c 'ferry list | grep -q "Call Anna"'
+check "bad configuration stays down with status 78" alice sh -c \
+    'systemctl --user stop ferryd.service; mkdir -p .config/ferry && echo "taskz: /x" > .config/ferry/ferryd.yaml
+     systemctl --user start ferryd.service
+     test "$(systemctl --user show -P ExecMainStatus ferryd)$(systemctl --user is-active ferryd)" = 78failed; s=$?
+     rm .config/ferry/ferryd.yaml; exit $s'
+check "and the journal names the key and the nearest right one" eventually \
+    "journalctl -o cat --no-pager | grep -q 'ferryd.yaml, line 1.*taskz.*tasks'"
+check "the server stops cleanly" in_lab sh -c \
+    'systemctl stop ferry-server && test "$(systemctl show -P Result ferry-server)" = success'
+finish
