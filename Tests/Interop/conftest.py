@@ -1,0 +1,181 @@
+"""Google's and Amazon's own clients against `ferry-server`.
+
+`emulator` is a server as FIRESTORE_EMULATOR_HOST wants it, `server` one as users have it; both live as long as the tests.
+"""
+import json
+import os
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+import uuid
+from pathlib import Path
+
+import boto3
+import pytest
+from botocore.config import Config
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "EndToEnd"))
+from harness import BIN, PASSWORD, Server  # noqa: E402
+
+
+def started(*options):
+    with tempfile.TemporaryDirectory(prefix="ferry-") as directory:
+        server = Server(Path(directory), *options)
+        server.start()
+        yield server
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def emulator():
+    yield from started("--emulator")
+
+
+@pytest.fixture(scope="session")
+def server():
+    yield from started()
+
+
+@pytest.fixture(scope="session")
+def db(emulator):
+    """The official client, as a developer with the emulator uses it."""
+    from google.cloud import firestore
+
+    os.environ["FIRESTORE_EMULATOR_HOST"] = emulator.documents
+    try:
+        return firestore.Client(project="ferry")
+    finally:
+        del os.environ["FIRESTORE_EMULATOR_HOST"]
+
+
+@pytest.fixture
+def name():
+    """A collection or prefix that no other test uses."""
+    return "t" + uuid.uuid4().hex[:12]
+
+
+@pytest.fixture
+def collection(db, name):
+    return db.collection(name)
+
+
+class Refused(Exception):
+    def __init__(self, status, body):
+        super().__init__(f"{status}: {body}")
+        self.status, self.body = status, body
+        self.message = body.get("error", {}).get("message", "") if isinstance(body, dict) else body
+
+
+def call(url, body=None, headers=None, method=None):
+    """JSON in, JSON out; Refused for a status that is no success."""
+    request = urllib.request.Request(
+        url, data=None if body is None else json.dumps(body).encode(), method=method,
+        headers={"Content-Type": "application/json", **(headers or {})})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        text = error.read().decode()
+        try:
+            raise Refused(error.code, json.loads(text)) from None
+        except json.JSONDecodeError:
+            raise Refused(error.code, text) from None
+
+
+class User:
+    """Somebody who has signed up at a server."""
+
+    def __init__(self, server, **credentials):
+        self.server = server
+        answer = call(f"{server.url}/v1/accounts:signUp?key=any", {"returnSecureToken": True, **credentials})
+        self.id, self.token, self.refresh_token = answer["localId"], answer["idToken"], answer["refreshToken"]
+
+    def storage_keys(self, token=None, **parameters):
+        """Credentials from STS, by Amazon's client."""
+        from botocore import UNSIGNED
+
+        sts = boto3.client("sts", endpoint_url=self.server.url, region_name="us-east-1",
+                           config=Config(signature_version=UNSIGNED))
+        return sts.assume_role_with_web_identity(
+            RoleArn="arn:aws:iam::000000000000:role/ferry", RoleSessionName="test", WebIdentityToken=token or self.token,
+            **parameters)["Credentials"]
+
+    def s3(self):
+        keys = self.storage_keys()
+        return s3_client(self.server, keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"])
+
+    def db(self, token=None):
+        """The official client with this user's ID token, over the wire as the daemon speaks it."""
+        return firestore_client(self.server.documents, token or self.token)
+
+
+def firestore_client(address, token):
+    """The official client on a plaintext channel that carries a bearer token; no token for None."""
+    import grpc
+    from google.auth.credentials import AnonymousCredentials
+    from google.cloud import firestore
+    from google.cloud.firestore_v1.services.firestore import client as service
+    from google.cloud.firestore_v1.services.firestore.transports import grpc as transport
+
+    class Bearer(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamStreamClientInterceptor):
+        def intercept(self, go, details, request):
+            metadata = list(details.metadata or []) + ([("authorization", f"Bearer {token}")] if token else [])
+            return go(_Details(details, metadata), request)
+
+        intercept_unary_unary = intercept_unary_stream = intercept_stream_stream = intercept
+
+    class _Details(grpc.ClientCallDetails):
+        def __init__(self, details, metadata):
+            self.method, self.timeout, self.credentials = details.method, details.timeout, details.credentials
+            self.wait_for_ready, self.compression, self.metadata = details.wait_for_ready, details.compression, metadata
+
+    channel = grpc.intercept_channel(grpc.insecure_channel(address), Bearer())
+    client = firestore.Client(project="ferry", credentials=AnonymousCredentials())
+    client._firestore_api_internal = service.FirestoreClient(
+        transport=transport.FirestoreGrpcTransport(channel=channel))
+    return client
+
+
+def s3_client(server, key, secret, token=None, **config):
+    return boto3.client(
+        "s3", endpoint_url=server.url, aws_access_key_id=key, aws_secret_access_key=secret, aws_session_token=token,
+        region_name="us-east-1",
+        config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1}, signature_version="s3v4", **config))
+
+
+def administrator_keys(server, label="tests"):
+    import subprocess
+
+    lines = subprocess.run([str(BIN / "ferry-server"), "keys", "add", label, "--data", str(server.data)], check=True,
+                           capture_output=True, text=True).stdout.split()
+    values = dict(line.split("=", 1) for line in lines)
+    return values["AWS_ACCESS_KEY_ID"], values["AWS_SECRET_ACCESS_KEY"]
+
+
+@pytest.fixture(scope="session")
+def s3(server):
+    """Amazon's client with an administrator's key."""
+    from harness import until
+
+    client = s3_client(server, *administrator_keys(server))
+
+    def works():
+        # A running server learns of a new key by a signal.
+        try:
+            return client.list_buckets()
+        except client.exceptions.ClientError:
+            return None
+
+    until(works, "the new key to be known")
+    return client
+
+
+@pytest.fixture
+def user(server):
+    return User(server)
+
+
+@pytest.fixture
+def other(server):
+    return User(server)

@@ -1,0 +1,88 @@
+"""kill -9 of the server under load: what it has acknowledged is there afterwards, and nothing else half done."""
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from conftest import administrator_keys, s3_client
+from google.api_core import exceptions
+from harness import Server
+
+
+def test_acknowledged_commits_and_objects_survive(monkeypatch):
+    from google.cloud import firestore
+
+    with tempfile.TemporaryDirectory(prefix="ferry-") as directory:
+        server = Server(Path(directory), "--emulator")
+        server.start()
+        key, secret = administrator_keys(server)
+        server.stop()
+        monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", server.documents)
+        documents, objects = {}, {}
+        for life in range(6):
+            server.start()
+            db = firestore.Client(project="ferry")
+            s3 = s3_client(server, key, secret, connect_timeout=2, read_timeout=5)
+            enough = threading.Event()
+
+            def commit(worker):
+                n = done = 0
+                while True:
+                    n += 1
+                    pair = [db.document(f"crash/{life}-{worker}-{n}-{half}") for half in "ab"]
+                    batch = db.batch()
+                    for document in pair:
+                        batch.set(document, {"n": n})
+                    try:
+                        batch.commit(timeout=2, retry=None)
+                    except exceptions.GoogleAPICallError:
+                        # The client may still wait to connect again after the server's last end.
+                        if enough.is_set() or done:
+                            return
+                        continue
+                    done += 1
+                    for document in pair:
+                        documents[document.path] = n
+                    if done == 20:
+                        enough.set()
+
+            def put(worker):
+                n = 0
+                while True:
+                    n += 1
+                    content = os.urandom(20_000 + n)
+                    try:
+                        # Half of them replace one that is there.
+                        name = f"{worker}-{n % 10}" if worker else f"{life}-{n}"
+                        objects[name, "next"] = content
+                        s3.put_object(Bucket="ferry", Key=name, Body=content)
+                        objects[name] = content
+                        del objects[name, "next"]
+                    except Exception:
+                        return
+
+            threads = [threading.Thread(target=work, args=(worker,)) for work in (commit, put) for worker in range(3)]
+            for thread in threads:
+                thread.start()
+            assert enough.wait(60)
+            server.kill()
+            for thread in threads:
+                thread.join()
+
+        server.start()
+        db = firestore.Client(project="ferry")
+        s3 = s3_client(server, key, secret)
+        found = {d.reference.path: d.get("n") for d in db.collection("crash").stream()}
+        assert {path: found.get(path) for path in documents} == documents
+        # A commit that was not acknowledged is there whole or not at all.
+        assert all(path[:-1] + ("b" if path.endswith("a") else "a") in found for path in found)
+        assert len(objects) > 20
+        for name in [name for name in objects if isinstance(name, str)]:
+            content = s3.get_object(Bucket="ferry", Key=name)["Body"].read()
+            assert content in (objects[name], objects.get((name, "next"))), name
+        # Files that no object owns are gone.
+        files = [path for path in (server.data / "objects" / "files").rglob("*") if path.is_file()]
+        listed = [o for page in s3.get_paginator("list_objects_v2").paginate(Bucket="ferry") for o in page.get("Contents", [])]
+        assert len(files) == len(listed)
+        assert server.stop() == 0

@@ -1,0 +1,372 @@
+"""Objects with boto3, as an administrator and with keys from STS."""
+import base64
+import hashlib
+import io
+import threading
+import urllib.error
+import urllib.request
+import zlib
+
+import pytest
+from botocore.exceptions import ClientError
+from conftest import User, administrator_keys, s3_client
+
+BUCKET = "ferry"
+
+
+def code(error):
+    return error.value.response["Error"]["Code"]
+
+
+def put(s3, key, body=b"content", **options):
+    return s3.put_object(Bucket=BUCKET, Key=key, Body=body, **options)
+
+
+def body(s3, key, **options):
+    return s3.get_object(Bucket=BUCKET, Key=key, **options)["Body"].read()
+
+
+def test_put_get_head_and_delete(s3, name):
+    answer = put(s3, f"{name}/a", b"hello", ContentType="text/plain")
+    assert answer["ETag"] == f'"{hashlib.md5(b"hello").hexdigest()}"'
+    got = s3.get_object(Bucket=BUCKET, Key=f"{name}/a")
+    assert got["Body"].read() == b"hello" and got["ContentType"] == "text/plain" and got["ETag"] == answer["ETag"]
+    head = s3.head_object(Bucket=BUCKET, Key=f"{name}/a")
+    assert head["ContentLength"] == 5 and head["LastModified"] == got["LastModified"]
+    s3.delete_object(Bucket=BUCKET, Key=f"{name}/a")
+    with pytest.raises(ClientError) as error:
+        s3.get_object(Bucket=BUCKET, Key=f"{name}/a")
+    assert code(error) == "NoSuchKey"
+    with pytest.raises(ClientError) as error:
+        s3.head_object(Bucket=BUCKET, Key=f"{name}/a")
+    assert code(error) == "404"
+    # A second delete is no error.
+    s3.delete_object(Bucket=BUCKET, Key=f"{name}/a")
+
+
+@pytest.mark.parametrize("size", [0, 1, 65536, (5 << 20) + 3])
+def test_sizes(s3, name, size):
+    content = (bytes(range(256)) * (size // 256 + 1))[:size]
+    put(s3, f"{name}/a", content)
+    assert body(s3, f"{name}/a") == content
+
+
+@pytest.mark.parametrize("key", [
+    "plain", "with space", "ünïcode/✓", "a//b", "../up", "./here", "per%cent", "plus+sign", "quote'\"&<>", "a=b?c=d#e",
+    "tab\there", "trailing/"])
+def test_keys_of_all_kinds(s3, name, key):
+    key = f"{name}/{key}"
+    put(s3, key, key.encode())
+    assert body(s3, key) == key.encode()
+    assert [o["Key"] for o in s3.list_objects_v2(Bucket=BUCKET, Prefix=key)["Contents"]] == [key]
+
+
+def test_ranges(s3, name):
+    put(s3, f"{name}/a", b"0123456789")
+    for span, expected, header in [
+        ("bytes=2-4", b"234", "bytes 2-4/10"), ("bytes=7-", b"789", "bytes 7-9/10"), ("bytes=-3", b"789", "bytes 7-9/10"),
+            ("bytes=8-100", b"89", "bytes 8-9/10"), ("bytes=-100", b"0123456789", "bytes 0-9/10")]:
+        answer = s3.get_object(Bucket=BUCKET, Key=f"{name}/a", Range=span)
+        assert (answer["Body"].read(), answer["ContentRange"]) == (expected, header)
+        assert answer["ResponseMetadata"]["HTTPStatusCode"] == 206
+    with pytest.raises(ClientError) as error:
+        s3.get_object(Bucket=BUCKET, Key=f"{name}/a", Range="bytes=10-")
+    assert code(error) == "InvalidRange"
+
+
+def test_metadata_and_headers_come_back(s3, name):
+    put(s3, f"{name}/a", Metadata={"colour": "blue", "path": "a/b c"}, CacheControl="max-age=5", ContentEncoding="x-own",
+        ContentDisposition='attachment; filename="a b.txt"', ContentLanguage="de")
+    head = s3.head_object(Bucket=BUCKET, Key=f"{name}/a")
+    assert head["Metadata"] == {"colour": "blue", "path": "a/b c"}
+    assert (head["CacheControl"], head["ContentEncoding"], head["ContentLanguage"]) == ("max-age=5", "x-own", "de")
+    assert head["ContentDisposition"] == 'attachment; filename="a b.txt"'
+
+
+def test_conditions(s3, name):
+    etag = put(s3, f"{name}/a")["ETag"]
+    for options, expected in [({"IfNoneMatch": etag}, "304"), ({"IfMatch": '"other"'}, "PreconditionFailed")]:
+        with pytest.raises(ClientError) as error:
+            s3.get_object(Bucket=BUCKET, Key=f"{name}/a", **options)
+        assert code(error) == expected
+    assert body(s3, f"{name}/a", IfMatch=etag) == b"content"
+    with pytest.raises(ClientError) as error:
+        put(s3, f"{name}/a", b"again", IfNoneMatch="*")
+    assert code(error) == "PreconditionFailed"
+    put(s3, f"{name}/b", IfNoneMatch="*")
+
+
+def crc(content):
+    return base64.b64encode(zlib.crc32(content).to_bytes(4, "big")).decode()
+
+
+def test_checksums_are_checked_and_kept(s3, name):
+    content = b"some content"
+    sha = base64.b64encode(hashlib.sha256(content).digest()).decode()
+    put(s3, f"{name}/sha", content, ChecksumSHA256=sha)
+    put(s3, f"{name}/crc", content, ChecksumAlgorithm="CRC32")
+    put(s3, f"{name}/md5", content, ContentMD5=base64.b64encode(hashlib.md5(content).digest()).decode())
+    assert s3.head_object(Bucket=BUCKET, Key=f"{name}/sha", ChecksumMode="ENABLED")["ChecksumSHA256"] == sha
+    assert s3.head_object(Bucket=BUCKET, Key=f"{name}/crc", ChecksumMode="ENABLED")["ChecksumCRC32"] == crc(content)
+    wrong = base64.b64encode(hashlib.sha256(b"else").digest()).decode()
+    for options in [{"ChecksumSHA256": wrong}, {"ChecksumCRC32": crc(b"else")},
+                    {"ContentMD5": base64.b64encode(hashlib.md5(b"else").digest()).decode()}]:
+        with pytest.raises(ClientError) as error:
+            put(s3, f"{name}/wrong", content, **options)
+        assert code(error) == "BadDigest"
+    with pytest.raises(ClientError):
+        s3.head_object(Bucket=BUCKET, Key=f"{name}/wrong")
+
+
+@pytest.fixture(scope="module")
+def tree(s3):
+    import uuid
+
+    prefix = "tree" + uuid.uuid4().hex[:8] + "/"
+    keys = sorted(f"{prefix}{part}" for part in ["a", "a/1", "a/2", "b", "b-1", "c/x/1", "c/x/2", "c/y", "d", "é"])
+    for key in keys:
+        put(s3, key, key.encode())
+    return prefix, sorted(keys, key=lambda key: key.encode())
+
+
+def test_listing_is_in_byte_order(s3, tree):
+    prefix, keys = tree
+    assert [o["Key"] for o in s3.list_objects_v2(Bucket=BUCKET, Prefix=prefix)["Contents"]] == keys
+    assert [o["Key"] for o in s3.list_objects(Bucket=BUCKET, Prefix=prefix)["Contents"]] == keys
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize("version", ["list_objects", "list_objects_v2"])
+def test_paging_meets_every_key_and_group_once(s3, tree, version, size):
+    prefix, keys = tree
+    pages = s3.get_paginator(version)
+    plain = [o["Key"] for p in pages.paginate(Bucket=BUCKET, Prefix=prefix, PaginationConfig={"PageSize": size})
+             for o in p.get("Contents", [])]
+    assert plain == keys
+    found, groups = [], []
+    for page in pages.paginate(Bucket=BUCKET, Prefix=prefix, Delimiter="/", PaginationConfig={"PageSize": size}):
+        found += [o["Key"] for o in page.get("Contents", [])]
+        groups += [g["Prefix"] for g in page.get("CommonPrefixes", [])]
+    assert groups == [f"{prefix}a/", f"{prefix}c/"]
+    assert found == [key for key in keys if "/" not in key[len(prefix):]]
+
+
+def test_start_after(s3, tree):
+    prefix, keys = tree
+    answer = s3.list_objects_v2(Bucket=BUCKET, Prefix=prefix, StartAfter=keys[4])
+    assert [o["Key"] for o in answer["Contents"]] == keys[5:] and answer["KeyCount"] == len(keys) - 5
+
+
+def test_deleting_many_at_once(s3, name):
+    for n in range(5):
+        put(s3, f"{name}/{n}")
+    answer = s3.delete_objects(
+        Bucket=BUCKET, Delete={"Objects": [{"Key": f"{name}/{n}"} for n in range(4)] + [{"Key": f"{name}/none"}]})
+    assert len(answer["Deleted"]) == 5 and "Errors" not in answer
+    assert [o["Key"] for o in s3.list_objects_v2(Bucket=BUCKET, Prefix=name)["Contents"]] == [f"{name}/4"]
+
+
+def test_copying(s3, name):
+    put(s3, f"{name}/é a", b"copied", Metadata={"m": "1"}, ContentType="text/x")
+    s3.copy_object(Bucket=BUCKET, Key=f"{name}/b", CopySource={"Bucket": BUCKET, "Key": f"{name}/é a"})
+    got = s3.get_object(Bucket=BUCKET, Key=f"{name}/b")
+    assert (got["Body"].read(), got["Metadata"], got["ContentType"]) == (b"copied", {"m": "1"}, "text/x")
+    s3.copy_object(Bucket=BUCKET, Key=f"{name}/b", CopySource={"Bucket": BUCKET, "Key": f"{name}/b"}, Metadata={"m": "2"},
+                   MetadataDirective="REPLACE")
+    assert s3.head_object(Bucket=BUCKET, Key=f"{name}/b")["Metadata"] == {"m": "2"}
+    with pytest.raises(ClientError) as error:
+        s3.copy_object(Bucket=BUCKET, Key=f"{name}/c", CopySource={"Bucket": BUCKET, "Key": f"{name}/none"})
+    assert code(error) == "NoSuchKey"
+
+
+def test_multipart_by_hand(s3, name):
+    key = f"{name}/big"
+    upload = s3.create_multipart_upload(Bucket=BUCKET, Key=key, ContentType="text/y", Metadata={"m": "1"})["UploadId"]
+    first, last = b"a" * (5 << 20), b"the end"
+    parts = []
+    for number, content in [(1, first), (2, last)]:
+        tag = s3.upload_part(Bucket=BUCKET, Key=key, UploadId=upload, PartNumber=number, Body=content)["ETag"]
+        parts.append({"PartNumber": number, "ETag": tag})
+    listed = s3.list_parts(Bucket=BUCKET, Key=key, UploadId=upload)["Parts"]
+    assert [(p["PartNumber"], p["Size"]) for p in listed] == [(1, 5 << 20), (2, 7)]
+    assert upload in [u["UploadId"] for u in s3.list_multipart_uploads(Bucket=BUCKET, Prefix=name)["Uploads"]]
+    with pytest.raises(ClientError) as error:
+        s3.get_object(Bucket=BUCKET, Key=key)
+    assert code(error) == "NoSuchKey"
+    done = s3.complete_multipart_upload(Bucket=BUCKET, Key=key, UploadId=upload, MultipartUpload={"Parts": parts})
+    digest = hashlib.md5(hashlib.md5(first).digest() + hashlib.md5(last).digest()).hexdigest()
+    assert done["ETag"] == f'"{digest}-2"'
+    got = s3.get_object(Bucket=BUCKET, Key=key)
+    assert got["Body"].read() == first + last and got["ContentType"] == "text/y" and got["Metadata"] == {"m": "1"}
+    with pytest.raises(ClientError) as error:
+        s3.list_parts(Bucket=BUCKET, Key=key, UploadId=upload)
+    assert code(error) == "NoSuchUpload"
+
+
+def test_multipart_by_the_transfer_manager(s3, name):
+    content = bytes(range(256)) * (90 << 10)
+    s3.upload_fileobj(io.BytesIO(content), BUCKET, f"{name}/a")
+    target = io.BytesIO()
+    s3.download_fileobj(BUCKET, f"{name}/a", target)
+    assert target.getvalue() == content
+    s3.copy({"Bucket": BUCKET, "Key": f"{name}/a"}, BUCKET, f"{name}/b")
+    assert s3.head_object(Bucket=BUCKET, Key=f"{name}/b")["ContentLength"] == len(content)
+
+
+def test_multipart_refusals(s3, name):
+    key = f"{name}/big"
+    upload = s3.create_multipart_upload(Bucket=BUCKET, Key=key)["UploadId"]
+    tags = [s3.upload_part(Bucket=BUCKET, Key=key, UploadId=upload, PartNumber=n, Body=b"small")["ETag"] for n in (1, 2)]
+
+    def complete(parts):
+        with pytest.raises(ClientError) as error:
+            s3.complete_multipart_upload(Bucket=BUCKET, Key=key, UploadId=upload, MultipartUpload={
+                "Parts": [{"PartNumber": n, "ETag": tag} for n, tag in parts]})
+        return code(error)
+
+    assert complete([(1, tags[0]), (2, tags[1])]) == "EntityTooSmall"
+    assert complete([(1, tags[0]), (3, tags[1])]) == "InvalidPart"
+    assert complete([(2, tags[1]), (1, tags[0])]) == "InvalidPartOrder"
+    s3.abort_multipart_upload(Bucket=BUCKET, Key=key, UploadId=upload)
+    with pytest.raises(ClientError) as error:
+        s3.upload_part(Bucket=BUCKET, Key=key, UploadId=upload, PartNumber=1, Body=b"late")
+    assert code(error) == "NoSuchUpload"
+
+
+def fetch(url, data=None, method="GET", headers={}):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data=data, method=method, headers=headers)) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def test_presigned_urls(s3, name):
+    put(s3, f"{name}/a b", b"shared")
+    url = s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": f"{name}/a b"}, ExpiresIn=60)
+    assert fetch(url) == (200, b"shared")
+    assert fetch(url.replace("a%20b", "other"))[0] == 403
+    upload = s3.generate_presigned_url("put_object", Params={"Bucket": BUCKET, "Key": f"{name}/up"}, ExpiresIn=60)
+    assert fetch(upload, b"posted", "PUT")[0] == 200
+    assert body(s3, f"{name}/up") == b"posted"
+    assert fetch(upload, None, "GET")[0] == 403
+
+
+def test_a_presigned_url_expires(s3, name):
+    put(s3, f"{name}/a")
+    from unittest import mock
+    import datetime
+    import botocore.auth
+
+    earlier = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=10)
+    with mock.patch.object(botocore.auth, "get_current_datetime", return_value=earlier):
+        url = s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": f"{name}/a"}, ExpiresIn=60)
+    status, text = fetch(url)
+    assert status == 403 and b"Request has expired" in text
+
+
+def test_buckets(s3, name):
+    s3.create_bucket(Bucket=name)
+    assert name in [b["Name"] for b in s3.list_buckets()["Buckets"]]
+    s3.put_object(Bucket=name, Key="a", Body=b"")
+    with pytest.raises(ClientError) as error:
+        s3.delete_bucket(Bucket=name)
+    assert code(error) == "BucketNotEmpty"
+    s3.delete_object(Bucket=name, Key="a")
+    s3.delete_bucket(Bucket=name)
+    with pytest.raises(ClientError) as error:
+        s3.list_objects_v2(Bucket=name)
+    assert code(error) == "NoSuchBucket"
+
+
+def test_a_reader_meets_the_old_object_or_the_new_one(s3, name):
+    contents = [bytes([n]) * 300_000 for n in range(2)]
+    put(s3, f"{name}/a", contents[0])
+    done = threading.Event()
+
+    def write():
+        for n in range(30):
+            put(s3, f"{name}/a", contents[n % 2])
+        done.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    while not done.is_set():
+        assert body(s3, f"{name}/a") in contents
+    thread.join()
+
+
+# ---------------------------------------------------------------- who may
+
+
+def test_wrong_secrets_and_unknown_keys_are_refused(server, s3):
+    key, secret = administrator_keys(server, "wrong")
+    for client, expected in [
+            (s3_client(server, "AKIANOBODY", secret), "InvalidAccessKeyId"),
+            (s3_client(server, s3._request_signer._credentials.access_key, "x" * 40), "SignatureDoesNotMatch")]:
+        with pytest.raises(ClientError) as error:
+            client.list_objects_v2(Bucket=BUCKET)
+        assert code(error) == expected
+    assert fetch(f"{server.url}/{BUCKET}")[0] == 403
+
+
+def test_a_user_works_below_its_own_prefix(user):
+    s3 = user.s3()
+    put(s3, f"{user.id}/chunks/a", b"mine")
+    assert body(s3, f"{user.id}/chunks/a") == b"mine"
+    assert [o["Key"] for o in s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{user.id}/")["Contents"]] == [f"{user.id}/chunks/a"]
+    s3.upload_fileobj(io.BytesIO(b"x" * (9 << 20)), BUCKET, f"{user.id}/big")
+    s3.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": f"{user.id}/big"}]})
+
+
+def test_a_user_does_not_reach_anothers_objects(user, other):
+    put(other.s3(), f"{other.id}/secret", b"theirs")
+    s3 = user.s3()
+    attempts = [
+        lambda: body(s3, f"{other.id}/secret"), lambda: put(s3, f"{other.id}/new"), lambda: put(s3, "top"),
+        lambda: s3.delete_object(Bucket=BUCKET, Key=f"{other.id}/secret"),
+        lambda: s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{other.id}/"), lambda: s3.list_objects_v2(Bucket=BUCKET),
+        lambda: s3.list_objects(Bucket=BUCKET, Prefix=user.id[:5]), lambda: s3.list_buckets(),
+        lambda: s3.create_bucket(Bucket="mine"), lambda: s3.delete_bucket(Bucket=BUCKET),
+        lambda: s3.copy_object(Bucket=BUCKET, Key=f"{user.id}/stolen", CopySource=f"{BUCKET}/{other.id}/secret"),
+        lambda: s3.copy_object(Bucket=BUCKET, Key=f"{user.id}/stolen", CopySource=f"{BUCKET}/{user.id}/../{other.id}/secret"),
+        lambda: s3.create_multipart_upload(Bucket=BUCKET, Key=f"{other.id}/big"),
+        lambda: s3.list_multipart_uploads(Bucket=BUCKET)]
+    for number, attempt in enumerate(attempts):
+        with pytest.raises(ClientError) as error:
+            attempt()
+        assert code(error) in ("AccessDenied", "403", "NoSuchKey"), number
+    answer = s3.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": f"{other.id}/secret"}]})
+    assert answer["Errors"][0]["Code"] == "AccessDenied"
+    assert body(other.s3(), f"{other.id}/secret") == b"theirs"
+
+
+def test_a_prefix_is_not_a_beginning(user):
+    with pytest.raises(ClientError) as error:
+        put(user.s3(), f"{user.id}x/a")
+    assert code(error) == "AccessDenied"
+
+
+def test_garbage_and_foreign_session_tokens_are_refused(server, user, other):
+    mine, theirs = user.storage_keys(), other.storage_keys()
+    for token in ["garbage", "a.b", theirs["SessionToken"], mine["SessionToken"][:-2] + "zz", None]:
+        client = s3_client(server, mine["AccessKeyId"], mine["SecretAccessKey"], token)
+        with pytest.raises(ClientError) as error:
+            client.list_objects_v2(Bucket=BUCKET, Prefix=f"{user.id}/")
+        assert code(error) in ("ExpiredToken", "InvalidAccessKeyId", "InvalidToken")
+
+
+def test_sts_refuses_bad_id_tokens(user):
+    header, claims, signature = user.token.split(".")
+    for token in ["garbage", "a.b.c", f"{header}.{claims}.{signature[::-1]}", f"{header}.{claims}."]:
+        with pytest.raises(ClientError) as error:
+            user.storage_keys(token)
+        assert code(error) == "InvalidIdentityToken"
+
+
+def test_keys_from_sts_tell_when_they_expire(user):
+    import datetime
+
+    keys = user.storage_keys(DurationSeconds=900)
+    left = keys["Expiration"] - datetime.datetime.now(datetime.timezone.utc)
+    assert datetime.timedelta(minutes=13) < left <= datetime.timedelta(minutes=15)
