@@ -1,0 +1,130 @@
+"""Files on tasks: attached by command or dropped beside the task, and what goes over the wire for them."""
+import os
+
+from harness import agree, until
+
+
+def attached(machine, task):
+    return {entry["name"]: entry["state"] for entry in machine.json("attachments", task)["attachments"]}
+
+
+def transfers(machine):
+    return machine.json("transfers")["transfers"]
+
+
+def test_attach_drop_detach_and_get(root, machines):
+    laptop, desk = machines
+    photo = root / "photo.jpg"
+    photo.write_bytes(os.urandom(3 << 20))
+    laptop.ferry("add", "Insurance")
+    laptop.ferry("add", "Claim")
+    laptop.ferry("attach", "Insurance", photo)
+    # Dropping a file attaches it; so does a copy beside a task of the desk's.
+    (laptop.tasks / "Claim.files").mkdir()
+    (laptop.tasks / "Claim.files/letter.txt").write_text("Dear Sir or Madam\n" * 1000)
+    agree(laptop, desk)
+    assert (desk.tasks / "Insurance.files/photo.jpg").read_bytes() == photo.read_bytes()
+    assert (desk.tasks / "Claim.files/letter.txt").read_text() == "Dear Sir or Madam\n" * 1000
+    assert attached(desk, "Claim") == {"letter.txt": "here"}
+    path = desk.ferry("get", "Insurance", "photo.jpg").strip()
+    assert (desk.tasks / path).read_bytes() == photo.read_bytes()
+    # Text is compressed on the wire.
+    (letter,) = [transfer for transfer in transfers(laptop) if transfer["name"] == "letter.txt"]
+    assert letter["bytesOnWire"] < letter["bytesTotal"] / 4
+    # They go with their task wherever it goes.
+    desk.ferry("move", "Insurance", "Papers")
+    desk.ferry("set", "Claim", "title:Claim 2026")
+    until(lambda: (laptop.tasks / "Papers/Insurance.files/photo.jpg").exists(), lambda: sorted(laptop.files()))
+    until(lambda: (laptop.tasks / "Claim 2026.files/letter.txt").exists(), lambda: sorted(laptop.files()))
+    agree(laptop, desk)
+    # Detached by command, and by removing the file.
+    desk.ferry("detach", "Insurance", "photo.jpg")
+    (laptop.tasks / "Claim 2026.files/letter.txt").unlink()
+    until(lambda: not attached(laptop, "Insurance") and not attached(desk, "Claim"),
+          lambda: (attached(laptop, "Insurance"), attached(desk, "Claim")))
+    until(lambda: not any(".files/" in name for machine in machines for name in machine.files()),
+          lambda: [sorted(machine.files()) for machine in machines])
+
+
+def test_a_changed_attachment_replaces_the_old_one(machines):
+    laptop, desk = machines
+    laptop.ferry("add", "Draft")
+    file = laptop.tasks / "Draft.files/draft.bin"
+    file.parent.mkdir()
+    file.write_bytes(os.urandom(1 << 20))
+    agree(laptop, desk)
+    new = file.read_bytes()[: 1 << 19] + os.urandom(100)
+    file.write_bytes(new)
+    until(lambda: (desk.tasks / "Draft.files/draft.bin").read_bytes() == new, desk.daemon.tail)
+    agree(laptop, desk)
+    assert list(attached(desk, "Draft")) == ["draft.bin"]
+
+
+def test_the_same_file_on_another_task_sends_no_chunk(root, machines):
+    laptop, desk = machines
+    big = root / "big.bin"
+    big.write_bytes(os.urandom(6 << 20))
+    laptop.ferry("add", "First")
+    laptop.ferry("add", "Second")
+    laptop.ferry("attach", "First", big)
+    laptop.ferry("attach", "Second", big)
+    first, second = sorted((t for t in transfers(laptop) if t["direction"] == "upload"), key=lambda t: -t["bytesOnWire"])
+    assert first["bytesOnWire"] >= 6 << 20
+    assert second["bytesOnWire"] < 64 << 10 and second["state"] == "done"
+    agree(laptop, desk)
+    assert (desk.tasks / "Second.files/big.bin").read_bytes() == big.read_bytes()
+
+
+def test_a_transfer_is_paused_resumed_and_cancelled(root, server, machines):
+    laptop, desk = machines
+    laptop.stop()
+    laptop.daemon.arguments += ["--upload-limit", "1M"]
+    laptop.start()
+    content = {name: os.urandom(4 << 20) for name in ("paused.bin", "cancelled.bin")}
+    for name, data in content.items():
+        (root / name).write_bytes(data)
+    laptop.ferry("add", "Slow")
+    (paused,) = laptop.json("attach", "Slow", root / "paused.bin", "--no-wait")["transfers"]
+    laptop.ferry("transfers", "pause", paused["id"])
+
+    def state(name):
+        return [transfer["state"] for transfer in transfers(laptop) if transfer["name"] == name]
+
+    until(lambda: state("paused.bin") == ["paused"], lambda: transfers(laptop))
+    # A pause survives a restart.
+    laptop.stop()
+    laptop.daemon.arguments = laptop.daemon.arguments[:-2]
+    laptop.start()
+    until(lambda: state("paused.bin") == ["paused"], lambda: transfers(laptop))
+    assert not (desk.tasks / "Slow.files/paused.bin").exists()
+    laptop.ferry("transfers", "resume", "--all")
+    until(lambda: (desk.tasks / "Slow.files/paused.bin").exists(), lambda: transfers(laptop))
+    assert (desk.tasks / "Slow.files/paused.bin").read_bytes() == content["paused.bin"]
+    # One that is cancelled stops, and says so.
+    laptop.stop()
+    laptop.daemon.arguments += ["--upload-limit", "1M"]
+    laptop.start()
+    (cancelled,) = laptop.json("attach", "Slow", root / "cancelled.bin", "--no-wait")["transfers"]
+    laptop.ferry("transfers", "cancel", cancelled["id"])
+    until(lambda: [t["state"] for t in transfers(laptop) if t["id"] == cancelled["id"]] == ["cancelled"],
+          lambda: transfers(laptop))
+
+
+def test_an_upload_goes_on_where_a_killed_daemon_left_it(root, machines):
+    laptop, desk = machines
+    laptop.stop()
+    laptop.daemon.arguments += ["--upload-limit", "4M"]
+    laptop.start()
+    big = root / "big.bin"
+    big.write_bytes(os.urandom(16 << 20))
+    laptop.ferry("add", "Big")
+    laptop.ferry("attach", "Big", big, "--no-wait")
+    until(lambda: any(t["bytesOnWire"] > 4 << 20 for t in transfers(laptop)), lambda: transfers(laptop))
+    laptop.daemon.kill()
+    laptop.daemon.arguments = laptop.daemon.arguments[:-2]
+    laptop.start()
+    until(lambda: (desk.tasks / "Big.files/big.bin").exists(), lambda: (transfers(laptop), laptop.status()))
+    assert (desk.tasks / "Big.files/big.bin").read_bytes() == big.read_bytes()
+    (again,) = [transfer for transfer in transfers(laptop) if transfer["direction"] == "upload"]
+    assert again["bytesOnWire"] < 15 << 20, again
+    agree(laptop, desk)
