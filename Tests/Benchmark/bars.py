@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Measures what Ferry promises of its speed, with real programs on loopback; prints a table. Not part of the tests.
+
+    FERRY_BIN=.build/release Tests/Benchmark/bars.py [edit] [list] [idle] [first] [first100k] [attach]
+
+FERRY_BIN names the directory with the release programs. Needs a quiet machine and some GiB of disk.
+"""
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "EndToEnd"))
+from harness import BIN, Machine, Server, until  # noqa: E402
+
+WORDS = "milk oat call plumber report review garden invoice train ticket paint fence book doctor email server deploy".split()
+
+
+def task(number):
+    words = random.Random(number)
+    notes = "\n".join(" ".join(words.choices(WORDS, k=8)) for _ in range(5))
+    return (f"---\npriority: {words.choice(['high', 'medium', 'low'])}\ndue: 2026-{number % 12 + 1:02}-{number % 28 + 1:02}\n"
+            f"tags: [{words.choice(WORDS)}, {words.choice(WORDS)}]\nproject: p{number % 7}\n---\n{notes}\n")
+
+
+def fill(machine, count):
+    for number in range(count):
+        (machine.tasks / f"Task {number:06}.md").write_text(task(number))
+
+
+def rss(program):
+    for line in Path(f"/proc/{program.process.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    return 0
+
+
+def peak(program):
+    for line in Path(f"/proc/{program.process.pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1024
+    return 0
+
+
+def cpu(program):
+    fields = Path(f"/proc/{program.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def say(what, value, bar):
+    print(f"| {what} | {value} | {bar} |", flush=True)
+
+
+class Pair:
+    """A server and two machines; the second is empty at first."""
+
+    def __init__(self):
+        self.root = Path(tempfile.mkdtemp(prefix="ferry-bars-"))
+        self.server = Server(self.root)
+        self.server.start()
+        self.a, self.b = Machine(self.root, "a"), Machine(self.root, "b")
+
+    def first_sync(self, count):
+        """Seconds from the first daemon's start until the last file is on the empty second machine."""
+        fill(self.a, count)
+        start = time.monotonic()
+        for index, machine in enumerate((self.a, self.b)):
+            machine.start()
+            machine.login(self.server, create=index == 0)
+
+        def there():
+            return sum(1 for entry in os.scandir(self.b.tasks) if entry.name.endswith(".md")) == count
+
+        until(there, lambda: f"{count} files; {self.a.daemon.tail(5)}\n{self.b.daemon.tail(5)}", timeout=900, step=0.05)
+        took = time.monotonic() - start
+        until(lambda: self.a.files() == self.b.files(), "the same bytes", timeout=60, step=0.5)
+        return took
+
+    def close(self):
+        for program in (self.a.daemon, self.b.daemon, self.server):
+            program.stop()
+        shutil.rmtree(self.root)
+
+
+def measure_edits(pair, count=100):
+    times = []
+    draw = random.Random(1)
+    for number in range(count):
+        name = f"Task {draw.randrange(10_000):06}.md"
+        text = task(number).replace("project: p", f"project: edit {number} p")
+        temporary = pair.a.tasks / ".edit.tmp"
+        temporary.write_text(text)
+        time.sleep(draw.uniform(0.1, 0.3))
+        start = time.monotonic()
+        temporary.rename(pair.a.tasks / name)
+        path = pair.b.tasks / name
+        until(lambda: path.read_text() == text, "the edit on the other machine", step=0.001)
+        times.append((time.monotonic() - start) * 1000)
+    say("file saved on one machine → new bytes readable on the other, 10,000 tasks, 100 edits",
+        f"median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms", "≤ 30 ms, ≤ 250 ms")
+
+
+def measure_commands(pair):
+    for command in (["list"], ["status"]):
+        times = []
+        for _ in range(20):
+            start = time.monotonic()
+            subprocess.run([str(BIN / "ferry"), *command], stdout=subprocess.DEVNULL, check=True,
+                           env={**os.environ, **pair.a.environment})
+            times.append((time.monotonic() - start) * 1000)
+        say(f"`ferry {command[0]}`, 10,000 tasks, exec to exit", f"median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms",
+            "≤ 50 ms")
+
+
+def measure_idle(pair, seconds=60):
+    time.sleep(15)
+    before = [cpu(machine.daemon) for machine in (pair.a, pair.b)]
+    time.sleep(seconds)
+    used = [(cpu(machine.daemon) - start) / seconds * 100 for machine, start in zip((pair.a, pair.b), before)]
+    say(f"idle, 10,000 tasks in sync, {seconds} s: CPU of ferryd", " / ".join(f"{share:.3f} %" for share in used), "≤ 0.1 %")
+    say("resident memory of ferryd", " / ".join(f"{rss(machine.daemon):.1f} MiB" for machine in (pair.a, pair.b)), "≤ 40 MiB")
+    say("resident memory of ferry-server", f"{rss(pair.server):.1f} MiB", "")
+
+
+def measure_attachment(mebibytes=1024):
+    pair = Pair()
+    source = pair.root / "big.bin"
+    subprocess.run(["dd", "if=/dev/urandom", f"of={source}", "bs=1M", f"count={mebibytes}", "status=none"], check=True)
+    pair.a.write("Film.md", "to watch\n")
+    pair.a.write("Second.md", "the same file again\n")
+    for index, machine in enumerate((pair.a, pair.b)):
+        machine.start()
+        machine.login(pair.server, create=index == 0)
+    pair.a.sync()
+    target = pair.b.tasks / "Film.files" / "big.bin"
+    start = time.monotonic()
+    pair.a.ferry("attach", "Film", source, "--no-wait")
+    until(target.exists, lambda: f"the attachment; {pair.a.status()} {pair.b.status()}", timeout=600, step=0.01)
+    took = time.monotonic() - start
+    subprocess.run(["cmp", str(source), str(target)], check=True)
+    say(f"attach {mebibytes} MiB of random bytes, until whole and verified on the other machine",
+        f"{mebibytes / took:.0f} MiB/s ({took:.1f} s)", "≥ 150 MiB/s")
+    say("peak memory: attaching ferryd, fetching ferryd, ferry-server",
+        ", ".join(f"{peak(program):.0f} MiB" for program in (pair.a.daemon, pair.b.daemon, pair.server)), "≤ 128 MiB")
+    pair.a.ferry("attach", "Second", source, timeout=300)
+    again = [t for t in pair.a.json("transfers")["transfers"] if t["direction"] == "upload"]
+    sent = min(transfer["bytesOnWire"] for transfer in again)
+    say("the same file on another task: bytes sent", f"{sent}", "no chunk")
+    pair.close()
+
+
+def main():
+    wanted = sys.argv[1:] or ["first", "edit", "list", "idle", "attach"]
+    print("| what | measured | bar |\n|---|---|---|")
+    if {"first", "edit", "list", "idle"} & set(wanted):
+        pair = Pair()
+        took = pair.first_sync(10_000)
+        say("first sync of 10,000 task files to an empty second machine", f"{took:.2f} s", "≤ 6 s")
+        if "edit" in wanted:
+            measure_edits(pair)
+        if "list" in wanted:
+            measure_commands(pair)
+        if "idle" in wanted:
+            measure_idle(pair)
+        pair.close()
+    if "first100k" in wanted:
+        pair = Pair()
+        say("first sync of 100,000 task files", f"{pair.first_sync(100_000):.1f} s", "≤ 12 × that of 10,000")
+        pair.close()
+    if "attach" in wanted:
+        measure_attachment()
+
+
+main()
