@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# Runs everything that must hold: format, layering, warnings, unit and contract tests, official clients, whole programs,
+# systemd. Installs what it needs. Ends with one line: N passed, N failed.
+#
+#   Tests/run.sh              everything
+#   Tests/run.sh format|build|unit|interop|end-to-end|systemd ...     only these
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+export LC_ALL=C.UTF-8
+passed=0 failed=0
+steps=("$@")
+
+wanted() { ((${#steps[@]} == 0)) || [[ " ${steps[*]} " == *" $1 "* ]]; }
+headline() { printf '\n== %s\n' "$*"; }
+count() { passed=$((passed + $1)) failed=$((failed + $2)); }
+# One check: its name, then the command. The output is shown only when it fails.
+check() {
+    local name=$1 log
+    shift
+    log=$(mktemp)
+    if "$@" >"$log" 2>&1; then
+        count 1 0 && echo "ok: $name"
+    else
+        count 0 1 && echo "FAILED: $name" && tail -n 80 "$log"
+    fi
+    rm -f "$log"
+}
+finish() {
+    echo
+    echo "$passed passed, $failed failed"
+    exit $((failed > 0 || passed == 0))
+}
+
+install_packages() {
+    local missing=() package sudo=()
+    for package in "$@"; do
+        dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    ((EUID == 0)) || sudo=(sudo)
+    echo "installing ${missing[*]}"
+    "${sudo[@]}" apt-get -qq -o DPkg::Lock::Timeout=300 update || return 1
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
+        install -y --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+headline packages
+mapfile -t packages < <(grep -v '^#' Sources/C/packages.txt)
+install_packages "${packages[@]}" python3-venv openssl vim-tiny || { echo "The packages could not be installed."; count 0 1; finish; }
+
+if wanted format; then
+    headline format
+    check "swift format lint --strict" swift format lint --strict --parallel -r Package.swift Sources Tests Examples
+fi
+
+if wanted build || wanted unit; then
+    headline "build, with warnings as errors and every import declared"
+    start=$SECONDS
+    if ! swift build --build-tests --explicit-target-dependency-import-check error -Xswiftc -warnings-as-errors; then
+        count 0 1
+        finish
+    fi
+    count 1 0
+    echo "built in $((SECONDS - start)) s"
+fi
+
+if wanted unit; then
+    headline "unit and contract tests"
+    log=$(mktemp)
+    start=$SECONDS
+    # One after the other: tests with real deadlines and real processors must not starve one another.
+    swift test --skip-build --no-parallel >"$log" 2>&1
+    status=$?
+    line=$(grep -aoE 'Test run with [0-9]+ tests?.* (passed|failed) after.*' "$log" | tail -n 1)
+    total=$(grep -oE '[0-9]+ test' <<<"$line" | head -n 1 | grep -oE '[0-9]+')
+    broken=$(grep -aE '^.{1,4} Test .* failed after' "$log" | grep -avc 'Test run with')
+    if [[ -z $total ]]; then
+        tail -n 60 "$log"
+        count 0 1
+    elif ((status != 0)); then
+        grep -aE 'recorded an issue|failed after|error:|Fatal' "$log" | head -n 80
+        ((broken > 0)) || broken=1
+        count $((total - broken)) "$broken"
+    else
+        count "$total" 0
+    fi
+    echo "${line:-no test ran} ($((SECONDS - start)) s)"
+    rm -f "$log"
+fi
+
+if wanted interop || wanted end-to-end || wanted systemd; then
+    headline "release build"
+    start=$SECONDS
+    if ! swift build -c release --static-swift-stdlib; then
+        count 0 1
+        finish
+    fi
+    FERRY_BIN=$(swift build -c release --static-swift-stdlib --show-bin-path)
+    export FERRY_BIN
+    echo "built in $((SECONDS - start)) s"
+fi
+
+# Runs Python tests and adds their numbers.
+pytest_step() {
+    local log summary number
+    log=$(mktemp)
+    .venv/bin/python -m pytest -q -p no:cacheprovider "$@" 2>&1 | tee "$log"
+    summary=$(grep -aE '^(=+ )?[0-9]+ (passed|failed|error|skipped)' "$log" | tail -n 1)
+    number() { grep -oE "[0-9]+ $1" <<<"$summary" | grep -oE '[0-9]+' || echo 0; }
+    [[ -n $summary ]] || { count 0 1; rm -f "$log"; return; }
+    count "$(number passed)" $(($(number failed) + $(number error)))
+    rm -f "$log"
+}
+
+if wanted interop || wanted end-to-end; then
+    if [[ ! -x .venv/bin/pytest ]] || ! cmp -s Tests/requirements.txt .venv/requirements.txt; then
+        headline "official clients, in .venv"
+        rm -rf .venv
+        { /usr/bin/python3 -m venv .venv && .venv/bin/pip -q install -r Tests/requirements.txt \
+            && cp Tests/requirements.txt .venv/requirements.txt; } || { count 0 1; finish; }
+    fi
+fi
+if wanted interop; then
+    headline "official clients"
+    pytest_step Tests/Interop
+fi
+if wanted end-to-end; then
+    headline "whole programs"
+    pytest_step Tests/EndToEnd
+fi
+if wanted systemd; then
+    headline "systemd"
+    if ((EUID == 0)); then
+        log=$(mktemp)
+        Tests/Systemd/run.sh 2>&1 | tee "$log"
+        line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+        count "$(cut -d' ' -f1 <<<"${line:-0 passed, 1 failed}")" "$(cut -d' ' -f3 <<<"${line:-0 passed, 1 failed}")"
+        rm -f "$log"
+    else
+        echo "skipped: booting a systemd needs root"
+    fi
+fi
+finish
