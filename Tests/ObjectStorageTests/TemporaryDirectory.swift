@@ -25,6 +25,14 @@ final class TemporaryDirectory: Sendable {
         return path
     }
 
+    /// A file that was written long ago, so that any later change shows in its times.
+    func restingFile(_ name: String, _ content: [UInt8]) throws -> String {
+        let path = try file(name, content)
+        var times = [timeval(tv_sec: 1_000_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000_000, tv_usec: 0)]
+        guard utimes(path, &times) == 0 else { throw Failure() }
+        return path
+    }
+
     func read(_ name: String) throws -> [UInt8] {
         guard let file = fopen("\(path)/\(name)", "r") else { throw Failure() }
         defer { fclose(file) }

@@ -18,7 +18,35 @@ final class GatedObjectStore: ObjectStore {
         var held: [Int: CheckedContinuation<Void, any Error>] = [:]
         var cancelled: Set<Int> = []
         var next = 0
+        /// Let through, and not ended yet.
+        var underWay = 0
         var arrivals: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        /// How many operations stand at the gate while nothing moves behind it.
+        var resting: Int { underWay == 0 ? held.count : 0 }
+
+        /// Those who have waited for what is now so.
+        mutating func takeArrivals() -> [CheckedContinuation<Void, Never>] {
+            let count = resting
+            let arrived = arrivals.filter { $0.count <= count }
+            arrivals.removeAll { $0.count <= count }
+            return arrived.map(\.continuation)
+        }
+    }
+
+    /// An operation that was let through; it ends when this value goes away.
+    private final class Passage: Sendable {
+        private let store: GatedObjectStore
+
+        init(_ store: GatedObjectStore) { self.store = store }
+
+        deinit {
+            let arrived = store.state.withLock { state in
+                state.underWay -= 1
+                return state.takeArrivals()
+            }
+            for arrival in arrived { arrival.resume() }
+        }
     }
 
     private let store: any ObjectStore
@@ -40,17 +68,19 @@ final class GatedObjectStore: ObjectStore {
         let held = state.withLock { state in
             state.isOpen = true
             state.closesAfter = nil
+            state.underWay += state.held.count
             defer { state.held = [:] }
             return state.held.values
         }
         for continuation in held { continuation.resume() }
     }
 
-    /// Returns once at least `count` operations are held.
+    /// Returns once at least `count` operations are held and all that were let through have ended: puts are in the store
+    /// and counted, contents are read. Until the gate is opened nothing changes any more.
     func waitForHeld(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
-                if state.held.count >= count { return true }
+                if state.resting >= count { return true }
                 state.arrivals.append((count, continuation))
                 return false
             }
@@ -59,18 +89,23 @@ final class GatedObjectStore: ObjectStore {
     }
 
     func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
-        try await pass()
+        let passage = try await pass()
         try await store.put(key, content, type: type)
         state.withLock { state in
             state.counts.puts += 1
             state.counts.putKeys.append(key.text)
         }
+        extendLifetime(passage)
     }
 
     func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
-        try await pass()
+        let passage = try await pass()
         state.withLock { $0.counts.gets += 1 }
-        return try await store.get(key, range: range)
+        let content = try await store.get(key, range: range)
+        return ObjectContent(info: content.info, length: content.length) {
+            defer { extendLifetime(passage) }
+            return try await content.makeAsyncIterator().next()
+        }
     }
 
     func head(_ key: ObjectKey) async throws -> ObjectInfo? {
@@ -84,7 +119,7 @@ final class GatedObjectStore: ObjectStore {
 
     func delete(_ key: ObjectKey) async throws { try await store.delete(key) }
 
-    private func pass() async throws {
+    private func pass() async throws -> Passage {
         let id = state.withLock { state in
             state.next += 1
             return state.next
@@ -102,6 +137,7 @@ final class GatedObjectStore: ObjectStore {
             }
             held?.resume(throwing: CancellationError())
         }
+        return Passage(self)
     }
 
     private func enter(
@@ -112,11 +148,11 @@ final class GatedObjectStore: ObjectStore {
             if left == 0 { state.isOpen = false }
             state.closesAfter = max(0, left - 1)
         }
-        guard !state.isOpen else { return (.success(()), []) }
+        guard !state.isOpen else {
+            state.underWay += 1
+            return (.success(()), [])
+        }
         state.held[id] = continuation
-        let count = state.held.count
-        let arrived = state.arrivals.filter { $0.count <= count }.map(\.continuation)
-        state.arrivals.removeAll { $0.count <= count }
-        return (nil, arrived)
+        return (nil, state.takeArrivals())
     }
 }

@@ -204,8 +204,8 @@ import Testing
     }
 
     @Test func `a source that changes while it is read is not published`() async throws {
-        let path = try directory.file("f", Noise.bytes(125_000))
         for change in ["append", "touch", "replace", "remove", "truncate"] {
+            let path = try directory.restingFile("f", Noise.bytes(125_000))
             let store = GatedObjectStore(MemoryObjectStore())
             store.close(after: 1)
             let task = UploadTask(try File(path: path), to: store, namespace: namespace, sizes: .small)
@@ -224,7 +224,6 @@ import Testing
             store.open()
             #expect(await code { _ = try await task.outcome } == .sourceChanged, "\(change)")
             #expect(store.counts.putKeys.allSatisfy { $0.hasPrefix("alice/chunks/") }, "\(change)")
-            _ = try directory.file("f", Noise.bytes(125_000))
         }
     }
 
