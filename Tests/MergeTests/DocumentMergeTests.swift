@@ -37,6 +37,33 @@ import Testing
         #expect(result == MergeResult(fields: ["title": .string("b"), "unknown": .string("u"), "x": .null]))
     }
 
+    @Test func `who set a value goes with the value, and a merge leaves its rule`() {
+        func origins(_ entries: [String: String]) -> Value {
+            .map(entries.mapValues { .map(["by": .string($0)]) })
+        }
+        let base: Fields = ["title": .string("a"), "priority": .integer(1), "notes": .string("1\n2\n3\n")]
+        var mine: Fields = ["title": .string("a"), "priority": .integer(0), "notes": .string("1\n2\nthree\n")]
+        var theirs: Fields = ["title": .string("b"), "priority": .integer(2), "notes": .string("one\n2\n3\n")]
+        mine["origins"] = origins(["priority": "desk", "notes": "desk", "due": "desk"])
+        theirs["origins"] = origins(["title": "laptop", "priority": "laptop", "notes": "laptop"])
+        let result = merge(base, mine, theirs)
+        #expect(
+            result.fields?["origins"]
+                == .map([
+                    "title": .map(["by": .string("laptop")]),
+                    "priority": .map(["by": .string("desk"), "rule": .string("changedOnBothSides")]),
+                    "notes": .map(["by": .string("desk"), "rule": .string("merged")]),
+                ]))
+        #expect(displaced(result) == ["priority=2 theirs changedOnBothSides"])
+        // An origin alone is no edit, so it keeps nothing from being deleted.
+        var deleted = base
+        deleted["deletedTime"] = time(9)
+        var looked = base
+        looked["origins"] = origins(["title": "desk"])
+        #expect(merge(base, looked, deleted).fields?["deletedTime"] == time(9))
+        #expect(merge(base, looked, deleted).displaced.isEmpty)
+    }
+
     @Test func `of one scalar the later commit stands and the other is displaced`() {
         let result = merge(["title": .string("a")], ["title": .string("mine")], ["title": .string("theirs")])
         #expect(result.fields == ["title": .string("mine")])

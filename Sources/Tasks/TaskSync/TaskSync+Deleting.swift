@@ -74,15 +74,15 @@ extension TaskSync {
         }
     }
 
-    private static func trash(_ task: String, in transaction: ReplicaTransaction) throws {
+    static func trash(_ task: String, in transaction: ReplicaTransaction) throws {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
         let view = try transaction.document(name)
         guard view.exists, view["deletedTime"] == nil else { return }
         try transaction.append(
             Mutation(
                 .merge, name,
-                transforms: ["deletedTime", "updatedTime"].map { FieldTransform(FieldPath(key: $0), .serverTimestamp) })
-        )
+                transforms: ["deletedTime", "updatedTime"].map { FieldTransform(FieldPath(key: $0), .serverTimestamp) }
+            ).signed(by: transaction.replicaID))
     }
 
     // MARK: Held deletes

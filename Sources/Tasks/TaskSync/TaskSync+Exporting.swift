@@ -294,9 +294,14 @@ extension TaskSync {
 
     func remember(_ rows: [FileRow]) async throws {
         guard !rows.isEmpty else { return }
+        let now = configuration.wallClock()
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            for row in rows { try tables.put(row) }
+            let steps = UndoSteps(transaction)
+            for row in rows {
+                if let old = try tables.file(row.task) { try steps.noteSync(from: old, to: row, at: now) }
+                try tables.put(row)
+            }
         }
         for row in rows { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
     }

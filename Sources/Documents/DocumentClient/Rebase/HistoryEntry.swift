@@ -14,7 +14,7 @@ public enum HistoryEntry {
         displaced.enumerated().compactMap { index, entry in
             let path = "\(context.name.path)/\(collection)/\(context.id)-\(index)"
             guard let name = try? DocumentName(database: context.name.database, path: path) else { return nil }
-            var fields = extra
+            var fields = extra.merging(entry.details) { $1 }
             fields["field"] = .string(entry.path?.description ?? "__document__")
             fields["value"] = entry.value
             fields["baseTime"] = context.baseTime.map { .timestamp($0) }

@@ -35,7 +35,8 @@ public struct MergingPolicy: RebasePolicy {
         proposal.displaced = result.displaced.map { displaced in
             DisplacedValue(
                 path: displaced.field.isDocumentName ? nil : displaced.field,
-                value: displaced.value == pending ? nil : displaced.value, reason: displaced.reason.rawValue)
+                value: displaced.value == pending ? nil : displaced.value, reason: displaced.reason.rawValue,
+                details: rules.origin(of: displaced, mine: proposal.mine, theirs: proposal.theirs))
         }
     }
 

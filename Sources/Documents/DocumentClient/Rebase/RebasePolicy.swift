@@ -23,11 +23,14 @@ public struct DisplacedValue: Sendable, Hashable {
     public var value: Value?
     /// Why, as one of a few fixed words: `changedOnBothSides`, `overlappingText`, `editSurvivesDelete` …
     public var reason: String
+    /// More to keep of it, as fields of its history entry.
+    public var details: [String: Value]
 
-    public init(path: FieldPath?, value: Value?, reason: String) {
+    public init(path: FieldPath?, value: Value?, reason: String, details: [String: Value] = [:]) {
         self.path = path
         self.value = value
         self.reason = reason
+        self.details = details
     }
 }
 

@@ -20,7 +20,7 @@ struct FieldMerge {
     static func isEdited(_ fields: [String: Value], from base: [String: Value], policy: MergePolicy) -> Bool {
         if let deletion = policy.deletion, (fields[deletion] == nil) != (base[deletion] == nil) { return true }
         return Set(fields.keys).union(base.keys).contains { key in
-            policy.kind(of: key) != .serverTime && fields[key] != base[key]
+            !policy.isBookkeeping(key) && fields[key] != base[key]
         }
     }
 
@@ -30,6 +30,7 @@ struct FieldMerge {
         for key in keys.sorted() where key != policy.deletion && !grouped.contains(key) { mergeField(key) }
         for group in policy.groups { mergeGroup(group) }
         mergeDeletion()
+        for key in keys where policy.kind(of: key) == .origins { mergeOrigins(key) }
         displaced.sort { $0.field < $1.field }
         return MergeResult(fields: result, displaced: displaced)
     }
@@ -42,6 +43,7 @@ struct FieldMerge {
         let (b, m, t) = (base[key], mine[key], theirs[key])
         switch policy.kind(of: key) {
         case .serverTime: result[key] = t ?? m
+        case .origins: return
         case .map where isMap(b) && isMap(m) && isMap(t):
             let elements = mergeMap(key, b?.mapValue ?? [:], m?.mapValue ?? [:], t?.mapValue ?? [:])
             // An empty map that both sides have stays; one that a side does not have is no field.
@@ -160,6 +162,27 @@ struct FieldMerge {
         } else {
             result[key] = deleted
         }
+    }
+
+    /// Who set a value goes with the value. Where both sides had changed it, the entry tells how it came about: `rule` is
+    /// `merged`, or the reason for which the other side's value was displaced.
+    private mutating func mergeOrigins(_ key: String) {
+        let (b, m) = (base[key]?.mapValue ?? [:], mine[key]?.mapValue ?? [:])
+        var merged = theirs[key]?.mapValue ?? [:]
+        for (field, origin) in m where origin != b[field] {
+            guard let path = try? FieldPath(parsing: field) else { continue }
+            let before = base.value(at: path.segments[...])
+            let there = theirs.value(at: path.segments[...])
+            guard result.value(at: path.segments[...]) != there else { continue }
+            var origin = origin
+            if there != before, case .map(var entry) = origin {
+                let reason = displaced.first { $0.field == path }?.reason.rawValue
+                entry["rule"] = .string(reason ?? MergePolicy.mergedRule)
+                origin = .map(entry)
+            }
+            merged[field] = origin
+        }
+        result[key] = merged.isEmpty ? nil : .map(merged)
     }
 
     private mutating func displace(_ field: FieldPath, _ value: Value?, _ reason: DisplacedValue.Reason) {

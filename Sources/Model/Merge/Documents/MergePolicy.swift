@@ -13,6 +13,8 @@ package struct MergePolicy: Sendable, Hashable {
         case text
         /// A time that the remote sets with a commit: no edit, never displaced.
         case serverTime
+        /// A map from field paths to who set those fields last: no edit, never displaced; each entry goes with its field's value.
+        case origins
     }
 
     /// By top-level field; all others are scalars.
@@ -30,6 +32,9 @@ package struct MergePolicy: Sendable, Hashable {
 
     package func kind(of field: String) -> Kind { kinds[field] ?? .scalar }
 
+    /// Whether the field only tells of changes of others.
+    func isBookkeeping(_ field: String) -> Bool { [.serverTime, .origins].contains(kind(of: field)) }
+
     /// For `tasks/{id}`. A typed field and the custom field of the same name are two spellings of one thing: `priority: odd` in
     /// a file is `fields.priority`, and `fields.due` is the text of `due`.
     package static let tasks = MergePolicy(
@@ -37,6 +42,7 @@ package struct MergePolicy: Sendable, Hashable {
             "tags": .set, "fields": .map, "attachments": .map, "notes": .text, "layout": .text,
             "createdTime": .serverTime,
             "updatedTime": .serverTime, "completedTime": .serverTime, "deletedTime": .serverTime,
+            "origins": .origins,
         ],
         groups: [
             [FieldPath(key: "title"), custom("title")],
@@ -45,6 +51,9 @@ package struct MergePolicy: Sendable, Hashable {
             [FieldPath(key: "completed"), FieldPath(key: "completedTime"), custom("completed")],
         ],
         deletion: "deletedTime")
+
+    /// The `rule` of an origin whose value holds both sides' changes.
+    package static let mergedRule = "merged"
 
     /// For `lists/{id}`.
     package static let lists = MergePolicy(kinds: ["sharedWith": .set, "createdTime": .serverTime])

@@ -13,6 +13,19 @@ package struct MergeResult: Sendable, Hashable {
     }
 }
 
+extension MergePolicy {
+    /// `origin`, if a version tells who had set a displaced value: for the entry that keeps it.
+    package func origin(
+        of displaced: DisplacedValue, mine: [String: Value]?, theirs: [String: Value]?
+    ) -> [String: Value] {
+        let side = displaced.side == .mine ? mine : theirs
+        guard let key = kinds.first(where: { $0.value == .origins })?.key,
+            let origin = side?[key]?.mapValue?[displaced.field.description]
+        else { return [:] }
+        return ["origin": origin]
+    }
+}
+
 /// A value that gave way in a merge.
 package struct DisplacedValue: Sendable, Hashable {
     package enum Side: String, Sendable, Hashable {

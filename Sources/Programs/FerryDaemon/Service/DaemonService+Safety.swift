@@ -94,7 +94,7 @@ extension DaemonService {
         }
     }
 
-    private static func conflict(_ prefix: String, _ all: [Conflict]) throws -> Conflict {
+    private static func conflict(_ prefix: String, _ all: [Displacement]) throws -> Displacement {
         let found = all.filter { $0.id.hasPrefix(prefix) }
         guard !prefix.isEmpty, let first = found.first else {
             throw ControlError(
@@ -118,7 +118,7 @@ extension HeldDelete {
 }
 
 extension ConflictSummary {
-    init(_ conflict: Conflict) {
+    init(_ conflict: Displacement) {
         self.init(
             id: conflict.id, taskID: conflict.task, title: conflict.title, field: conflict.field,
             standing: conflict.standing.map(ValueText.text) ?? "",

@@ -62,7 +62,8 @@ extension TaskSync {
             guard try transaction.document(name)[path] != nil else { return }
             try transaction.append(
                 .merge(
-                    name, [path: nil], transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]))
+                    name, [path: nil], transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
+                ).signed(by: transaction.replicaID))
         }
     }
 
@@ -128,7 +129,8 @@ extension TaskSync {
                     transforms: [
                         FieldTransform(element.appending("createdTime"), .serverTimestamp),
                         FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp),
-                    ]))
+                    ]
+                ).signed(by: transaction.replicaID))
             return row
         }
         if let row { attachments.set(row) }

@@ -45,11 +45,12 @@ extension TaskSync {
             var item = try edit.applied(to: TaskItem(title: title))
             item.listId = try await list(named: edit.listName ?? "")
             let id = DocumentID.make()
-            let (task, userID) = (item, configuration.userID)
+            let (task, userID, now) = (item, configuration.userID, configuration.wallClock())
             try await client.transaction { transaction in
                 let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
                 let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
                 try transaction.append(engine.creation(FileImport.Said(task)))
+                try UndoSteps(transaction).add([UndoStep(.add, id, after: task)], at: now)
             }
             try await exportChanges()
             return id
@@ -64,7 +65,7 @@ extension TaskSync {
             var list: String?
             if let name = edit.listName { list = try await self.list(named: name) }
             let target = list
-            try await change(id) { item in
+            try await change(id, as: .edit) { item in
                 var item = try edit.applied(to: item)
                 if edit.listName != nil { item.listId = target }
                 return item
@@ -82,6 +83,7 @@ extension TaskSync {
                 if let path = index.path(of: id) { try await importFiles([path]) }
             }
             try await trashDocuments(ids)
+            try await noteSteps(.remove, ids)
             try await exportChanges()
         }
     }
@@ -98,6 +100,7 @@ extension TaskSync {
                     return item
                 }
             }
+            try await noteSteps(.restore, ids)
             try await exportChanges()
         }
     }
@@ -124,7 +127,7 @@ extension TaskSync {
 
     // MARK: Parts
 
-    private func requireRoot() throws {
+    func requireRoot() throws {
         if let rootHold { throw TaskSyncError(.held, rootHold.message) }
     }
 
@@ -133,8 +136,11 @@ extension TaskSync {
         return try DocumentName(database: database, collection: "tasks", id: id)
     }
 
-    private func change(_ id: String, _ body: @escaping @Sendable (TaskItem) throws -> TaskItem) async throws {
-        let userID = configuration.userID
+    /// - Parameter kind: what somebody may want to undo later; nil: nothing.
+    func change(
+        _ id: String, as kind: UndoStep.Kind? = nil, _ body: @escaping @Sendable (TaskItem) throws -> TaskItem
+    ) async throws {
+        let (userID, now) = (configuration.userID, configuration.wallClock())
         try await client.transaction { transaction in
             let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
             let view = try transaction.document(name)
@@ -142,8 +148,10 @@ extension TaskSync {
             var old = TaskItem(fields: view.fields(pendingTimes: .previous))
             // A delete whose time the remote has still to give counts as one.
             if FileExport.isBeingDeleted(view) { old.deletedTime = .distantPast }
-            let diff = TaskDiff(from: old, to: try body(old))
+            let new = try body(old)
+            let diff = TaskDiff(from: old, to: new)
             guard !diff.isEmpty else { return }
+            if let kind { try UndoSteps(transaction).add([UndoStep(kind, id, before: old, after: new)], at: now) }
             let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
             try transaction.append(engine.mutation(diff, .merge))
         }

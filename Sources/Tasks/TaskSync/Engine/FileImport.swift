@@ -33,7 +33,7 @@ struct FileImport {
         return mutation(
             diff, .merge, appearance: appearance,
             companions: TaskHistory.writes(
-                of: displaced, task: name, userID: userID, replica: replica, baseTime: view.updateTime))
+                of: displaced, from: known, task: name, userID: userID, replica: replica, baseTime: view.updateTime))
     }
 
     func creation(_ said: Said) -> Mutation {
@@ -59,9 +59,10 @@ struct FileImport {
         }
         // A comment that changed is a change of the task.
         if diff.isEmpty, !appearance.isEmpty { times.append(FieldPath(key: "updatedTime")) }
-        return Mutation(
+        let mutation = Mutation(
             kind, name, fields: fields, mask: kind == .create ? [] : mask,
             transforms: times.map { FieldTransform($0, .serverTimestamp) }, companions: companions)
+        return mutation.signed(by: replica)
     }
 
     /// What a task file says, and how.

@@ -5,22 +5,24 @@ import Merge
 /// `tasks/{id}/history/{auto}`: a value that a merge displaced.
 ///
 /// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent: the field had been removed), `baseTime`,
-/// `replacedTime` (when the remote ordered the displacement), `replica`, `reason`, `userId`; `dismissedTime` once somebody has looked
-/// at it.
+/// `replacedTime` (when the remote ordered the displacement), `replica` (whose change stands), `reason`, `userId`, `origin` (who had
+/// set the value, see `TaskOrigin`); `dismissedTime` once somebody has looked at it.
 enum TaskHistory {
     static let collection = "history"
 
-    /// The writes that keep what a merge of a file with its document displaced.
+    /// The writes that keep what a merge of a file with its document, which had `theirs`, displaced.
     static func writes(
-        of displaced: [Merge.DisplacedValue], task: DocumentName, userID: String, replica: String, baseTime: Timestamp?
+        of displaced: [Merge.DisplacedValue], from theirs: [String: Value], task: DocumentName, userID: String,
+        replica: String, baseTime: Timestamp?
     ) -> [Write] {
         displaced.compactMap { entry in
             let path = "\(task.path)/\(collection)/\(DocumentID.make())"
             guard let name = try? DocumentName(database: task.database, path: path) else { return nil }
-            var fields: [String: Value] = [
+            var fields = MergePolicy.tasks.origin(of: entry, mine: nil, theirs: theirs)
+            fields.merge([
                 "field": .string(entry.field.isDocumentName ? "__document__" : entry.field.description),
                 "replica": .string(replica), "reason": .string(entry.reason.rawValue), "userId": .string(userID),
-            ]
+            ]) { $1 }
             fields["value"] = entry.value
             fields["baseTime"] = baseTime.map { .timestamp($0) }
             return Write(

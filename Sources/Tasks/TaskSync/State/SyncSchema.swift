@@ -24,7 +24,17 @@ enum SyncSchema {
                     PRIMARY KEY (task, attachment)) STRICT, WITHOUT ROWID;
                 -- Deletes that wait for approval. since: seconds of the local clock, only ever shown.
                 CREATE TABLE sync_held(task TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-                """)
+                """),
+        SQLiteMigration(
+            "what can be undone",
+            sql: """
+                -- before, after: the task as a file; NULL: it was not there. time: seconds of the local clock, only ever shown.
+                CREATE TABLE sync_step(
+                    id INTEGER PRIMARY KEY, batch INTEGER NOT NULL, task TEXT NOT NULL, kind TEXT NOT NULL,
+                    before BLOB, before_list TEXT, after BLOB, after_list TEXT, time INTEGER NOT NULL,
+                    undone INTEGER NOT NULL) STRICT;
+                CREATE INDEX sync_step_task ON sync_step(task, id);
+                """),
     ]
 }
 

@@ -1,0 +1,193 @@
+import DocumentClient
+package import DocumentModel
+import Merge
+import TaskModel
+
+/// A value that a merge displaced, from the history of its task.
+package struct Displacement: Sendable {
+    /// Of the history entry.
+    package let id: String
+    package let task: String
+    package let title: String
+    /// A field path, or `__document__`.
+    package let field: String
+    package let standing: Value?
+    package let displaced: Value?
+    /// The remote's time of the commit that displaced it; nil until it is ordered.
+    package let replacedTime: Timestamp?
+    /// Whose change stands.
+    package let replica: String
+    /// Who had set the displaced value; nil where its document does not tell.
+    package let origin: TaskOrigin?
+    package let reason: String
+    /// Whether nobody has looked at it yet.
+    package let isOpen: Bool
+    let name: DocumentName
+
+    /// Whether somebody's delete was displaced, by an edit that kept the task.
+    package var isDelete: Bool { field == "__document__" || field == "deletedTime" }
+
+    /// Entries of one commit and one group of fields are one displacement, told by the first of them that says something.
+    fileprivate var group: Group {
+        let groups = MergePolicy.tasks.groups.map { $0.map(\.description) }
+        return Group(
+            task: task, replica: replica, time: replacedTime, field: groups.first { $0.contains(field) }?.first ?? field
+        )
+    }
+
+    fileprivate struct Group: Hashable {
+        let task: String
+        let replica: String
+        let time: Timestamp?
+        let field: String
+    }
+}
+
+/// Who made a task what it is.
+package struct TaskOrigins: Sendable {
+    package let created: TaskOrigin
+    /// By field path: the fields that were changed since.
+    package let fields: [String: TaskOrigin]
+    /// What the document says, by field path: the fields that a user sets.
+    package let values: [(path: FieldPath, value: Value)]
+    /// The remote's time of the last change of any kind; nil while the remote does not have the task.
+    package let updateTime: Timestamp?
+    package let hasPendingWrites: Bool
+}
+
+extension TaskSync {
+    /// The displacements that nobody has looked at yet, newest first.
+    package func conflicts() async throws -> [Displacement] {
+        let userID = configuration.userID
+        let found = try await client.reading { transaction in
+            let history = Self.queries(of: userID, in: transaction.databaseName)[2]
+            return try transaction.documents(history).filter(Self.isOpen).compactMap { entry in
+                try Self.displacement(entry, transaction)
+            }
+        }
+        return Self.grouped(found).map { $0[0] }
+    }
+
+    /// Everything that merges displaced of a task, newest first.
+    package func history(of task: String) async throws -> [Displacement] {
+        guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
+        let found = try await client.reading { transaction in
+            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+            let history = Query(parent: ParentName(name), collectionID: TaskHistory.collection)
+            return try transaction.documents(history).filter { $0.exists && !Self.isAppearance($0) }.compactMap {
+                entry in
+                try Self.displacement(entry, transaction)
+            }
+        }
+        return Self.grouped(found).map { $0[0] }
+    }
+
+    /// Who made a task what it is.
+    package func origins(of task: String) async throws -> TaskOrigins {
+        guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
+        let view = try await client.reading { transaction in
+            try transaction.document(
+                try DocumentName(database: transaction.databaseName, collection: "tasks", id: task))
+        }
+        let fields = view.fields
+        var values: [(path: FieldPath, value: Value)] = []
+        for (key, value) in fields.sorted(by: { $0.key < $1.key }) where TaskOrigin.isTold(FieldPath(key: key)) {
+            if ["fields", "attachments"].contains(key), let members = value.mapValue {
+                for (element, value) in members.sorted(by: { $0.key < $1.key }) {
+                    values.append((FieldPath(key: key).appending(element), value))
+                }
+            } else {
+                values.append((FieldPath(key: key), value))
+            }
+        }
+        return TaskOrigins(
+            created: TaskOrigin(
+                replica: fields[TaskOrigin.creator]?.stringValue, time: fields["createdTime"]?.timestampValue),
+            fields: (fields[TaskOrigin.field]?.mapValue ?? [:]).compactMapValues { TaskOrigin($0) },
+            values: values, updateTime: view.updateTime, hasPendingWrites: view.hasPendingWrites)
+    }
+
+    /// Settles conflicts: what stands stays, or the displaced value comes back and takes its place.
+    package func resolve(_ ids: [String], takingDisplaced: Bool) async throws {
+        let userID = configuration.userID
+        try await exclusively {
+            try await client.transaction { transaction in
+                let history = Self.queries(of: userID, in: transaction.databaseName)[2]
+                let open = try transaction.documents(history).filter(Self.isUndecided).compactMap { entry in
+                    try Self.displacement(entry, transaction)
+                }
+                for group in Self.grouped(open) where group.contains(where: { ids.contains($0.id) }) {
+                    if takingDisplaced { try Self.takeBack(group, transaction) }
+                    for entry in group {
+                        try transaction.append(
+                            .merge(
+                                entry.name, [:],
+                                transforms: [FieldTransform(FieldPath(key: "dismissedTime"), .serverTimestamp)]))
+                    }
+                }
+            }
+            try await exportChanges()
+        }
+    }
+
+    /// Writes the displaced values of one group in the place of those that stand.
+    private static func takeBack(_ group: [Displacement], _ transaction: ReplicaTransaction) throws {
+        guard let first = group.first, let task = first.name.parent else { return }
+        if first.isDelete { return try trash(task.id, in: transaction) }
+        var changes: [FieldPath: Value?] = [:]
+        for entry in group {
+            if let path = try? FieldPath(parsing: entry.field) { changes.updateValue(entry.displaced, forKey: path) }
+        }
+        guard try transaction.document(task).exists else { return }
+        try transaction.append(
+            Mutation.merge(
+                task, changes, transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
+            ).signed(by: transaction.replicaID))
+    }
+
+    private static func displacement(_ entry: DocumentSnapshot, _ transaction: ReplicaTransaction) throws
+        -> Displacement?
+    {
+        guard let task = entry.name.parent else { return nil }
+        let document = try transaction.document(task)
+        let field = entry["field"]?.stringValue ?? ""
+        return Displacement(
+            id: entry.name.id, task: task.id, title: TaskItem(fields: document.fields).title, field: field,
+            standing: (try? FieldPath(parsing: field)).flatMap { document[$0] }, displaced: entry["value"],
+            replacedTime: entry["replacedTime"]?.timestampValue, replica: entry["replica"]?.stringValue ?? "",
+            origin: TaskOrigin(entry["origin"]), reason: entry["reason"]?.stringValue ?? "", isOpen: isOpen(entry),
+            name: entry.name)
+    }
+
+    /// Newest first; within a group the entry that stands for it comes first.
+    private static func grouped(_ entries: [Displacement]) -> [[Displacement]] {
+        let groups = Dictionary(grouping: entries, by: \.group)
+        return groups.map { key, members in
+            members.sorted { ($0.field == key.field ? 0 : 1, $0.field) < ($1.field == key.field ? 0 : 1, $1.field) }
+        }.sorted { left, right in
+            let (a, b) = (left[0], right[0])
+            return (a.replacedTime ?? .distantPast, a.id) > (b.replacedTime ?? .distantPast, b.id)
+        }
+    }
+
+    /// Whether somebody should look at a history entry. That a comment or an order of keys gave way is history only.
+    static func isOpen(_ entry: DocumentSnapshot) -> Bool {
+        // It goes along with `due`.
+        isUndecided(entry) && entry["field"]?.stringValue != "dueHasTime"
+    }
+
+    private static func isUndecided(_ entry: DocumentSnapshot) -> Bool {
+        let isDismissed =
+            entry["dismissedTime"] != nil
+            || entry.pendingTimePaths.contains { $0.segments == ["dismissedTime"] }
+        return entry.exists && !isDismissed && !isAppearance(entry)
+    }
+
+    private static func isAppearance(_ entry: DocumentSnapshot) -> Bool {
+        guard let path = entry["field"]?.stringValue.flatMap({ try? FieldPath(parsing: $0) }) else { return false }
+        return path.segments.first.map { TaskLayout.fields.contains($0) || $0 == TaskOrigin.field } ?? false
+    }
+
+    /// How many open entries there are, as of the last look: kept up to date by exports.
+    package var conflictCount: Int { openConflicts.count }
+}

@@ -1,0 +1,137 @@
+import DocumentClient
+package import DocumentModel
+import Merge
+import TaskModel
+
+/// What undoing did to one task, or would do.
+package struct UndoneChange: Sendable {
+    package enum Kind: Sendable {
+        /// The task goes to the trash again.
+        case removed
+        case restored
+        case changed
+    }
+
+    package let task: String
+    package let title: String
+    package let kind: Kind
+    /// Whether the change that is undone came from another machine.
+    package let cameFromElsewhere: Bool
+    /// Each field that changes: as it is now, and as it will be.
+    package let fields: [(path: FieldPath, now: Value?, then: Value?)]
+    /// The fields that somebody changed since, which are left alone.
+    package let leftAlone: [FieldPath]
+}
+
+extension TaskSync {
+    /// Undoes the last command that changed tasks here, or the last change of one task that a command or another machine made, as a
+    /// new change. What somebody changed since stays.
+    ///
+    /// - Parameter isTrial: only tells what it would do.
+    /// - Throws: `TaskSyncError` with `.notFound` where nothing is left to undo.
+    package func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneChange] {
+        try await exclusively {
+            try requireRoot()
+            let steps = try await client.reading { transaction in
+                let steps = UndoSteps(transaction)
+                return try task.map { try steps.last(undoable: $0).map { [$0] } ?? [] } ?? steps.lastCommand()
+            }
+            guard !steps.isEmpty else {
+                throw TaskSyncError(
+                    .notFound,
+                    task == nil
+                        ? "No command of this machine is left to undo." : "No change of this task is left to undo here."
+                )
+            }
+            for step in steps {
+                if let path = index.path(of: step.task) { try await importFiles([path]) }
+            }
+            var changes: [UndoneChange] = []
+            for step in steps {
+                if let change = try await undo(step, isTrial: isTrial) { changes.append(change) }
+            }
+            if !isTrial { try await exportChanges() }
+            return changes
+        }
+    }
+
+    /// nil: the task is gone for good.
+    private func undo(_ step: UndoStep, isTrial: Bool) async throws -> UndoneChange? {
+        guard let entry = catalog[step.task] else {
+            if !isTrial { try await client.transaction { try UndoSteps($0).markUndone(step) } }
+            return nil
+        }
+        let now = try await detail(step.task).item
+        let then = step.undone(now)
+        let diff = TaskDiff(from: now, to: then.item)
+        let change = UndoneChange(
+            task: step.task, title: entry.title, kind: step.effect, cameFromElsewhere: step.kind == .sync,
+            fields: diff.changes.map { ($0.path, now.documentFields.value(at: $0.path.segments[...]), $0.value) }
+                .filter { TaskOrigin.isTold($0.0) && $0.0.segments != ["deletedTime"] },
+            leftAlone: then.leftAlone)
+        guard !isTrial else { return change }
+        switch step.effect {
+        case .removed: try await trashDocuments([step.task])
+        case .restored, .changed:
+            let item = then.item
+            try await self.change(step.task) { _ in item }
+        }
+        let time = configuration.wallClock()
+        try await client.transaction { transaction in
+            let steps = UndoSteps(transaction)
+            try steps.markUndone(step)
+            try steps.add([UndoStep(.undo, step.task, before: now, after: then.item)], at: time)
+        }
+        return change
+    }
+
+    /// Keeps what a command did to the trash.
+    func noteSteps(_ kind: UndoStep.Kind, _ tasks: [String]) async throws {
+        let time = configuration.wallClock()
+        try await client.transaction { transaction in
+            try UndoSteps(transaction).add(tasks.map { UndoStep(kind, $0) }, at: time)
+        }
+    }
+}
+
+extension UndoStep {
+    /// What undoing this step does.
+    var effect: UndoneChange.Kind {
+        switch kind {
+        case .add, .restore: .removed
+        case .remove: .restored
+        case .edit, .sync, .undo: .changed
+        }
+    }
+
+    /// The task without this step, and the fields in which somebody came between. Pure.
+    func undone(_ now: TaskItem) -> (item: TaskItem, leftAlone: [FieldPath]) {
+        switch effect {
+        case .removed: return (now, [])
+        case .restored:
+            var item = now
+            item.deletedTime = nil
+            return (item, [])
+        case .changed:
+            guard let before, let after else { return (now, []) }
+            // From what the step made, one way leads to what is now and another one back: the former is the later one.
+            let result = DocumentMerge.merge(
+                base: after.withBookkeeping(of: now).documentFields, mine: now.documentFields,
+                theirs: before.withBookkeeping(of: now).documentFields, policy: .tasks)
+            guard let merged = result.fields else { return (now, []) }
+            return (TaskItem(fields: merged), result.displaced.map(\.field).filter(TaskOrigin.isTold))
+        }
+    }
+}
+
+extension TaskItem {
+    /// With what a task's file does not say as another version has it.
+    fileprivate func withBookkeeping(of other: TaskItem) -> TaskItem {
+        var item = self
+        item.attachments = other.attachments
+        item.userId = other.userId
+        (item.createdTime, item.updatedTime) = (other.createdTime, other.updatedTime)
+        (item.completedTime, item.deletedTime) = (other.completedTime, other.deletedTime)
+        return item
+    }
+}

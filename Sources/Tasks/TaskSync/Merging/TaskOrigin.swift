@@ -1,0 +1,61 @@
+import DocumentClient
+package import DocumentModel
+import Merge
+
+/// Who set something of a task last, as the task's document tells.
+///
+/// `createdBy` is the replica that made the task. `origins` maps the path of each field that was changed since to `by` (a replica's
+/// id), `time` (the commit's) and, where a merge made the value, `rule`.
+package struct TaskOrigin: Sendable, Hashable {
+    /// nil: another client, which does not say.
+    package var replica: String?
+    /// nil until the remote has ordered the change.
+    package var time: Timestamp?
+    /// `merged`, `changedOnBothSides` or `overlappingText`; nil where nobody else had changed the field.
+    package var rule: String?
+
+    static let field = "origins"
+    static let creator = "createdBy"
+
+    init(replica: String?, time: Timestamp?, rule: String? = nil) {
+        self.replica = replica
+        self.time = time
+        self.rule = rule
+    }
+
+    /// From an entry of `origins`, or `origin` of a history entry; nil for what is none.
+    init?(_ value: Value?) {
+        guard let entry = value?.mapValue else { return nil }
+        self.init(
+            replica: entry["by"]?.stringValue, time: entry["time"]?.timestampValue, rule: entry["rule"]?.stringValue)
+    }
+
+    /// Fields that only go along with others, or that nobody sets by hand.
+    private static let silent: Set<String> = ["dueHasTime", "completedTime", "updatedTime", "createdTime", "userId"]
+
+    static func isTold(_ path: FieldPath) -> Bool {
+        guard let key = path.segments.first else { return false }
+        return !silent.contains(key) && !TaskLayout.fields.contains(key) && key != field && key != creator
+    }
+}
+
+extension Mutation {
+    /// The same change of a task, saying which replica made it.
+    func signed(by replica: String) -> Mutation {
+        var (fields, mask, transforms) = (fields, mask, transforms)
+        if kind == .create {
+            fields[TaskOrigin.creator] = .string(replica)
+            return Mutation(
+                kind, name, fields: fields, mask: mask, transforms: transforms, companions: companions)
+        }
+        let deletions = transforms.map(\.path).filter { $0.segments == ["deletedTime"] }
+        for path in self.mask + deletions where TaskOrigin.isTold(path) {
+            let entry = FieldPath(key: TaskOrigin.field).appending(path.description)
+            fields.setValue(.string(replica), at: entry.appending("by").segments[...])
+            // An older entry may have had a rule.
+            mask += [entry.appending("by"), entry.appending("rule")]
+            transforms.append(FieldTransform(entry.appending("time"), .serverTimestamp))
+        }
+        return Mutation(kind, name, fields: fields, mask: mask, transforms: transforms, companions: companions)
+    }
+}

@@ -1,0 +1,133 @@
+import DocumentClient
+import SQLite
+import TaskFolder
+import TaskModel
+
+/// One change of one task that can be undone.
+struct UndoStep: Sendable {
+    enum Kind: String, Sendable {
+        case add
+        case edit
+        case remove
+        case restore
+        /// Came from another machine.
+        case sync
+        /// Undid another step; not undone itself.
+        case undo
+    }
+
+    var id: Int64 = 0
+    /// Steps of one command have the same.
+    var batch: Int64 = 0
+    var kind: Kind
+    var task: String
+    /// nil where the task was not there, or was and is left as it is.
+    var before: TaskItem?
+    var after: TaskItem?
+
+    init(_ kind: Kind, _ task: String, before: TaskItem? = nil, after: TaskItem? = nil) {
+        self.kind = kind
+        self.task = task
+        self.before = before
+        self.after = after
+    }
+}
+
+/// The last changes, in the replica's file. What a task said is kept as the text of its file.
+struct UndoSteps {
+    private let database: SQLiteDatabase
+
+    /// As many are kept.
+    private static let limit: Int64 = 500
+    private static let name = "undo.md"
+
+    init(_ transaction: ReplicaTransaction) {
+        database = transaction.database
+    }
+
+    /// Steps of one command.
+    func add(_ steps: [UndoStep], at time: Int64) throws {
+        let batch = try ((database.first("SELECT max(id) FROM sync_step") { $0.int64(0) }) ?? 0) + 1
+        for step in steps {
+            let (before, after) = (Self.text(step.before), Self.text(step.after))
+            // What no file can say cannot be brought back from one.
+            guard (before == nil) == (step.before == nil), (after == nil) == (step.after == nil) else { continue }
+            try insert(step, before, step.before?.listId, after, step.after?.listId, batch: batch, time)
+        }
+        try database.execute("DELETE FROM sync_step WHERE id <= ?", [.integer(batch - Self.limit)])
+    }
+
+    /// Another machine's change was written to a file. A change that a command made here is known already.
+    func noteSync(from old: FileRow, to new: FileRow, at time: Int64) throws {
+        guard old.bytes != new.bytes || old.list != new.list,
+            let before = Self.item(old.bytes, old.list, old.path.name),
+            let after = Self.item(new.bytes, new.list, new.path.name), !Self.saysTheSame(before, after)
+        else { return }
+        if let last = try last(of: new.task), let known = last.after, Self.saysTheSame(known, after) { return }
+        try add([UndoStep(.sync, new.task, before: before, after: after)], at: time)
+    }
+
+    /// The newest step of a task that has not been undone.
+    func last(undoable task: String) throws -> UndoStep? {
+        try steps("task = ? AND undone = 0", [.text(task)], limit: 1).first
+    }
+
+    /// The steps of the newest command that has not been undone.
+    func lastCommand() throws -> [UndoStep] {
+        guard let newest = try steps("kind <> 'sync' AND undone = 0", [], limit: 1).first else { return [] }
+        return try steps("batch = ? AND undone = 0", [.integer(newest.batch)], limit: Int(Self.limit))
+    }
+
+    func markUndone(_ step: UndoStep) throws {
+        try database.execute("UPDATE sync_step SET undone = 1 WHERE id = ?", [.integer(step.id)])
+    }
+
+    private func last(of task: String) throws -> UndoStep? { try steps("task = ?", [.text(task)], limit: 1).first }
+
+    // MARK: Rows
+
+    private func insert(
+        _ step: UndoStep, _ before: [UInt8]?, _ beforeList: String?, _ after: [UInt8]?, _ afterList: String?,
+        batch: Int64, _ time: Int64
+    ) throws {
+        try database.execute(
+            "INSERT INTO sync_step(batch, task, kind, before, before_list, after, after_list, time, undone) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                .integer(batch), .text(step.task), .text(step.kind.rawValue), before.map { .blob($0) } ?? .null,
+                .optional(beforeList), after.map { .blob($0) } ?? .null, .optional(afterList), .integer(time),
+                .integer(step.kind == .undo ? 1 : 0),
+            ])
+    }
+
+    private func steps(_ condition: String, _ values: [SQLiteValue], limit: Int) throws -> [UndoStep] {
+        var steps: [UndoStep] = []
+        try database.query(
+            "SELECT id, batch, task, kind, before, before_list, after, after_list FROM sync_step WHERE \(condition) "
+                + "ORDER BY id DESC LIMIT \(limit)", values
+        ) { row in
+            guard let kind = UndoStep.Kind(rawValue: row.text(3)) else { return }
+            var step = UndoStep(kind, row.text(2))
+            step.id = row.int64(0)
+            step.batch = row.int64(1)
+            step.before = row.optionalBytes(4).flatMap { Self.item($0, row.optionalText(5), Self.name) }
+            step.after = row.optionalBytes(6).flatMap { Self.item($0, row.optionalText(7), Self.name) }
+            steps.append(step)
+        }
+        return steps
+    }
+
+    private static func text(_ item: TaskItem?) -> [UInt8]? {
+        item.flatMap { try? TaskFile.make(for: $0, named: name, writesTitle: true).bytes }
+    }
+
+    private static func item(_ bytes: [UInt8], _ list: String?, _ name: String) -> TaskItem? {
+        guard var item = try? TaskFile(parsing: bytes, named: name).item else { return nil }
+        item.listId = list
+        return item
+    }
+
+    private static func saysTheSame(_ left: TaskItem, _ right: TaskItem) -> Bool {
+        TaskDiff(from: left, to: right).isEmpty
+    }
+}

@@ -1,0 +1,172 @@
+import DocumentClient
+import DocumentModel
+import DocumentStore
+import TaskModel
+import Testing
+
+@testable import TaskSync
+
+/// Who set what, what gave way, and the way back.
+@Suite(.serialized) struct HistoryTests {
+    private func withMachines(_ body: (Machine, Machine) async throws -> Void) async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try Machine(store)
+        let desk = try Machine(store)
+        do { try await body(laptop, desk) } catch { Issue.record(error) }
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    private func task(of machine: Machine) async throws -> String {
+        let ids = await machine.sync.catalog.living.map(\.id)
+        return try #require(ids.first)
+    }
+
+    /// Both machines change the same file while neither reaches the other; laptop's change is ordered first.
+    private func editApart(
+        _ laptop: Machine, _ desk: Machine, name: String, _ first: String, _ second: String
+    ) async throws {
+        laptop.remote.cut(true)
+        desk.remote.cut(true)
+        try laptop.write(name, first)
+        try desk.write(name, second)
+        for machine in [laptop, desk] {
+            #expect(try await machine.eventually { try await machine.client.pendingMutations().count == 1 })
+        }
+        for machine in [laptop, desk] {
+            machine.remote.cut(false)
+            await machine.client.networkChanged()
+            #expect(try await machine.eventually { try await machine.client.pendingMutations().isEmpty })
+        }
+    }
+
+    @Test func `each field tells who set it, when, and by which rule`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("List.md", "---\npriority: low\n---\na\nb\nc\nd\ne\n")
+            #expect(await desk.has("List.md", "---\npriority: low\n---\na\nb\nc\nd\ne\n"))
+            let (first, second) = (
+                try await laptop.client.reading { $0.replicaID }, try await desk.client.reading { $0.replicaID }
+            )
+            try await editApart(
+                laptop, desk, name: "List.md", "---\npriority: high\ndue: 2026-12-01\n---\nA\nb\nc\nd\ne\n",
+                "---\npriority: medium\n---\na\nb\nc\nd\nE\n")
+            let merged = "---\npriority: medium\ndue: 2026-12-01\n---\nA\nb\nc\nd\nE\n"
+            #expect(await laptop.has("List.md", merged))
+            #expect(await desk.has("List.md", merged))
+            let task = try await task(of: laptop)
+            let (here, there) = (try await laptop.sync.origins(of: task), try await desk.sync.origins(of: task))
+            #expect(here.created.replica == first && here.created.time != nil)
+            #expect(here.fields == there.fields)
+            #expect(here.fields["due"]?.replica == first && here.fields["due"]?.rule == nil)
+            #expect(here.fields["priority"]?.replica == second)
+            #expect(here.fields["priority"]?.rule == "changedOnBothSides")
+            #expect(here.fields["notes"]?.replica == second && here.fields["notes"]?.rule == "merged")
+            #expect(here.fields["title"] == nil)
+            #expect(here.fields.values.allSatisfy { $0.time != nil })
+            #expect(here.updateTime == here.fields["notes"]?.time)
+            #expect(here.values.map(\.path.description) == ["completed", "due", "notes", "priority", "title"])
+
+            #expect(try await laptop.eventually { try await laptop.sync.history(of: task).count == 1 })
+            let entry = try #require(try await laptop.sync.history(of: task).first)
+            #expect(entry.field == "priority" && entry.displaced == .integer(0) && entry.isOpen)
+            #expect(entry.replica == second && entry.origin?.replica == first)
+            #expect(entry.replacedTime == here.fields["priority"]?.time)
+        }
+    }
+
+    @Test func `a date and its time are one conflict, and come back together`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Call.md", "")
+            #expect(await desk.has("Call.md", ""))
+            try await editApart(
+                laptop, desk, name: "Call.md", "---\ndue: 2026-12-01T10:00Z\n---\n", "---\ndue: 2026-12-02\n---\n")
+            #expect(await laptop.has("Call.md", "---\ndue: 2026-12-02\n---\n"))
+            #expect(try await laptop.eventually { try await laptop.sync.conflicts().count == 1 })
+            #expect(await laptop.sync.conflictCount == 1)
+            let conflict = try #require(try await laptop.sync.conflicts().first)
+            #expect(conflict.field == "due")
+            try await laptop.sync.resolve([conflict.id], takingDisplaced: true)
+            #expect(await desk.has("Call.md", "---\ndue: 2026-12-01T10:00Z\n---\n"))
+            #expect(try await desk.eventually { try await desk.sync.conflicts().isEmpty })
+            #expect(try await desk.sync.history(of: task(of: desk)).count == 1)
+        }
+    }
+
+    @Test func `a delete that an edit displaced can be taken after all`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Note.md", "one\n")
+            #expect(await desk.has("Note.md", "one\n"))
+            desk.remote.cut(true)
+            try desk.write("Note.md", "two\n")
+            #expect(try await desk.eventually { try await desk.client.pendingMutations().count == 1 })
+            laptop.remove("Note.md")
+            #expect(await laptop.eventually { await laptop.sync.catalog.count == 0 })
+            #expect(try await laptop.eventually { try await laptop.client.pendingMutations().isEmpty })
+            desk.remote.cut(false)
+            await desk.client.networkChanged()
+            #expect(await laptop.has("Note.md", "two\n"))
+            #expect(try await laptop.eventually { try await laptop.sync.conflicts().count == 1 })
+            let conflict = try #require(try await laptop.sync.conflicts().first)
+            #expect(conflict.isDelete)
+            #expect(try await conflict.origin?.replica == laptop.client.reading { $0.replicaID })
+            try await laptop.sync.resolve([conflict.id], takingDisplaced: true)
+            #expect(await desk.lacks("Note.md"))
+            #expect(await desk.eventually { await desk.sync.catalog.trashed.count == 1 })
+        }
+    }
+
+    // MARK: Undo
+
+    @Test func `the last command is undone as a new change, and the one before it next`() async throws {
+        try await withMachines { laptop, desk in
+            var edit = TaskEdit()
+            edit.title = "Buy milk"
+            let task = try await laptop.sync.add(edit)
+            edit = TaskEdit()
+            edit.priority = .some(.high)
+            edit.addTags = ["errands"]
+            try await laptop.sync.edit(task, edit)
+            #expect(await desk.has("Buy milk.md", "---\npriority: high\ntags: [errands]\n---\n"))
+            let trial = try await laptop.sync.undo(nil, isTrial: true)
+            #expect(trial.first?.fields.map(\.path.description) == ["priority", "tags"])
+            #expect(laptop.read("Buy milk.md") == "---\npriority: high\ntags: [errands]\n---\n")
+            _ = try await laptop.sync.undo(nil, isTrial: false)
+            #expect(await desk.eventually { desk.read("Buy milk.md")?.contains("priority") == false })
+            let removed = try await laptop.sync.undo(nil, isTrial: false)
+            #expect(removed.first?.kind == .removed)
+            #expect(await desk.lacks("Buy milk.md"))
+            await #expect(throws: TaskSyncError.self) { try await laptop.sync.undo(nil, isTrial: false) }
+        }
+    }
+
+    @Test func `several tasks that one command deleted come back together`() async throws {
+        try await withMachines { laptop, _ in
+            var tasks: [String] = []
+            for title in ["One", "Two", "Three"] {
+                var edit = TaskEdit()
+                edit.title = title
+                tasks.append(try await laptop.sync.add(edit))
+            }
+            try await laptop.sync.remove([tasks[0], tasks[1]])
+            #expect(await laptop.sync.catalog.count == 1)
+            let undone = try await laptop.sync.undo(nil, isTrial: false)
+            #expect(Set(undone.map(\.task)) == [tasks[0], tasks[1]] && undone.allSatisfy { $0.kind == .restored })
+            #expect(await laptop.sync.catalog.count == 3)
+        }
+    }
+
+    @Test func `what another machine changed is undone, but not what was changed since`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("List.md", "---\npriority: low\n---\na\nb\nc\n")
+            #expect(await desk.has("List.md", "---\npriority: low\n---\na\nb\nc\n"))
+            try desk.write("List.md", "---\npriority: high\n---\na\nb\nC\n")
+            #expect(await laptop.has("List.md", "---\npriority: high\n---\na\nb\nC\n"))
+            try laptop.write("List.md", "---\npriority: medium\n---\nA\nb\nC\n")
+            #expect(await desk.has("List.md", "---\npriority: medium\n---\nA\nb\nC\n"))
+            let undone = try await laptop.sync.undo(task(of: laptop), isTrial: false)
+            let change = try #require(undone.first)
+            #expect(change.cameFromElsewhere && change.leftAlone.map(\.description) == ["priority"])
+            #expect(await desk.has("List.md", "---\npriority: medium\n---\nA\nb\nc\n"))
+        }
+    }
+}
