@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -58,6 +60,15 @@ static inline int ferry_sync_file_system(int descriptor) { return (int)syscall(S
 static inline int ferry_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */); }
 
 static inline int ferry_clone(int to, int from) { return ioctl(to, FICLONE, from); }
+
+static inline void ferry_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
+
+static inline void ferry_trim_heap(void) { malloc_trim(0); }
+
+// posix_madvise(3) ignores its own DONTNEED, and madvise(2) is visible under _DEFAULT_SOURCE only.
+static inline int ferry_drop_pages(uintptr_t start, uintptr_t end) {
+    return (int)syscall(SYS_madvise, start, end - start, 4 /* MADV_DONTNEED */);
+}
 
 // f_fsid's members have reserved names that Swift does not import.
 static inline int ferry_file_system_id(int descriptor, uint64_t *identity) {

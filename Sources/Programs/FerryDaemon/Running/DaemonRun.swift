@@ -32,7 +32,7 @@ struct DaemonRun {
     }
 
     func run() async throws {
-        Memory.keepArenasFew()
+        ProcessMemory.limitArenas(to: 2)
         Signal.ignoreBrokenPipes()
         let signals = try SignalEvents([.terminate, .interrupt, .hangup])
         let supervisor = Supervisor()
@@ -61,10 +61,7 @@ struct DaemonRun {
                     "heartbeat",
                     Heartbeat(
                         supervisor: supervisor, logger: logger,
-                        turn: {
-                            await engine.turn()
-                            service.forgetRows()
-                        }, moment: { hub.moment },
+                        turn: { await engine.turn() }, moment: { hub.moment }, forget: { service.forgetRows() },
                         onWake: { await engine.networkChanged() }), stopLimit: .seconds(1)),
                 .init(
                     "network", NetworkWatch(logger: logger, onChange: { await engine.networkChanged() }),

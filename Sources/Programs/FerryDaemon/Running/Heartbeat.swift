@@ -1,3 +1,4 @@
+import SystemIO
 import SystemService
 
 /// Feeds the watchdog as long as the parts that do the work answer, and notices that the machine has slept.
@@ -8,6 +9,8 @@ struct Heartbeat: Service {
     let turn: @Sendable () async -> Void
     /// Differs whenever something has been done.
     let moment: @Sendable () -> UInt64
+    /// Gives up what is only kept to be quick; false where there was nothing.
+    let forget: @Sendable () -> Bool
     let onWake: @Sendable () async -> Void
 
     /// The longest time between two beats.
@@ -39,7 +42,7 @@ struct Heartbeat: Service {
             }
             slept = now
             let latest = moment()
-            if latest != trimmed { Memory.trim() }
+            if forget() || latest != trimmed { ProcessMemory.giveBack() }
             trimmed = latest
         }
     }
