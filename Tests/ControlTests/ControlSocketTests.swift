@@ -25,8 +25,9 @@ private final class Desk: ControlService {
         return status
     }
 
-    func tasks(_ filter: TaskFilter) async throws -> [TaskSummary] {
-        kept.withLock { $0.filter { task in filter.words.allSatisfy { task.title.contains($0) } } }
+    func tasks(_ filter: TaskFilter) async throws -> TaskListing {
+        let found = kept.withLock { $0.filter { task in filter.words.allSatisfy { task.title.contains($0) } } }
+        return TaskListing(rows: found.map(\.row))
     }
 
     func task(_ task: String) async throws -> TaskDetail {
@@ -113,8 +114,8 @@ private final class Desk: ControlService {
                 added.title == change.title && added.tags == ["x"] && added.priority == .high && added.list == "Work")
             #expect(try await client.task("Büy 100 % \"milk\"/\u{1}.md").summary == added)
             #expect(try await client.task("id0").fields == ["k": "v"])
-            #expect(try await client.tasks(TaskFilter(words: ["100 %", "m&i=l"])).isEmpty)
-            #expect(try await client.tasks(TaskFilter(words: ["100 %"])) == [added])
+            #expect(try await client.tasks(TaskFilter(words: ["100 %", "m&i=l"])).summaries().isEmpty)
+            #expect(try await client.tasks(TaskFilter(words: ["100 %"])).summaries() == [added])
             #expect(try await client.fetch("id0", attachment: "ä/b").bytesDone == 1 << 40)
             #expect(try await client.heldDeletes() == desk.heldDeletes())
             #expect(try await client.setPaused(true).state == .paused)

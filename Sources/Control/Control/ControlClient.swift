@@ -15,8 +15,8 @@ package struct ControlClient: ControlService {
 
     package func status() async throws -> DaemonStatus { try DaemonStatus(json: try await send(.status)) }
 
-    package func tasks(_ filter: TaskFilter) async throws -> [TaskSummary] {
-        try await send(.tasks, query: filter.query).list("tasks")
+    package func tasks(_ filter: TaskFilter) async throws -> TaskListing {
+        TaskListing(bytes: try await receive(.tasks, query: filter.query))
     }
 
     package func task(_ task: String) async throws -> TaskDetail { try TaskDetail(json: try await send(.task(task))) }
@@ -118,13 +118,19 @@ package struct ControlClient: ControlService {
         }
     }
 
-    private func send(_ route: ControlRoute, _ body: JSON? = nil, query: [(String, String)] = []) async throws -> JSON {
+    private func send(_ route: ControlRoute, _ body: JSON? = nil) async throws -> JSON {
+        try JSON(parsing: try await receive(route, body))
+    }
+
+    private func receive(
+        _ route: ControlRoute, _ body: JSON? = nil, query: [(String, String)] = []
+    ) async throws -> [UInt8] {
         let headers: HTTPHeaders = body == nil ? [:] : ["Content-Type": "application/json"]
         // Signing in and waiting for a sync take as long as the network does; the daemon sets their limits.
         let response = try await exchange(
             route, query: query, headers: headers, body: body.map { .bytes($0.bytes) } ?? .none, stall: nil)
         guard response.status.isSuccess else { throw try await failure(response) }
-        return try JSON(parsing: try await response.body.collect(limit: 256 << 20))
+        return try await response.body.collect(limit: 256 << 20)
     }
 
     private func exchange(

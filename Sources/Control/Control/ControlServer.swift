@@ -38,19 +38,22 @@ package struct ControlServer: Sendable {
         guard let route = ControlRoute(method: request.method.rawValue, segments: request.target.segments) else {
             throw ControlError(.notFound, "There is no call \(request.method) \(request.target.path).")
         }
-        if route == .events { return try await events(after: request.headers["Last-Event-ID"].flatMap { UInt64($0) }) }
+        switch route {
+        case .events: return try await events(after: request.headers["Last-Event-ID"].flatMap { UInt64($0) })
+        case .tasks: return .json(try await service.tasks(TaskFilter(query: request.target.query)).bytes)
+        default: break
+        }
         let bytes = try await request.body.collect(limit: 4 << 20)
         let body: JSON
         do { body = bytes.isEmpty ? .object([:]) : try JSON(parsing: bytes) } catch {
             throw ControlError(.invalidArgument, "The request's body is \(error.description).")
         }
-        return .json(try await result(of: route, body: body, target: request.target))
+        return .json(try await result(of: route, body: body))
     }
 
-    private func result(of route: ControlRoute, body: JSON, target: HTTPTarget) async throws -> JSON {
+    private func result(of route: ControlRoute, body: JSON) async throws -> JSON {
         switch route {
         case .status: try await service.status().json
-        case .tasks: document("tasks", try await service.tasks(TaskFilter(query: target.query)).json)
         case .task(let task): try await service.task(task).json
         case .addTask: try await service.add(TaskChange(json: body)).json
         case .changeTask(let task): try await service.change(task, TaskChange(json: body)).json
@@ -82,7 +85,7 @@ package struct ControlServer: Sendable {
         case .link:
             try await service.link(email: body.string("email"), password: body.string("password")).json
         case .signOut: try await done(service.signOut())
-        case .events: .null
+        case .tasks, .events: .null
         }
     }
 
@@ -99,7 +102,11 @@ package struct ControlServer: Sendable {
 
 extension HTTPResponse {
     static func json(_ json: JSON, status: HTTPStatus = .ok) -> HTTPResponse {
-        HTTPResponse(status, headers: ["Content-Type": "application/json"], body: .bytes(json.bytes))
+        .json(json.bytes, status: status)
+    }
+
+    static func json(_ bytes: [UInt8], status: HTTPStatus = .ok) -> HTTPResponse {
+        HTTPResponse(status, headers: ["Content-Type": "application/json"], body: .bytes(bytes))
     }
 }
 

@@ -5,7 +5,7 @@
 /// `not-found`, or `ambiguous` with candidates. No call waits for the network unless it says so.
 package protocol ControlService: Sendable {
     func status() async throws -> DaemonStatus
-    func tasks(_ filter: TaskFilter) async throws -> [TaskSummary]
+    func tasks(_ filter: TaskFilter) async throws -> TaskListing
     func task(_ task: String) async throws -> TaskDetail
     /// Makes a task; `title` must be there.
     func add(_ change: TaskChange) async throws -> TaskSummary

@@ -8,12 +8,20 @@ struct TaskTable {
     func print(_ tasks: [TaskSummary], showsList: Bool) {
         let length = shortIDLength(tasks.map(\.id))
         guard terminal.isInteractive else {
-            for task in tasks { terminal.print(cells(task, length, showsList: showsList).joined(separator: "\t")) }
+            terminal.print(
+                lines: tasks.lazy.map { task in
+                    var line = ""
+                    for (column, cell) in cells(task, length, showsList: showsList).enumerated() {
+                        if column > 0 { line += "\t" }
+                        line += cell
+                    }
+                    return line
+                })
             return
         }
         var table = Table()
         for task in tasks { table.add(cells(task, length, showsList: showsList)) }
-        for line in table.lines(width: terminal.width, style: style) { terminal.print(line) }
+        terminal.print(lines: table.lines(width: terminal.width, style: style))
     }
 
     private func cells(_ task: TaskSummary, _ length: Int, showsList: Bool) -> [String] {
@@ -48,8 +56,14 @@ struct TaskTable {
 
 /// The shortest length, four at least, at which all ids differ.
 func shortIDLength(_ ids: [String]) -> Int {
-    let sorted = ids.sorted()
     var length = 4
+    // As numbers first: almost always the ids differ within eight bytes.
+    let beginnings = ids.map { $0.utf8.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }.sorted()
+    for (left, right) in zip(beginnings, beginnings.dropFirst()) where left != right {
+        length = max(length, (left ^ right).leadingZeroBitCount / 8 + 1)
+    }
+    guard zip(beginnings, beginnings.dropFirst()).contains(where: { $0 == $1 }) else { return length }
+    let sorted = ids.sorted()
     for (left, right) in zip(sorted, sorted.dropFirst()) where left != right {
         let common = zip(left.utf8, right.utf8).prefix { $0 == $1 }.count
         length = max(length, common + 1)

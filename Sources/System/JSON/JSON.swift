@@ -87,14 +87,13 @@ extension JSON {
 }
 
 extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+    ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int64) { self = .integer(value) }
     package init(booleanLiteral value: Bool) { self = .boolean(value) }
     package init(floatLiteral value: Double) { self = .number(value) }
     package init(arrayLiteral elements: JSON...) { self = .array(elements) }
-    package init(nilLiteral: ()) { self = .null }
 
     package init(dictionaryLiteral elements: (String, JSON)...) {
         var object = JSONObject()

@@ -56,6 +56,7 @@ extension String {
 
     /// Control characters shown as their escapes, so that a title cannot steer the terminal.
     var printable: String {
+        if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
         guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return self }
         var text = ""
         for scalar in unicodeScalars {

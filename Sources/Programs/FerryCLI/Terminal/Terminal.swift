@@ -23,6 +23,19 @@ struct Terminal: Sendable {
     /// A line of data.
     func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
+    /// Many lines of data, in few writes.
+    func print(lines: some Sequence<String>) {
+        var text = ""
+        for line in lines {
+            text += line
+            text += "\n"
+            guard text.utf8.count > 1 << 16 else { continue }
+            write(text, to: STDOUT_FILENO)
+            text.removeAll(keepingCapacity: true)
+        }
+        write(text, to: STDOUT_FILENO)
+    }
+
     /// A line of chatter, warnings and errors.
     func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 

@@ -74,7 +74,7 @@ extension DaemonService {
                 let candidates = tasks.filter { ids.contains($0.id) }
                 throw ControlError(
                     .ambiguous, "'\(name)' may mean several tasks.", hint: "Use the id of one of them.",
-                    candidates: candidates.map { TaskSummary($0, listNames: [:], path: nil, hasConflict: false) })
+                    candidates: candidates.map { TaskSummary($0, listName: nil, path: nil, hasConflict: false) })
             }
         }
     }

@@ -6,32 +6,34 @@ import TaskModel
 import TaskSync
 
 extension DaemonService {
-    func tasks(_ filter: TaskFilter) async throws -> [TaskSummary] {
+    func tasks(_ filter: TaskFilter) async throws -> TaskListing {
         let all = try await currentRows()
         let query = try TaskQuery(filter, listNames: all.listNames)
-        return all.rows.lazy.filter { query.matches($0.entry) }.map(\.summary)
+        return TaskListing(rows: all.rows.filter { query.matches($0.entry) }.map(\.text))
     }
 
-    /// All tasks in order: those of the last list, if nothing has happened since.
+    /// All tasks in order: those of the last list, if nothing has happened since; else those of its rows that are still true.
     private func currentRows() async throws -> TaskRows {
         let stack = try await stack()
         // Taken first, so that what happens meanwhile makes them old.
         let moment = hub.moment
-        if let known = rows.withLock({ $0 }), known.moment == moment, known.stack == ObjectIdentifier(stack) {
-            return known
-        }
+        let known = rows.withLock { $0 }.flatMap { $0.stack == ObjectIdentifier(stack) ? $0 : nil }
+        if let known, known.moment == moment { return known }
         let catalog = await stack.sync.catalog
-        let entries = Array(catalog.living)
-        let summaries = try await summaries(of: entries, in: catalog, stack.sync)
-        let sorted = zip(entries, summaries).map(TaskRow.init).sorted { $0.order < $1.order }
+        let old = Dictionary(uniqueKeysWithValues: (known?.rows ?? []).map { ($0.entry.id, $0) })
+        let current = try await sources(of: Array(catalog.living), in: catalog, stack.sync).map { source in
+            if let row = old[source.entry.id], row.isMade(of: source) { return row }
+            return TaskRow(source)
+        }
         let new = TaskRows(
-            rows: sorted, listNames: catalog.listNames, moment: moment, stack: ObjectIdentifier(stack))
+            rows: current.sorted { $0.order < $1.order }, listNames: catalog.listNames, moment: moment,
+            stack: ObjectIdentifier(stack))
         rows.withLock { $0 = new }
         return new
     }
 
-    /// Gives up the memory of the last list.
-    func forgetRows() { rows.withLock { $0 = nil } }
+    /// Gives up the memory of the last list; false where there was none.
+    func forgetRows() -> Bool { rows.withLock { $0.take() } != nil }
 
     func task(_ task: String) async throws -> TaskDetail {
         let id = try await resolve(task)
@@ -130,11 +132,19 @@ extension DaemonService {
     func summaries(
         of tasks: [TaskCatalog.Entry], in catalog: TaskCatalog, _ sync: TaskSync
     ) async throws -> [TaskSummary] {
+        try await sources(of: tasks, in: catalog, sync).map(\.summary)
+    }
+
+    private func sources(
+        of tasks: [TaskCatalog.Entry], in catalog: TaskCatalog, _ sync: TaskSync
+    ) async throws -> [TaskRow.Source] {
         let paths = await sync.paths(of: tasks)
         let hasConflicts = await sync.conflictCount > 0
         let conflicts = hasConflicts ? Set(try await sync.conflicts().map(\.task)) : []
         return zip(tasks, paths).map { task, path in
-            TaskSummary(task, listNames: catalog.listNames, path: path, hasConflict: conflicts.contains(task.id))
+            TaskRow.Source(
+                entry: task, listName: task.list.flatMap { catalog.listNames[$0] }, path: path,
+                hasConflict: conflicts.contains(task.id))
         }
     }
 }

@@ -5,13 +5,30 @@ import TaskSync
 final class TaskRow: Sendable {
     let entry: TaskCatalog.Entry
     let order: TaskOrder
-    let summary: TaskSummary
+    let text: [UInt8]
+    private let source: Source
 
-    init(_ entry: TaskCatalog.Entry, _ summary: TaskSummary) {
-        self.entry = entry
-        self.summary = summary
-        order = TaskOrder(entry)
+    /// All that the text is made of.
+    struct Source: Sendable, Equatable {
+        let entry: TaskCatalog.Entry
+        let listName: String?
+        let path: String?
+        let hasConflict: Bool
+
+        var summary: TaskSummary {
+            TaskSummary(entry, listName: listName, path: path, hasConflict: hasConflict)
+        }
     }
+
+    init(_ source: Source) {
+        self.source = source
+        entry = source.entry
+        text = source.summary.row
+        order = TaskOrder(source.entry)
+    }
+
+    /// Whether the row would be the same again.
+    func isMade(of source: Source) -> Bool { self.source == source }
 }
 
 /// All tasks in the order of lists, as of one moment of the bridge.

@@ -3,12 +3,12 @@ import TaskModel
 import TaskSync
 
 extension TaskSummary {
-    init(_ task: TaskCatalog.Entry, listNames: [String: String], path: String?, hasConflict: Bool) {
+    init(_ task: TaskCatalog.Entry, listName: String?, path: String?, hasConflict: Bool) {
         let sync: Sync =
             task.isParked ? .problem : hasConflict ? .conflict : task.isPending ? .pending : .synced
         self.init(
             id: task.id, title: task.title, isCompleted: task.isCompleted, priority: Priority(task.priority),
-            due: task.due?.text, tags: task.tags, list: task.list.flatMap { listNames[$0] } ?? "",
+            due: task.due?.text, tags: task.tags, list: listName ?? "",
             attachmentCount: task.attachmentCount, sync: sync, path: path)
     }
 }

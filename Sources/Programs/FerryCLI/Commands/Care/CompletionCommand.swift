@@ -42,7 +42,7 @@ extension CommandContext {
     fileprivate func candidates(_ kind: String) async throws -> [String] {
         switch kind {
         case "tasks":
-            let tasks = try await service.tasks(TaskFilter(isCompleted: false))
+            let tasks = try await service.tasks(TaskFilter(isCompleted: false)).summaries()
             let length = shortIDLength(tasks.map(\.id))
             return tasks.map { "\($0.id.prefix(length))\t\($0.title.printable)" }
         case "lists": return try await service.lists().map { $0.name.isEmpty ? "inbox" : $0.name.printable }

@@ -20,11 +20,11 @@ extension Command {
         let filter = try context.filter()
         let tasks = try await context.service.tasks(filter)
         if context.wantsJSON {
-            context.print(document: ("tasks", tasks.json))
+            context.terminal.print(String(decoding: tasks.bytes, as: UTF8.self))
         } else if context.arguments.has("ndjson") {
-            for task in tasks { context.terminal.print(task.json.text) }
+            context.terminal.print(lines: try tasks.summaries().map(\.json.text))
         } else {
-            TaskTable(terminal: context.terminal).print(tasks, showsList: filter.list == nil)
+            TaskTable(terminal: context.terminal).print(try tasks.summaries(), showsList: filter.list == nil)
         }
         return .success
     }
