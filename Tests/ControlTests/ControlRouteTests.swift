@@ -8,7 +8,9 @@ import Testing
         .attach(task: "a b"),
         .detach(task: "a", attachment: "b/c"), .fetch(task: "a", attachment: "b"), .transfers, .changeTransfers(.pause),
         .changeTransfers(.cancel), .sync, .pause, .deletes, .decideDeletes(.approve), .decideDeletes(.restore), .trash,
-        .restore, .conflicts, .resolveConflicts(.theirs), .account, .signIn, .link, .signOut, .events,
+        .restore, .conflicts, .resolveConflicts(.theirs), .history(task: "a b"),
+        .explanation(task: "Work/Ship 1.0.md"), .undo, .devices, .health, .log, .configuration, .checkConfiguration,
+        .account, .signIn, .link, .signOut, .events,
     ]
 
     @Test(arguments: routes) func `a call is found by the method and path it is sent with`(route: ControlRoute) {

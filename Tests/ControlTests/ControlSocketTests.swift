@@ -68,6 +68,33 @@ private final class Desk: ControlService {
     func restore(_ tasks: [String]) async throws -> [TaskSummary] { [] }
     func conflicts() async throws -> [ConflictSummary] { [] }
     func resolveConflicts(_ decision: ConflictDecision, ids: [String]) async throws -> [ConflictSummary] { [] }
+    func history(_ task: String) async throws -> [ConflictSummary] {
+        [
+            ConflictSummary(
+                id: "h", taskID: task, title: "t", field: "fields.a", label: "a", standing: "", displaced: "1",
+                replacedTime: nil, replica: "r", device: "desk", displacedDevice: "laptop", displacedTime: "then",
+                reason: "changedOnBothSides", explanation: "Both.", isOpen: false)
+        ]
+    }
+    func explanation(_ task: String) async throws -> TaskExplanation {
+        let field = FieldExplanation(
+            field: "notes", label: "notes", value: "n", device: "desk", time: nil, rule: "merged", explanation: "e")
+        return TaskExplanation(task: try find(task), fields: [field], remarks: ["odd"])
+    }
+    func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneSummary] {
+        [UndoneSummary(taskID: task ?? "none", title: "t", effects: ["\(isTrial)"])]
+    }
+    func devices() async throws -> [DeviceSummary] {
+        [DeviceSummary(id: "r", name: "desk", version: "1", lastSeen: nil, isThisOne: true)]
+    }
+    func health() async throws -> [HealthCheck] { [HealthCheck("disk", .failed, "full", remedy: "make room")] }
+    func log() async throws -> [LogLine] { [LogLine(time: "now", level: "error", text: "a\nb")] }
+    func configuration() async throws -> [SettingSummary] {
+        [SettingSummary(key: "tasks", value: "/t", source: "flag")]
+    }
+    func checkConfiguration(_ text: String) async throws -> [SettingSummary] {
+        throw ControlError(.invalidArgument, text)
+    }
     func signIn(_ request: SignInRequest) async throws -> AccountSummary {
         AccountSummary(userID: request.password ?? "", email: request.email, server: request.server)
     }
@@ -119,6 +146,17 @@ private final class Desk: ControlService {
             #expect(try await client.fetch("id0", attachment: "ä/b").bytesDone == 1 << 40)
             #expect(try await client.heldDeletes() == desk.heldDeletes())
             #expect(try await client.setPaused(true).state == .paused)
+            #expect(try await client.history("Ship 1.0") == desk.history("Ship 1.0"))
+            #expect(try await client.explanation("id0").fields.first?.rule == "merged")
+            #expect(try await client.undo(nil, isTrial: true) == desk.undo(nil, isTrial: true))
+            #expect(try await client.undo("a", isTrial: false).first?.taskID == "a")
+            #expect(try await client.devices() == desk.devices())
+            #expect(try await client.health() == desk.health())
+            #expect(try await client.log() == desk.log())
+            #expect(try await client.configuration() == desk.configuration())
+            await #expect(throws: ControlError(.invalidArgument, "a: [\n")) {
+                try await client.checkConfiguration("a: [\n")
+            }
             let account = try await client.signIn(SignInRequest(server: "http://s", email: "e", password: "p"))
             #expect(account == AccountSummary(userID: "p", email: "e", server: "http://s"))
             try await client.signOut()

@@ -122,7 +122,7 @@ class Machine:
             "XDG_DATA_HOME": str(self.home / ".local/share"), "XDG_CACHE_HOME": str(self.home / ".cache"),
             "FERRY_SOCKET": str(self.socket), "NO_COLOR": "1"}
         self.daemon = Program(
-            "ferryd", ["run", "--tasks", self.tasks, "--state", self.state, "--socket", self.socket, *options],
+            "ferryd", ["run", "--tasks", self.tasks, "--state", self.state, "--socket", self.socket, "--device-name", name, *options],
             self.home / "ferryd.log", self.environment)
 
     def start(self, **options):

@@ -568,7 +568,7 @@ def test_systemd_hears_ready_a_true_status_the_watchdog_and_the_end(root, server
     laptop.login(server, create=True)
     laptop.write("A.md", "")
     laptop.sync()
-    until(lambda: "STATUS=running: 1 tasks, all synced" in told.lines, lambda: told.lines)
+    until(lambda: "STATUS=running: 1 task, all synced" in told.lines, lambda: told.lines)
     beats = told.lines.count("WATCHDOG=1")
     until(lambda: told.lines.count("WATCHDOG=1") >= beats + 3, lambda: told.lines, timeout=5)
     server.stop()

@@ -83,6 +83,32 @@ package struct ControlClient: ControlService {
         try await send(.resolveConflicts(decision), .members(("ids", ids.asJSON))).list("conflicts")
     }
 
+    package func history(_ task: String) async throws -> [ConflictSummary] {
+        try await send(.history(task: task)).list("history")
+    }
+
+    package func explanation(_ task: String) async throws -> TaskExplanation {
+        try TaskExplanation(json: try await send(.explanation(task: task)))
+    }
+
+    package func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneSummary] {
+        try await send(.undo, .members(("task", task?.asJSON), ("trial", isTrial.asJSON))).list("undone")
+    }
+
+    package func devices() async throws -> [DeviceSummary] { try await send(.devices).list("devices") }
+
+    package func health() async throws -> [HealthCheck] { try await send(.health).list("checks") }
+
+    package func log() async throws -> [LogLine] { try await send(.log).list("log") }
+
+    package func configuration() async throws -> [SettingSummary] {
+        try await send(.configuration).list("settings")
+    }
+
+    package func checkConfiguration(_ text: String) async throws -> [SettingSummary] {
+        try await send(.checkConfiguration, .members(("text", text.asJSON))).list("settings")
+    }
+
     package func signIn(_ request: SignInRequest) async throws -> AccountSummary {
         try AccountSummary(json: try await send(.signIn, request.json))
     }

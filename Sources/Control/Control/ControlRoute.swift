@@ -22,6 +22,14 @@ enum ControlRoute: Hashable {
     case restore
     case conflicts
     case resolveConflicts(ConflictDecision)
+    case history(task: String)
+    case explanation(task: String)
+    case undo
+    case devices
+    case health
+    case log
+    case configuration
+    case checkConfiguration
     case account
     case signIn
     case link
@@ -61,6 +69,14 @@ enum ControlRoute: Hashable {
         case ("POST", "conflicts", 1):
             guard let decision = ConflictDecision(rawValue: rest[0]) else { return nil }
             self = .resolveConflicts(decision)
+        case ("GET", "tasks", 2) where rest[1] == "history": self = .history(task: rest[0])
+        case ("GET", "tasks", 2) where rest[1] == "explanation": self = .explanation(task: rest[0])
+        case ("POST", "undo", 0): self = .undo
+        case ("GET", "devices", 0): self = .devices
+        case ("GET", "health", 0): self = .health
+        case ("GET", "log", 0): self = .log
+        case ("GET", "configuration", 0): self = .configuration
+        case ("POST", "configuration", 1) where rest[0] == "check": self = .checkConfiguration
         case ("GET", "account", 0): self = .account
         case ("PUT", "account", 0): self = .signIn
         case ("DELETE", "account", 0): self = .signOut
@@ -72,12 +88,14 @@ enum ControlRoute: Hashable {
 
     var method: String {
         switch self {
-        case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .account, .events: "GET"
+        case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .history, .explanation, .devices,
+            .health, .log, .configuration, .account, .events:
+            "GET"
         case .changeTask: "PATCH"
         case .pause, .signIn: "PUT"
         case .detach, .signOut: "DELETE"
         case .addTask, .removeTasks, .attach, .fetch, .changeTransfers, .sync, .decideDeletes, .restore,
-            .resolveConflicts, .link:
+            .resolveConflicts, .undo, .checkConfiguration, .link:
             "POST"
         }
     }
@@ -103,6 +121,14 @@ enum ControlRoute: Hashable {
             case .decideDeletes(let decision): ["deletes", decision.rawValue]
             case .conflicts: ["conflicts"]
             case .resolveConflicts(let decision): ["conflicts", decision.rawValue]
+            case .history(let task): ["tasks", task, "history"]
+            case .explanation(let task): ["tasks", task, "explanation"]
+            case .undo: ["undo"]
+            case .devices: ["devices"]
+            case .health: ["health"]
+            case .log: ["log"]
+            case .configuration: ["configuration"]
+            case .checkConfiguration: ["configuration", "check"]
             case .account, .signIn, .signOut: ["account"]
             case .link: ["account", "link"]
             case .events: ["events"]

@@ -80,6 +80,17 @@ package struct ControlServer: Sendable {
         case .conflicts: document("conflicts", try await service.conflicts().json)
         case .resolveConflicts(let decision):
             document("conflicts", try await service.resolveConflicts(decision, ids: body.strings("ids")).json)
+        case .history(let task): document("history", try await service.history(task).json)
+        case .explanation(let task): try await service.explanation(task).json
+        case .undo:
+            document(
+                "undone", try await service.undo(body["task"]?.stringValue, isTrial: body.flag("trial")).json)
+        case .devices: document("devices", try await service.devices().json)
+        case .health: document("checks", try await service.health().json)
+        case .log: document("log", try await service.log().json)
+        case .configuration: document("settings", try await service.configuration().json)
+        case .checkConfiguration:
+            document("settings", try await service.checkConfiguration(body.string("text")).json)
         case .account: try await service.account().json
         case .signIn: try await service.signIn(SignInRequest(json: body)).json
         case .link:

@@ -38,6 +38,28 @@ package protocol ControlService: Sendable {
     /// `mine` and `dismiss` keep what stands, `theirs` brings the displaced value back; empty `ids` means all.
     func resolveConflicts(_ decision: ConflictDecision, ids: [String]) async throws -> [ConflictSummary]
 
+    /// What merges displaced of a task, newest first, looked at or not.
+    func history(_ task: String) async throws -> [ConflictSummary]
+    /// Who made each field of a task what it is; also of one in the trash.
+    func explanation(_ task: String) async throws -> TaskExplanation
+    /// Undoes the last command that changed tasks here, or the last change of one task, as a new change.
+    ///
+    /// - Parameter isTrial: only tells what it would do.
+    func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneSummary]
+
+    /// The machines of the account, this one first.
+    func devices() async throws -> [DeviceSummary]
+    /// Looks whether everything is as it should be. Waits for the network, some seconds at most.
+    func health() async throws -> [HealthCheck]
+    /// The last lines of the daemon's log, oldest first.
+    func log() async throws -> [LogLine]
+    /// The settings in force.
+    func configuration() async throws -> [SettingSummary]
+    /// What the settings would be with this text as the configuration file.
+    ///
+    /// - Throws: `invalid-argument` that names the line and the nearest right key.
+    func checkConfiguration(_ text: String) async throws -> [SettingSummary]
+
     /// Waits for the network.
     func signIn(_ request: SignInRequest) async throws -> AccountSummary
     /// Turns the anonymous account into a lasting one. Waits for the network.

@@ -19,6 +19,19 @@ struct CommandContext: Sendable {
         terminal.print(JSON.object(object).text)
     }
 
+    /// Prints rows of cells, none of them first printed with control characters: aligned on a terminal, separated by tabs elsewhere.
+    func show(rows: [[String]], indent: String = "") {
+        guard terminal.isInteractive else {
+            for row in rows { terminal.print(row.joined(separator: "\t")) }
+            return
+        }
+        var table = Table()
+        for row in rows { table.add([indent + (row.first ?? "")] + row.dropFirst()) }
+        for line in table.lines(width: terminal.width, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
+            terminal.print(line)
+        }
+    }
+
     /// Asks before something destructive: on a terminal; elsewhere `--yes` is needed.
     /// - Throws: `CommandFailure` with status 2 where it was neither confirmed nor can be asked.
     func confirm(_ question: String) throws {

@@ -19,12 +19,12 @@ package enum FerryTool {
             Option("verbose", short: "v", summary: "say more about errors"),
         ],
         subcommands: [
-            .add, .list, .show, .done, .undone, .set, .move, .remove, .lists,
-            .attach, .attachments, .get, .detach, .transfers,
-            .status, .sync, .pause, .resume,
-            .conflicts, .deletes, .trash, .restore,
-            .login, .link, .logout, .whoami,
-            .completion, .manual,
+            .add, .list, .show, .edit, .done, .undone, .set, .move, .remove, .lists,
+            .attach, .attachments, .get, .cat, .open, .detach, .transfers,
+            .status, .sync, .pause, .resume, .explain,
+            .conflicts, .history, .undo, .deletes, .trash, .restore,
+            .login, .link, .logout, .whoami, .devices,
+            .doctor, .log, .config, .supportBundle, .import, .export, .completion, .manual,
         ])
 
     /// Runs a command line and returns the exit status; errors are told on standard error.

@@ -8,13 +8,14 @@ package struct ControlEvent: Sendable, Hashable {
         case transfer
         case conflict
         case delete
+        case log
         case unknown
     }
 
     /// Grows by one an event; a reconnecting client sends the last as `Last-Event-ID`.
     package var id: UInt64
     package var kind: Kind
-    /// The JSON form of `DaemonStatus`, `TaskSummary`, `TransferSummary`, `ConflictSummary` or `HeldDelete`.
+    /// The JSON form of `DaemonStatus`, `TaskSummary`, `TransferSummary`, `ConflictSummary`, `HeldDelete` or `LogLine`.
     package var data: JSON
 
     package init(id: UInt64, kind: Kind, data: JSON) {

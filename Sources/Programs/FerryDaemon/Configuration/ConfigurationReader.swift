@@ -1,4 +1,5 @@
 import CommandLineTool
+import Glibc
 import SystemIO
 import SystemService
 import YAML
@@ -13,6 +14,14 @@ struct ConfigurationReader {
         case file
     }
 
+    /// A setting in force, as text.
+    struct Entry: Sendable, Hashable {
+        let setting: Setting
+        let value: String
+        /// `--tasks`, `FERRY_TASKS`, the file's path, or `default`.
+        let source: String
+    }
+
     private let flags: ParsedArguments
     private let environment: @Sendable (String) -> String?
     private let file: YAMLConfiguration?
@@ -21,9 +30,11 @@ struct ConfigurationReader {
     private let workingDirectory: String
 
     /// Reads the file that `--config` or FERRY_CONFIG names, or the default one if it is there.
+    ///
+    /// - Parameter text: stands for the file's content, to be checked before it is saved.
     init(
         _ flags: ParsedArguments, workingDirectory: String,
-        environment: @escaping @Sendable (String) -> String? = { Environment[$0] }
+        environment: @escaping @Sendable (String) -> String? = { Environment[$0] }, text: String? = nil
     ) throws {
         self.flags = flags
         self.environment = environment
@@ -41,7 +52,8 @@ struct ConfigurationReader {
             return
         }
         do {
-            guard let bytes = try FileSystem.readIfPresent(path, limit: 1 << 20) else {
+            let present = try text.map { Array($0.utf8) } ?? FileSystem.readIfPresent(path, limit: 1 << 20)
+            guard let bytes = present else {
                 guard named == nil else {
                     throw DaemonError(.configuration, "There is no configuration file \(path).")
                 }
@@ -73,12 +85,53 @@ struct ConfigurationReader {
         configuration.uploadLimit = try rate(.uploadLimit)
         configuration.downloadLimit = try rate(.downloadLimit)
         configuration.rebinds = flags.has("rebind")
+        configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
         guard tasks != state, !state.hasPrefix(tasks + "/"), !tasks.hasPrefix(state + "/") else {
             throw DaemonError(
                 .configuration, "The tasks directory \(tasks) and the state directory \(state) must lie apart.")
         }
         return configuration
+    }
+
+    /// What `configuration` answers, setting by setting, with where it comes from.
+    func entries() throws -> [Entry] {
+        let configuration = try configuration()
+        return try Setting.all.map { setting in
+            let found = try value(setting)
+            let source: String =
+                switch found?.1 {
+                case .flag?: "--\(setting.name)"
+                case .variable?: setting.variable
+                case .file?: path ?? ""
+                case nil: "default"
+                }
+            let value: String? =
+                switch setting {
+                case .tasks: configuration.tasks
+                case .state: configuration.state
+                case .socket: configuration.socket
+                case .deviceName: configuration.deviceName
+                case .logLevel: configuration.logLevel.name
+                default: found?.0
+                }
+            return Entry(setting: setting, value: value ?? "", source: source)
+        }
+    }
+
+    private func deviceName() throws -> String {
+        guard let (text, source) = try value(.deviceName) else { return Self.hostName }
+        let name = text.filter { !$0.isWhitespace || $0 == " " }
+        guard !name.isEmpty, name.count <= 100, name == text else {
+            throw invalid(.deviceName, source, "is a name of up to 100 characters, not '\(text.prefix(120))'")
+        }
+        return name
+    }
+
+    private static var hostName: String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0, buffer[0] != 0 else { return "unnamed" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     // MARK: Defaults

@@ -5,6 +5,8 @@ struct DaemonConfiguration: Sendable, Hashable {
     var tasks: String
     var state: String
     var socket: String
+    /// What other machines call this one.
+    var deviceName = ""
     var logLevel = LogLevel.info
     /// Bytes a second for attachments; nil: no limit.
     var uploadLimit: Int?
@@ -14,6 +16,6 @@ struct DaemonConfiguration: Sendable, Hashable {
 
     /// What the running daemon cannot change.
     func hasSamePlaces(as other: DaemonConfiguration) -> Bool {
-        tasks == other.tasks && state == other.state && socket == other.socket
+        tasks == other.tasks && state == other.state && socket == other.socket && deviceName == other.deviceName
     }
 }

@@ -3,7 +3,7 @@ import SystemService
 
 /// One setting: a flag, a key of the configuration file and a variable of the environment with the same name. Help, manual
 /// pages and the check of unknown keys come from this one declaration.
-struct Setting: Sendable {
+struct Setting: Sendable, Hashable {
     let name: String
     let value: String
     let summary: String
@@ -35,6 +35,9 @@ struct Setting: Sendable {
     static let socket = Setting(
         "socket", "PATH", "the control socket (default $XDG_RUNTIME_DIR/ferry/ferryd.sock)", completion: .files,
         details: "A socket that systemd passes (FileDescriptorName=control) comes first.")
+    static let deviceName = Setting(
+        "device-name", "NAME", "what other machines call this one (default: the host's name)",
+        details: "Up to 100 characters. Histories and 'ferry devices' show it.")
     static let logLevel = Setting(
         "log-level", "LEVEL", "least level that is logged (default info)",
         completion: .words(LogLevel.allCases.map(\.name)),
@@ -46,7 +49,7 @@ struct Setting: Sendable {
         "download-limit", "RATE", "bytes a second for downloads (default: no limit)",
         details: "As upload-limit.")
 
-    static let all = [tasks, state, socket, logLevel, uploadLimit, downloadLimit]
+    static let all = [tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit]
 }
 
 extension Option {

@@ -89,8 +89,11 @@ struct EventPublisher: Service {
         for (id, transfer) in transfers.sorted(by: { $0.key < $1.key }) where old.transfers[id] != transfer {
             hub.publish(.transfer, transfer.json)
         }
-        for conflict in conflicts where !old.conflicts.contains(conflict.id) {
-            hub.publish(.conflict, ConflictSummary(conflict).json)
+        let news = Set(conflicts.map(\.id)).subtracting(old.conflicts)
+        if !news.isEmpty {
+            for conflict in try await service.conflicts() where news.contains(conflict.id) {
+                hub.publish(.conflict, conflict.json)
+            }
         }
         let names = await stack.sync.catalog.listNames
         for delete in held where !old.held.contains(delete.entry.id) {

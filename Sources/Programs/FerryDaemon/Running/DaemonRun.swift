@@ -11,6 +11,8 @@ struct DaemonRun {
     private let configuration: DaemonConfiguration
     private let logger: Logger
     private let level: LevelSetting
+    private let hub: EventHub
+    private let recentLog: RecentLog
 
     /// - Throws: `DaemonError` with `.configuration`.
     init(_ arguments: ParsedArguments) throws {
@@ -18,17 +20,26 @@ struct DaemonRun {
         configuration = try Self.configuration(arguments)
         let level = LevelSetting(configuration.logLevel)
         self.level = level
+        let hub = EventHub()
+        self.hub = hub
+        let recentLog = RecentLog(hub: hub)
+        self.recentLog = recentLog
         logger = Logger(label: "ferryd", level: .debug) { record in
-            if record.level >= level.value { StandardErrorLog.shared.write(record) }
+            guard record.level >= level.value else { return }
+            StandardErrorLog.shared.write(record)
+            recentLog.add(record)
         }
     }
 
     private static func configuration(_ arguments: ParsedArguments) throws -> DaemonConfiguration {
+        try reader(arguments).configuration()
+    }
+
+    private static func reader(_ arguments: ParsedArguments, text: String? = nil) throws -> ConfigurationReader {
         let directory = getcwd(nil, 0)
         defer { free(directory) }
         return try ConfigurationReader(
-            arguments, workingDirectory: directory.map { String(cString: $0) } ?? "/"
-        ).configuration()
+            arguments, workingDirectory: directory.map { String(cString: $0) } ?? "/", text: text)
     }
 
     func run() async throws {
@@ -41,11 +52,14 @@ struct DaemonRun {
         let rootLock = try RootLock.take(configuration.tasks)
         let http = HTTPClient()
         let account = try Account(state: state, http: http, logger: logger.labelled("account"))
-        let hub = EventHub()
+        let hub = hub
         let engine = SyncEngine(
             configuration: configuration, state: state, account: account, http: http, hub: hub,
             logger: logger.labelled("sync"))
-        let service = DaemonService(configuration: configuration, engine: engine, account: account, hub: hub)
+        let arguments = arguments
+        let service = DaemonService(
+            configuration: configuration, engine: engine, account: account, hub: hub, http: http, recentLog: recentLog,
+            readSettings: { try Self.reader(arguments, text: $0).entries() })
         // Before the socket is answered: the call that made systemd start this daemon waits for its answer.
         await engine.start()
         let socket = try ControlSocket(
@@ -100,7 +114,7 @@ struct DaemonRun {
         if new.hasSamePlaces(as: configuration) {
             logger.notice("the configuration was read again")
         } else {
-            logger.warning("the directories or the socket have changed; restart the daemon to apply that")
+            logger.warning("the directories, the socket or the name have changed; restart the daemon to apply that")
         }
     }
 }

@@ -78,34 +78,6 @@ extension DaemonService {
             }
         }
     }
-
-    // MARK: Conflicts
-
-    func conflicts() async throws -> [ConflictSummary] {
-        try await asking { try await $0.conflicts().map(ConflictSummary.init) }
-    }
-
-    func resolveConflicts(_ decision: ConflictDecision, ids: [String]) async throws -> [ConflictSummary] {
-        try await asking { sync in
-            let all = try await sync.conflicts()
-            let chosen = try ids.isEmpty ? all : ids.map { try Self.conflict($0, all) }
-            try await sync.resolve(chosen.map(\.id), takingDisplaced: decision == .theirs)
-            return chosen.map(ConflictSummary.init)
-        }
-    }
-
-    private static func conflict(_ prefix: String, _ all: [Displacement]) throws -> Displacement {
-        let found = all.filter { $0.id.hasPrefix(prefix) }
-        guard !prefix.isEmpty, let first = found.first else {
-            throw ControlError(
-                .notFound, "There is no conflict '\(prefix)'.", hint: "'ferry conflicts' shows them.")
-        }
-        guard found.count == 1 else {
-            throw ControlError(
-                .ambiguous, "Several conflicts begin with '\(prefix)'.", hint: "Use more letters of the id.")
-        }
-        return first
-    }
 }
 
 extension HeldDelete {
@@ -114,16 +86,6 @@ extension HeldDelete {
         self.init(
             taskID: task.id, title: task.title, list: task.list.flatMap { listNames[$0] } ?? "",
             since: overflow ? "" : Timestamp(microseconds: microseconds).rfc3339)
-    }
-}
-
-extension ConflictSummary {
-    init(_ conflict: Displacement) {
-        self.init(
-            id: conflict.id, taskID: conflict.task, title: conflict.title, field: conflict.field,
-            standing: conflict.standing.map(ValueText.text) ?? "",
-            displaced: conflict.displaced.map(ValueText.text) ?? "",
-            replacedTime: conflict.replacedTime?.rfc3339, replica: conflict.replica, reason: conflict.reason)
     }
 }
 

@@ -133,13 +133,15 @@ extension DaemonStatus {
     /// One line for `systemctl status`.
     var line: String {
         var parts: [String] = []
-        if let reason { parts.append(reason) } else { parts.append("\(taskCount) tasks") }
-        if pendingUp > 0 { parts.append("\(pendingUp) changes to send") }
-        if pendingDown > 0 { parts.append("\(pendingDown) changes to write") }
-        if activeTransfers + waitingTransfers > 0 { parts.append("\(activeTransfers + waitingTransfers) transfers") }
-        if heldDeletes > 0 { parts.append("\(heldDeletes) held deletes") }
-        if conflicts > 0 { parts.append("\(conflicts) conflicts") }
-        if !problems.isEmpty { parts.append("\(problems.count) problems") }
+        if let reason { parts.append(reason) } else { parts.append("\(Count(taskCount, "task"))") }
+        if pendingUp > 0 { parts.append("\(Count(pendingUp, "change")) to send") }
+        if pendingDown > 0 { parts.append("\(Count(pendingDown, "change")) to write") }
+        if activeTransfers + waitingTransfers > 0 {
+            parts.append("\(Count(activeTransfers + waitingTransfers, "transfer"))")
+        }
+        if heldDeletes > 0 { parts.append("\(Count(heldDeletes, "held delete"))") }
+        if conflicts > 0 { parts.append("\(Count(conflicts, "conflict"))") }
+        if !problems.isEmpty { parts.append("\(Count(problems.count, "problem"))") }
         if isInSync, parts.count == 1 { parts.append("all synced") }
         return "\(state.rawValue): \(parts.joined(separator: ", "))"
     }

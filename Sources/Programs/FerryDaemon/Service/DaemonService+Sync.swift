@@ -54,9 +54,9 @@ extension DaemonService {
                 .offline, status.reason ?? "The server cannot be reached.",
                 hint: "Changes are kept and sent when it is back.", isRetryable: true)
         }
-        var waiting = ["\(status.pendingUp) changes to send", "\(status.pendingDown) to write"]
+        var waiting = ["\(Count(status.pendingUp, "change")) to send", "\(status.pendingDown) to write"]
         let transfers = status.activeTransfers + status.waitingTransfers
-        if transfers > 0 { waiting.append("\(transfers) transfers") }
+        if transfers > 0 { waiting.append("\(Count(transfers, "transfer"))") }
         return ControlError(
             .timedOut, "Not in sync after \(seconds) s: \(waiting.joined(separator: ", ")) left.",
             hint: "The daemon goes on; 'ferry status --watch' shows how far it is.", isRetryable: true)

@@ -1,6 +1,7 @@
 import Control
 import DocumentClient
 import Glibc
+import HTTP
 import JSON
 import Synchronization
 import SystemIO
@@ -12,14 +13,24 @@ final class DaemonService: ControlService {
     let engine: SyncEngine
     let identity: Account
     let hub: EventHub
+    let http: HTTPClient
+    let recentLog: RecentLog
+    /// The settings as flags, environment and file say them now, or with a text in the file's place.
+    let readSettings: @Sendable (String?) throws -> [ConfigurationReader.Entry]
     /// Of the last list, until something changes.
     let rows = Mutex<TaskRows?>(nil)
 
-    init(configuration: DaemonConfiguration, engine: SyncEngine, account: Account, hub: EventHub) {
+    init(
+        configuration: DaemonConfiguration, engine: SyncEngine, account: Account, hub: EventHub, http: HTTPClient,
+        recentLog: RecentLog, readSettings: @escaping @Sendable (String?) throws -> [ConfigurationReader.Entry]
+    ) {
         self.configuration = configuration
         self.engine = engine
         identity = account
         self.hub = hub
+        self.http = http
+        self.recentLog = recentLog
+        self.readSettings = readSettings
     }
 
     /// The stack of the account that is signed in.

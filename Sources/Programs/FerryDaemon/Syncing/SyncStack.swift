@@ -12,6 +12,8 @@ import TaskSync
 final class SyncStack: Sendable {
     let client: DocumentClient
     let sync: TaskSync
+    /// The machines of the account.
+    let devices: DeviceRegistry
     /// What the remote's side looks like at the moment.
     var clientStatus: ClientStatus { latest.withLock { $0 } }
     /// Where the feed of changes stood when the stack began to run; nil before.
@@ -45,6 +47,7 @@ final class SyncStack: Sendable {
                 wallClock: Clocks.wallSeconds),
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
             logger: logger)
+        devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)
     }
 
     /// Keeps everything in step until cancelled or until a part fails.
@@ -55,6 +58,7 @@ final class SyncStack: Sendable {
     func run(gate: Gate, onChange: @escaping @Sendable () -> Void) async throws {
         let sequence = try await client.reading { $0.latestSequence }
         first.withLock { $0 = sequence }
+        try await devices.begin()
         let observer = await sync.observe(onChange)
         await sync.setPaused(!gate.isOpen)
         do {
@@ -62,6 +66,7 @@ final class SyncStack: Sendable {
                 group.addTask { try await self.sync.run() }
                 group.addTask { try await self.runClient(gate) }
                 group.addTask { try await self.followStatus(onChange) }
+                group.addTask { try await self.devices.run() }
                 try await group.next()
                 group.cancelAll()
             }

@@ -31,6 +31,19 @@ extension TaskSync {
             entry: entry, item: item, path: index.path(of: id)?.string, attachmentPaths: paths, remarks: remarks)
     }
 
+    /// The living tasks with known keys whose values are not understood, in order of titles.
+    package func misunderstoodValues() async throws -> [(task: String, title: String, keys: [String])] {
+        let userID = configuration.userID
+        return try await client.reading { transaction in
+            try transaction.documents(Self.queries(of: userID, in: transaction.databaseName)[1]).compactMap {
+                document in
+                let item = TaskItem(fields: document.fields(pendingTimes: .previous))
+                guard !item.isDeleted, !item.misunderstoodKeys.isEmpty else { return nil }
+                return (document.name.id, item.title, item.misunderstoodKeys)
+            }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+        }
+    }
+
     /// Where a task's file is, relative to the tasks directory.
     package func path(ofTask id: String) -> String? { index.path(of: id)?.string }
 

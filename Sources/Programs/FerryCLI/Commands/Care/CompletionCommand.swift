@@ -13,7 +13,11 @@ extension Command {
             Argument(
                 "SHELL", .optional, summary: "bash, zsh or fish", completion: .words(Shell.allCases.map(\.rawValue)))
         ],
-        options: [Option("candidates", value: "KIND", summary: "print candidates for tasks, lists, trash or transfers")]
+        options: [
+            Option(
+                "candidates", value: "KIND", summary: "print candidates for tasks, lists, trash, conflicts or transfers"
+            )
+        ]
     ) { context in
         if let kind = context.arguments.value("candidates") {
             for line in try await context.candidates(kind) { context.terminal.print(line) }
@@ -47,6 +51,10 @@ extension CommandContext {
             return tasks.map { "\($0.id.prefix(length))\t\($0.title.printable)" }
         case "lists": return try await service.lists().map { $0.name.isEmpty ? "inbox" : $0.name.printable }
         case "trash": return try await service.trash().map { "\($0.taskID.prefix(8))\t\($0.title.printable)" }
+        case "conflicts":
+            let conflicts = try await service.conflicts()
+            let length = shortIDLength(conflicts.map(\.id))
+            return conflicts.map { "\($0.id.prefix(length))\t\($0.title.printable): \($0.label.printable)" }
         case "transfers":
             return try await service.transfers().filter { !$0.isOver }.map {
                 "\($0.id.prefix(8))\t\($0.name.printable)"

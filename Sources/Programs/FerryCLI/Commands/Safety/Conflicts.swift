@@ -4,11 +4,22 @@ import Control
 extension Command {
     static let conflicts = Command.daemon(
         "conflicts", group: "Safety", summary: "shows and settles values that a merge displaced",
+        discussion: """
+            When two machines changed the same thing, the change that reached the server later stands, and the other one is kept.
+            Here you see both, and take what you want. 'ferry history TASK' shows them for good.
+            """,
         subcommands: [
             .daemon("list", group: "", summary: "shows what was displaced", options: [.json]) { context in
                 let conflicts = try await context.service.conflicts()
-                context.show(conflicts)
-                return conflicts.isEmpty ? .success : .attention
+                context.show(conflicts: conflicts)
+                if conflicts.isEmpty, !context.wantsJSON { context.terminal.note("No conflicts wait.") }
+                guard !conflicts.isEmpty else { return .success }
+                if !context.wantsJSON {
+                    context.terminal.note(
+                        "'ferry conflicts theirs TASK' brings back what was displaced, 'ferry conflicts mine TASK' keeps what stands."
+                    )
+                }
+                return .attention
             },
             deciding("mine", .mine, "keeps what stands"),
             deciding("theirs", .theirs, "brings the displaced value back"),
@@ -18,31 +29,72 @@ extension Command {
     private static func deciding(_ name: String, _ decision: ConflictDecision, _ summary: String) -> Command {
         .daemon(
             name, group: "", summary: summary,
-            arguments: [Argument("ID", .any, summary: "the conflict's id or its beginning")],
+            arguments: [
+                Argument(
+                    "ID", .any, summary: "a conflict's id or its beginning, or a task, for all of its conflicts",
+                    completion: .program("conflicts"))
+            ],
             options: [Option("all", summary: "all of them"), .json]
         ) { context in
             let ids = context.arguments.arguments("ID")
             guard context.arguments.has("all") != !ids.isEmpty else {
                 throw UsageError("Name the conflicts, or say --all.", path: ["conflicts", name])
             }
-            context.show(try await context.service.resolveConflicts(decision, ids: ids))
+            let settled = try await context.service.resolveConflicts(decision, ids: ids)
+            guard !context.wantsJSON else {
+                context.print(document: ("conflicts", settled.json))
+                return .success
+            }
+            for conflict in settled {
+                let (value, verb) =
+                    decision == .theirs ? (conflict.displaced, "is back") : (conflict.standing, "stays")
+                context.terminal.print(
+                    "\(conflict.title.printable): \(conflict.label.printable) \(value.firstLine.printable) \(verb)")
+            }
             return .success
         }
     }
 }
 
 extension CommandContext {
-    fileprivate func show(_ conflicts: [ConflictSummary]) {
-        if wantsJSON {
-            print(document: ("conflicts", conflicts.json))
+    /// Conflicts, or the history of one task, whose title needs not be said.
+    func show(conflicts: [ConflictSummary], showsTitle: Bool = true) {
+        guard !wantsJSON else {
+            print(document: (showsTitle ? "conflicts" : "history", conflicts.json))
             return
         }
+        let length = shortIDLength(conflicts.map(\.id))
         for conflict in conflicts {
-            let task = terminal.styled(conflict.title.printable, .bold)
-            terminal.print("\(conflict.id.prefix(8))  \(task)  \(conflict.field)")
-            terminal.print("    stands:    \(conflict.standing.printable)")
-            terminal.print("    displaced: \(conflict.displaced.printable)")
+            let task = showsTitle ? terminal.styled(conflict.title.printable, .bold) + ": " : ""
+            let mark = conflict.isOpen && !showsTitle ? "  " + terminal.styled("waits: ferry conflicts", .yellow) : ""
+            terminal.print(
+                "\(terminal.styled(String(conflict.id.prefix(max(length, 8))), .faint))  \(task)\(conflict.label.printable)\(mark)"
+            )
+            show("stands", conflict.standing, conflict.device, conflict.replacedTime)
+            show("displaced", conflict.displaced, conflict.displacedDevice, conflict.displacedTime)
+            terminal.print("    \(conflict.explanation.printable)")
         }
-        if conflicts.isEmpty { terminal.note("No conflicts wait.") }
+    }
+
+    private func show(_ name: String, _ value: String, _ device: String?, _ time: String?) {
+        let lines = value.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+        let who = [device?.printable, time.map { MomentWords.text($0) }].compactMap { $0 }.joined(separator: ", ")
+        let label = name + String(repeating: " ", count: 11 - name.count)
+        let mark = who.isEmpty ? "" : terminal.styled("   (\(who))", .faint)
+        guard lines.count > 1 else {
+            terminal.print("    \(label)\(lines.first ?? "")\(mark)")
+            return
+        }
+        terminal.print("    \(label)\(mark)")
+        for line in lines.last == "" ? lines.dropLast() : lines[...] { terminal.print("      | \(line)") }
+    }
+}
+
+extension String {
+    /// The text up to its first line's end, with an ellipsis where there is more.
+    var firstLine: String {
+        let lines = split(separator: "\n", omittingEmptySubsequences: true)
+        guard let first = lines.first else { return "" }
+        return lines.count > 1 ? first + " …" : String(first)
     }
 }

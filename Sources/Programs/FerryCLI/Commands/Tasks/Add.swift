@@ -1,6 +1,7 @@
 import CommandLineTool
 import Control
 import Glibc
+import SystemIO
 
 extension Command {
     static let add = Command.daemon(
@@ -34,6 +35,19 @@ extension CommandContext {
         let task = try await service.add(change)
         if wantsJSON { print(document: ("task", task.json)) } else { terminal.print(task.id) }
         return .success
+    }
+}
+
+/// A file's content as text.
+func readText(_ path: String, limit: Int) throws -> String {
+    do {
+        let bytes = try FileSystem.read(path, limit: limit)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CommandFailure("\(path.printable) is not UTF-8 text.")
+        }
+        return text
+    } catch let error as SystemError {
+        throw CommandFailure("\(error.message).", status: error.code == .notFound ? .notFound : .failure)
     }
 }
 

@@ -1,0 +1,83 @@
+import CommandLineTool
+import Control
+import Glibc
+import SystemIO
+
+extension Command {
+    static let cat = Command.daemon(
+        "cat", group: "Attachments", summary: "prints a task's file, or one of its attachments",
+        arguments: [.task(), .attachment]
+    ) { context in
+        let path = try await context.place()
+        try context.terminal.copy(try FileDescriptor(path: path, .read))
+        return .success
+    }
+
+    static let open = Command.daemon(
+        "open", group: "Attachments", summary: "opens a task's file, or an attachment, in its program",
+        discussion: "Where there is no desktop to open it on, the path is printed.",
+        arguments: [.task(), .attachment]
+    ) { context in
+        let path = try await context.place()
+        let hasDesktop = ["WAYLAND_DISPLAY", "DISPLAY"].contains { Environment[$0].map { !$0.isEmpty } ?? false }
+        guard hasDesktop, Program.isThere("xdg-open") else {
+            context.terminal.print(path)
+            return .success
+        }
+        return try Program.run("xdg-open", [path]) == 0 ? .success : .failure
+    }
+}
+
+extension Argument {
+    fileprivate static let attachment = Argument(
+        "FILE", .optional, summary: "an attachment's name; the task's own file unless told")
+}
+
+extension CommandContext {
+    /// The absolute path of what the arguments name, brought here if it is not.
+    fileprivate func place() async throws -> String {
+        let task = arguments.argument("TASK") ?? ""
+        guard let wanted = arguments.argument("FILE") else { return try await file(of: task).absolute }
+        let detail = try await service.task(task)
+        guard let found = detail.attachments.first(where: { $0.name == wanted || $0.id == wanted }) else {
+            throw CommandFailure(
+                "'\(detail.summary.title.printable)' has no attachment '\(wanted.printable)'.",
+                hint: "'ferry attachments' lists them.", status: .notFound)
+        }
+        var path = found.path
+        if path == nil {
+            let transfers = try await watch([try await service.fetch(detail.summary.id, attachment: found.id)])
+            if let failed = transfers.first(where: { $0.state != .done }) {
+                throw CommandFailure(
+                    "\(wanted.printable) could not be brought here: \(failed.reason ?? failed.state.rawValue)",
+                    hint: "'ferry transfers' shows it.")
+            }
+            path = try await service.task(detail.summary.id).attachments.first { $0.id == found.id }?.path
+        }
+        guard let path else {
+            throw CommandFailure(
+                "\(wanted.printable) is not here yet.", hint: "'ferry transfers' shows what it waits for.",
+                status: .offline)
+        }
+        return "\(try await service.status().tasksDirectory)/\(path)"
+    }
+}
+
+extension Terminal {
+    /// Copies a file to standard output.
+    fileprivate func copy(_ file: borrowing FileDescriptor) throws {
+        var offset: Int64 = 0
+        while true {
+            let bytes = try file.read(1 << 20, at: offset)
+            guard !bytes.isEmpty else { return }
+            offset += Int64(bytes.count)
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw CommandFailure("Standard output: \(String(cString: strerror(errno))).") }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+}

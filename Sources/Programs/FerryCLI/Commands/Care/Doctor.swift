@@ -1,0 +1,57 @@
+import CommandLineTool
+import Control
+
+extension Command {
+    static let doctor = Command.daemon(
+        "doctor", group: "Care", summary: "looks whether everything is as it should be, and says what helps",
+        discussion: "The exit status is 6 when something needs attention, 4 when the daemon does not run.",
+        options: [.json]
+    ) { context in
+        let checks: [HealthCheck]
+        do {
+            let version = try await context.service.status().version
+            checks = Doctor.versions(daemon: version) + (try await context.service.health())
+        } catch let error as ControlError where error.code == .notRunning {
+            context.show([HealthCheck("daemon", .failed, error.message, remedy: error.hint)])
+            return .notRunning
+        }
+        context.show(checks)
+        return checks.allSatisfy { $0.state == .ok } ? .success : .attention
+    }
+}
+
+enum Doctor {
+    /// A program and a daemon of different versions understand each other, but somebody forgot to restart one.
+    static func versions(daemon: String) -> [HealthCheck] {
+        guard daemon != FerryTool.version else { return [] }
+        return [
+            HealthCheck(
+                "version", .attention, "ferry is \(FerryTool.version), but the daemon that runs is \(daemon).",
+                remedy: "systemctl --user restart ferryd")
+        ]
+    }
+}
+
+extension CommandContext {
+    fileprivate func show(_ checks: [HealthCheck]) {
+        guard !wantsJSON else {
+            print(document: ("checks", checks.json))
+            return
+        }
+        for line in lines(of: checks) { terminal.print(line) }
+    }
+
+    /// One line a check, and one for each remedy.
+    func lines(of checks: [HealthCheck]) -> [String] {
+        checks.flatMap { check -> [String] in
+            let (word, style): (String, Terminal.Style) =
+                switch check.state {
+                case .ok: ("ok       ", .green)
+                case .attention, .unknown: ("attention", .yellow)
+                case .failed: ("FAILED   ", .red)
+                }
+            let line = "\(terminal.styled(word, style))  \(check.message.printable)"
+            return [line] + (check.remedy.map { ["             \($0.printable)"] } ?? [])
+        }
+    }
+}

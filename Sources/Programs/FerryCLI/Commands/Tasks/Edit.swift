@@ -1,0 +1,40 @@
+import CommandLineTool
+import Control
+import SystemIO
+
+extension Command {
+    static let edit = Command.daemon(
+        "edit", group: "Tasks", summary: "opens a task's file in your editor",
+        discussion: "The editor is VISUAL, or EDITOR, or vi. Any other program does as well: the file is yours.",
+        arguments: [.task()]
+    ) { context in
+        let path = try await context.file(of: context.arguments.argument("TASK") ?? "")
+        let editor = ["VISUAL", "EDITOR"].lazy.compactMap { Environment[$0] }.first { !$0.isEmpty } ?? "vi"
+        // The shell takes options apart, as git(1) lets it.
+        let status = try Program.run("/bin/sh", ["-c", "\(editor) \"$@\"", editor, path.absolute])
+        guard status == 0 else {
+            throw CommandFailure(
+                "The editor \(editor.printable) ended with status \(status).",
+                hint: "Set VISUAL to the editor you like.")
+        }
+        // What cannot be read any more is told at once rather than found later.
+        let problems = try await context.service.sync(wait: false, timeout: .zero).problems
+        guard let problem = problems.first(where: { $0.subject == path.relative }) else { return .success }
+        throw CommandFailure(
+            "\(path.relative.printable): \(problem.message)", hint: "'ferry edit' again mends it; nothing is lost.",
+            status: .attention)
+    }
+}
+
+extension CommandContext {
+    /// The file of a task: relative to the tasks directory, and absolute.
+    func file(of task: String) async throws -> (relative: String, absolute: String) {
+        let summary = try await service.task(task).summary
+        guard let path = summary.path else {
+            throw CommandFailure(
+                "'\(summary.title.printable)' has no file here yet.", hint: "'ferry status' says what it waits for.",
+                status: .notFound)
+        }
+        return (path, "\(try await service.status().tasksDirectory)/\(path)")
+    }
+}

@@ -1,0 +1,107 @@
+import SystemIO
+
+/// A directory of Markdown tasks that is read from, or copied to.
+struct TaskDirectory {
+    private let directory: Directory
+
+    /// Deeper is nobody's tasks.
+    private static let depth = 16
+    static let suffix = ".md"
+
+    init(_ path: String) throws(SystemError) { directory = try Directory(path: path) }
+
+    struct File: Hashable {
+        /// Relative, of the task file.
+        let path: String
+        /// Relative, of what lies in its `X.files`.
+        let attachments: [String]
+
+        /// `Work/Ship 1.0` of `Work/Ship 1.0.md`.
+        var stem: String { String(path.dropLast(TaskDirectory.suffix.count)) }
+    }
+
+    /// Every task file in order of paths, and how many other files there are. Hidden ones and links are not looked at.
+    func files() throws(SystemError) -> (tasks: [File], others: Int) {
+        var tasks: [String] = []
+        var attachments: [String: [String]] = [:]
+        var others = 0
+        try walk("", depth: 0) { path in
+            if path.hasSuffix(Self.suffix), !path.contains(".files/") {
+                tasks.append(path)
+            } else if let stem = Self.owner(of: path) {
+                attachments[stem, default: []].append(path)
+            } else {
+                others += 1
+            }
+        }
+        let files = tasks.sorted().map { path in
+            let stem = String(path.dropLast(Self.suffix.count))
+            return File(path: path, attachments: (attachments.removeValue(forKey: stem) ?? []).sorted())
+        }
+        return (files, others + attachments.values.reduce(0) { $0 + $1.count })
+    }
+
+    /// `Work/Ship` of `Work/Ship.files/a.pdf`.
+    private static func owner(of path: String) -> String? {
+        let parts = path.split(separator: "/")
+        guard parts.count > 1, parts[parts.count - 2].hasSuffix(".files") else { return nil }
+        return (parts.dropLast(2) + [parts[parts.count - 2].dropLast(6)]).joined(separator: "/")
+    }
+
+    private func walk(_ path: String, depth: Int, _ body: (String) -> Void) throws(SystemError) {
+        guard depth < Self.depth else { return }
+        let entries = try (path.isEmpty ? directory : try directory.directory(path)).entries()
+        for entry in entries where !entry.name.hasPrefix(".") && entry.invalidBytes == nil {
+            let full = path.isEmpty ? entry.name : "\(path)/\(entry.name)"
+            let kind = entry.kind == .unknown ? try directory.status(full).kind : entry.kind
+            switch kind {
+            case .directory: try walk(full, depth: depth + 1, body)
+            case .file: body(full)
+            default: continue
+            }
+        }
+    }
+
+    func read(_ path: String) throws(SystemError) -> [UInt8] { try directory.read(path, limit: 16 << 20) }
+
+    /// nil where nothing is there.
+    func readIfPresent(_ path: String) throws(SystemError) -> [UInt8]? {
+        try directory.statusIfPresent(path) == nil ? nil : try read(path)
+    }
+
+    func has(_ path: String) throws(SystemError) -> Bool { try directory.statusIfPresent(path) != nil }
+
+    func write(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
+        try makeParent(of: path)
+        try directory.replace(path, with: bytes, exclusive: true)
+    }
+
+    /// Copies a file of any size, so that it appears whole under its name.
+    func copy(_ path: String, of source: TaskDirectory, to target: String) throws(SystemError) {
+        try makeParent(of: target)
+        let from = try source.directory.open(path, [.read, .nonBlocking])
+        let temporary = Directory.temporary(beside: target)
+        do throws(SystemError) {
+            let to = try directory.open(temporary, [.write, .create, .exclusive])
+            if try !to.clone(from: from) {
+                var offset: Int64 = 0
+                while true {
+                    let bytes = try from.read(1 << 20, at: offset)
+                    guard !bytes.isEmpty else { break }
+                    try to.write(bytes)
+                    offset += Int64(bytes.count)
+                }
+            }
+            try to.synchronize()
+            try directory.rename(temporary, to: target, .exclusive)
+        } catch {
+            try? directory.remove(temporary)
+            throw error
+        }
+    }
+
+    private func makeParent(of path: String) throws(SystemError) {
+        let parts = path.split(separator: "/").dropLast()
+        if !parts.isEmpty { try directory.makeDirectories(parts.joined(separator: "/")) }
+    }
+}

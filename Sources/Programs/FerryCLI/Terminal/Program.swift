@@ -1,0 +1,28 @@
+import Glibc
+
+/// Other programs, run on the user's terminal.
+enum Program {
+    /// Runs a program to its end and returns its exit status, 128 and the signal's number if a signal ended it.
+    ///
+    /// - Parameter path: absolute, or a name to look for in PATH.
+    static func run(_ path: String, _ arguments: [String]) throws -> Int32 {
+        var process = pid_t()
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        let reason = posix_spawnp(&process, path, nil, nil, &words, environ)
+        guard reason == 0 else { throw CommandFailure("\(path): \(String(cString: strerror(reason))).") }
+        // Ctrl-C is the program's, not ours, while it runs.
+        let old = signal(SIGINT, SIG_IGN)
+        defer { signal(SIGINT, old) }
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { throw CommandFailure("\(path): \(String(cString: strerror(errno))).") }
+        }
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+    }
+
+    /// Whether there is a program of that name in PATH.
+    static func isThere(_ name: String) -> Bool {
+        (Environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
+    }
+}

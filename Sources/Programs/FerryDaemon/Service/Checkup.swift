@@ -1,0 +1,233 @@
+import Control
+import DocumentClient
+import DocumentModel
+import Glibc
+import HTTP
+import Identity
+import SystemIO
+import TaskModel
+import TaskSync
+
+/// Looks whether everything that the daemon needs is as it should be. Each check is one line and, where something is wrong, the
+/// step that helps.
+struct Checkup {
+    let configuration: DaemonConfiguration
+    let status: DaemonStatus
+    let stack: SyncStack?
+    let server: ServerDescription?
+    let http: HTTPClient
+
+    /// Less than this is too little to take in attachments and to keep unsent changes safe.
+    private static let leastFreeSpace: Int64 = 100 << 20
+    /// S3 requests are refused when the clocks differ by 15 minutes.
+    private static let clockTolerance: Int64 = 60
+    private static let timeouts = HTTPRequest.Timeouts(
+        connect: .seconds(3), stall: .seconds(3), total: .seconds(5))
+
+    func run() async -> [HealthCheck] {
+        var checks = [
+            HealthCheck("daemon", .ok, "ferryd \(status.version) answers on \(configuration.socket)."), root, watches,
+        ]
+        checks += [space(in: configuration.tasks, "tasks"), space(in: configuration.state, "state")]
+        checks.append(signIn)
+        checks += await serverChecks()
+        checks += await values()
+        return checks + waiting
+    }
+
+    // MARK: This machine
+
+    private var root: HealthCheck {
+        if status.state == .rootHeld {
+            return HealthCheck(
+                "root", .failed, status.reason ?? "The tasks directory is held.", remedy: status.hint)
+        }
+        guard FileSystem.exists(configuration.tasks) else {
+            return HealthCheck(
+                "root", .failed, "The tasks directory \(configuration.tasks) is missing.",
+                remedy: "Mount or restore it; nothing was deleted.")
+        }
+        guard FileSystem.exists("\(configuration.tasks)/.ferry/root") else {
+            let isNew = stack == nil
+            return HealthCheck(
+                "root", isNew ? .ok : .failed, "The tasks directory \(configuration.tasks) has no marker .ferry/root.",
+                remedy: isNew ? nil : "ferry sync; if that does not help: ferryd run --rebind, once.")
+        }
+        return HealthCheck("root", .ok, "The tasks directory \(configuration.tasks) has its marker.")
+    }
+
+    private var watches: HealthCheck {
+        if let problem = status.problems.first(where: { ["not-watched", "watchLimit"].contains($0.code) }) {
+            return HealthCheck(
+                "watches", .failed, problem.message,
+                remedy: problem.hint
+                    ?? "sudo sysctl fs.inotify.max_user_watches=524288; keep it in /etc/sysctl.d/ferry.conf")
+        }
+        let used = Self.usedWatches()
+        guard let limit = Self.number(in: "/proc/sys/fs/inotify/max_user_watches") else {
+            return HealthCheck("watches", .ok, "\(Count(used, "directory", "directories")) watched.")
+        }
+        guard used < limit / 10 * 9 else {
+            return HealthCheck(
+                "watches", .attention, "\(used) of \(limit) watches (fs.inotify.max_user_watches) are used here.",
+                remedy: "sudo sysctl fs.inotify.max_user_watches=\(max(limit * 2, 524_288))")
+        }
+        return HealthCheck(
+            "watches", .ok,
+            "\(Count(used, "directory", "directories")) watched; fs.inotify.max_user_watches allows \(limit).")
+    }
+
+    /// As proc_pid_fdinfo(5) counts them: one `inotify wd:` line a watch.
+    private static func usedWatches() -> Int {
+        guard let directory = try? Directory(path: "/proc/self/fdinfo"), let entries = try? directory.entries() else {
+            return 0
+        }
+        return entries.reduce(0) { count, entry in
+            guard let bytes = try? directory.read(entry.name, limit: 8 << 20) else { return count }
+            return count
+                + String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix("inotify wd:") }
+                .count
+        }
+    }
+
+    private static func number(in path: String) -> Int? {
+        // In one piece: proc_sys(5) files give nothing after the first read.
+        guard let bytes = try? FileDescriptor(path: path, .read).read(64, at: 0) else { return nil }
+        return Int(String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace })
+    }
+
+    private func space(in path: String, _ name: String) -> HealthCheck {
+        let code = "disk-\(name)"
+        guard let free = try? FileSystem.freeSpace(path) else {
+            return HealthCheck(
+                code, .attention, "The free space of \(path) is not known.", remedy: "Look at: df \(path)")
+        }
+        let text = "\(free >> 20) MiB"
+        guard free >= Self.leastFreeSpace else {
+            return HealthCheck(
+                code, .failed, "Only \(text) are free on the disk of \(path).",
+                remedy: "Make room; what waits is written by itself then.")
+        }
+        return HealthCheck(code, .ok, "\(text) are free on the disk of \(path).")
+    }
+
+    // MARK: The server
+
+    private var signIn: HealthCheck {
+        guard let account = status.account else {
+            return HealthCheck("sign-in", .failed, "Nobody is signed in.", remedy: Account.nobody.hint)
+        }
+        if status.state == .needsSignIn {
+            return HealthCheck("sign-in", .failed, status.reason ?? "Signing in is needed.", remedy: status.hint)
+        }
+        return HealthCheck(
+            "sign-in", .ok, "\(account.email ?? "An anonymous account") is signed in on \(account.server).")
+    }
+
+    private func serverChecks() async -> [HealthCheck] {
+        guard let server else { return [] }
+        var checks: [HealthCheck] = []
+        let parts = [("identity", server.url + "/.well-known/ferry"), ("objects", server.objects)]
+        for (part, url) in parts {
+            do {
+                let began = Clocks.wallSeconds()
+                let response = try await http.send(HTTPRequest(.get, url, timeouts: Self.timeouts))
+                checks.append(HealthCheck("endpoint-\(part)", .ok, "\(Self.place(url)) answers (\(part))."))
+                if part == "identity", let date = response.headers["Date"] {
+                    checks.append(clock(serverDate: date, from: began, to: Clocks.wallSeconds()))
+                }
+            } catch {
+                checks.append(
+                    HealthCheck(
+                        "endpoint-\(part)", .failed, "\(Self.place(url)) (\(part)) cannot be reached: \(error).",
+                        remedy: "Check the network, and that ferry-server runs there."))
+            }
+        }
+        let online = stack?.clientStatus.connection == .online
+        checks.append(
+            HealthCheck(
+                "endpoint-documents", online || status.state == .paused ? .ok : .failed,
+                online
+                    ? "\(server.documents) answers (documents)."
+                    : status.state == .paused
+                        ? "\(server.documents) (documents) is not asked while syncing is paused."
+                        : "\(server.documents) (documents): \(status.reason ?? "not connected").",
+                remedy: online || status.state == .paused ? nil : "ferry sync tries again at once."))
+        return checks
+    }
+
+    /// `host:port` of a URL.
+    private static func place(_ url: String) -> String {
+        let rest = url.split(separator: "://", maxSplits: 1).last ?? ""
+        return String(rest.prefix { $0 != "/" })
+    }
+
+    private func clock(serverDate: String, from earliest: Int64, to latest: Int64) -> HealthCheck {
+        guard let theirs = HTTPDate.seconds(serverDate) else {
+            return HealthCheck("clock", .ok, "The server does not tell its time.")
+        }
+        let difference = theirs < earliest - 1 ? earliest - theirs : theirs > latest + 1 ? theirs - latest : 0
+        guard difference > Self.clockTolerance else {
+            return HealthCheck("clock", .ok, "The clock agrees with the server's.")
+        }
+        return HealthCheck(
+            "clock", .attention,
+            "The clock here differs from the server's by \(difference) s. No task depends on it, but certificates do.",
+            remedy: "timedatectl set-ntp true")
+    }
+
+    // MARK: Tasks
+
+    /// Known keys with values that are not understood: kept, but perhaps not meant so.
+    private func values() async -> [HealthCheck] {
+        guard let misunderstood = try? await stack?.sync.misunderstoodValues(), let first = misunderstood.first else {
+            return []
+        }
+        let keys = first.keys.joined(separator: ", ")
+        let others =
+            misunderstood.count > 1 ? " and \(Count(misunderstood.count - 1, "other task", "other tasks"))" : ""
+        return [
+            HealthCheck(
+                "values", .attention,
+                "'\(first.title)' (\(keys))\(others) have values that are not understood; they are kept.",
+                remedy: "ferry show \(first.task.prefix(8))")
+        ]
+    }
+
+    private var waiting: [HealthCheck] {
+        var checks: [HealthCheck] = []
+        if status.heldDeletes > 0 {
+            checks.append(
+                HealthCheck(
+                    "held-deletes", .attention,
+                    "\(Count(status.heldDeletes, "delete is", "deletes are")) held.", remedy: "ferry deletes"))
+        }
+        if status.conflicts > 0 {
+            checks.append(
+                HealthCheck(
+                    "conflicts", .attention, "\(Count(status.conflicts, "conflict waits", "conflicts wait")).",
+                    remedy: "ferry conflicts"))
+        }
+        for problem in status.problems where !["not-watched", "watchLimit"].contains(problem.code) {
+            let subject = problem.subject.map { "\($0): " } ?? ""
+            checks.append(HealthCheck(problem.code, .attention, subject + problem.message, remedy: problem.hint))
+        }
+        return checks
+    }
+}
+
+/// The dates of HTTP headers, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
+enum HTTPDate {
+    /// Seconds since 1970; nil for what is none.
+    static func seconds(_ text: String) -> Int64? {
+        let parts = text.split(separator: " ")
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        guard parts.count == 6, parts[5] == "GMT", let day = Int(parts[1]), let year = Int(parts[3]),
+            let month = months.firstIndex(of: String(parts[2])),
+            let date = CivilDate(year: year, month: month + 1, day: day)
+        else { return nil }
+        let time = parts[4].split(separator: ":").compactMap { Int64($0) }
+        guard time.count == 3, time.allSatisfy({ (0...60).contains($0) }) else { return nil }
+        return Int64(date.daysSinceEpoch) * 86_400 + time[0] * 3600 + time[1] * 60 + time[2]
+    }
+}

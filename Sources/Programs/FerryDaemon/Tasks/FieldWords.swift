@@ -1,0 +1,48 @@
+import Control
+import DocumentModel
+import TaskModel
+
+/// Fields of a task's document and their values, as people say them.
+struct FieldWords {
+    /// The names of lists, by id.
+    let listNames: [String: String]
+    /// The names of attachments, by id.
+    var attachments: [String: TaskAttachment] = [:]
+
+    /// `due`, `list`, `attachment a.pdf`; a custom field by its own name.
+    func label(_ path: FieldPath?) -> String {
+        guard let path, let key = path.segments.first else { return "task" }
+        switch (key, path.segments.dropFirst().first) {
+        case ("listId", nil): return "list"
+        case ("dueHasTime", nil): return "due"
+        case ("deletedTime", nil): return "task"
+        case ("fields", let name?): return name
+        case ("attachments", let id?): return "attachment " + (attachments[id]?.name ?? String(id.prefix(8)))
+        default: return path.segments.joined(separator: ".")
+        }
+    }
+
+    /// A value in words; `none` where there is none.
+    func text(_ value: Value?, of path: FieldPath?) -> String {
+        guard let path, let key = path.segments.first else { return value == nil ? "deleted" : "there" }
+        switch key {
+        case "deletedTime": return value == nil ? "there" : "deleted"
+        case "completed": return value?.booleanValue == true ? "done" : "open"
+        case "priority": return TaskSummary.Priority(TaskItem(fields: ["priority": value ?? .null]).priority).rawValue
+        case "listId": return value?.stringValue.flatMap { listNames[$0] } ?? TaskLists.inbox
+        case "due":
+            guard let value else { return "none" }
+            return TaskItem(fields: ["due": value]).due?.text ?? ValueText.text(of: value)
+        case "dueHasTime": return value?.booleanValue == true ? "a time" : "a whole day"
+        case "tags":
+            let tags = TaskItem(fields: ["tags": value ?? .null]).tags
+            return tags.isEmpty ? "none" : tags.joined(separator: ", ")
+        case "attachments":
+            return value.flatMap { TaskAttachment($0)?.name } ?? "none"
+        case "notes":
+            guard let text = value?.stringValue, !text.isEmpty else { return "none" }
+            return text
+        default: return value.map { ValueText.text(of: $0) } ?? "none"
+        }
+    }
+}

@@ -1,0 +1,116 @@
+"""How the daemon is: doctor, log, config, devices, and what is sent to those who help."""
+import json
+import os
+import socket
+import subprocess
+import tarfile
+import threading
+
+from harness import BIN, PASSWORD, Machine, agree, until
+
+
+def test_doctor_is_content_with_a_machine_in_order_and_names_what_is_not(server, machines):
+    laptop, _ = machines
+    laptop.write("Good.md", "")
+    laptop.sync()
+    report = laptop.ferry("doctor")
+    for text in ("ferryd", "marker", "watched", "free on the disk", "signed in", "clock", "(documents)", "(objects)"):
+        assert text in report, report
+    laptop.write("Odd.md", "---\npriority: urgent\n---\n")
+    laptop.write("Broken.md", "---\npriority: [\n---\n")
+    laptop.sync()
+    until(lambda: laptop.status()["problems"], laptop.status)
+    sick = laptop.ferry("doctor", check=False)
+    assert sick.returncode == 6
+    assert "Broken.md" in sick.stdout and "'Odd' (priority)" in sick.stdout and "ferry show" in sick.stdout
+    server.stop()
+    until(lambda: laptop.status()["state"] == "offline", laptop.status)
+    checks = {c["code"]: c for c in json.loads(laptop.ferry("doctor", "--json", check=False).stdout)["checks"]}
+    assert checks["endpoint-identity"]["state"] == "failed" and checks["endpoint-documents"]["state"] == "failed"
+    assert all(check["remedy"] for check in checks.values() if check["state"] != "ok")
+
+
+def test_doctor_without_an_account_and_without_a_daemon(root):
+    laptop = Machine(root, "laptop")
+    result = laptop.ferry("doctor", check=False)
+    assert result.returncode == 4 and "systemctl" in result.stdout
+    laptop.start()
+    result = laptop.ferry("doctor", check=False)
+    assert result.returncode == 6 and "ferry login" in result.stdout
+    laptop.stop()
+
+
+def test_devices_have_the_names_that_their_daemons_were_given(machines):
+    laptop, desk = machines
+    agree(laptop, desk)
+    for machine, other in ((laptop, desk), (desk, laptop)):
+        until(lambda: len(machine.json("devices")["devices"]) == 2, lambda: machine.ferry("devices"))
+        first, second = machine.json("devices")["devices"]
+        assert (first["name"], first.get("thisOne")) == (machine.name, True)
+        assert second["name"] == other.name and not second.get("thisOne")
+        assert first["lastSeen"].startswith("20") and first["version"]
+    assert "this machine" in laptop.ferry("devices")
+
+
+def test_config_says_where_each_value_comes_from_and_checks_a_file(root):
+    laptop = Machine(root, "laptop")
+    configuration = root / "ferryd.yaml"
+    configuration.write_text("upload-limit: 2M\n")
+    laptop.daemon.arguments += ["--config", configuration]
+    laptop.daemon.environment["FERRY_DOWNLOAD_LIMIT"] = "500K"
+    laptop.start()
+    settings = {s["key"]: (s["value"], s["source"]) for s in laptop.json("config")["settings"]}
+    assert settings["tasks"] == (str(laptop.tasks), "--tasks")
+    assert settings["upload-limit"] == ("2M", str(configuration))
+    assert settings["download-limit"] == ("500K", "FERRY_DOWNLOAD_LIMIT")
+    assert settings["log-level"] == ("info", "default") and settings["device-name"] == ("laptop", "--device-name")
+    assert laptop.ferry("config", "check", configuration).strip() == f"{configuration} is good."
+    configuration.write_text("uplod-limit: 2M\n")
+    result = laptop.ferry("config", "check", configuration, check=False)
+    assert result.returncode == 78 and "upload-limit" in result.stderr and str(configuration) in result.stderr
+    assert laptop.ferry("config", "check", root / "none", check=False).returncode == 3
+    laptop.stop()
+
+
+def test_the_log_shows_what_was_and_follows_what_comes(machines):
+    laptop, desk = machines
+    assert "ready" in laptop.ferry("log")
+    following = subprocess.Popen([str(BIN / "ferry"), "log", "--follow"], env={**os.environ, **laptop.environment}, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    seen = []
+    reader = threading.Thread(target=lambda: seen.extend(iter(following.stdout.readline, "")), daemon=True)
+    reader.start()
+    try:
+        until(lambda: any("ready" in line for line in seen), lambda: seen)
+        desk.write("News.md", "")
+        until(lambda: any("task" in line and "News" in line for line in seen), lambda: seen)
+        laptop.ferry("pause")
+        until(lambda: any("paused" in line for line in seen), lambda: seen)
+        laptop.ferry("resume")
+    finally:
+        laptop.stop()
+    assert following.wait(20) == 4
+    reader.join(10)
+
+
+def test_a_support_bundle_has_no_secret_and_nothing_that_was_written(root, machines):
+    laptop, desk = machines
+    laptop.write("Secret Plan.md", "the words of the plan\n")
+    laptop.write("Hidden List/Other Secret.md", "")
+    agree(laptop, desk)
+    laptop.write("Broken Secret.md", "---\na: [\n---\n")
+    until(lambda: laptop.status()["problems"], laptop.status)
+    bundle = root / "bundle.tar"
+    assert laptop.ferry("support-bundle", bundle).strip() == str(bundle)
+    assert bundle.stat().st_mode & 0o777 == 0o600
+    with tarfile.open(bundle) as archive:
+        files = {member.name: archive.extractfile(member).read().decode() for member in archive.getmembers()}
+    assert set(files) >= {f"ferry-support/{name}" for name in ("status.json", "doctor.txt", "config.txt", "log.txt", "versions.txt")}
+    everything = "\n".join(files.values())
+    session = json.loads((laptop.state / "session.json").read_text())
+    for secret in ("Secret", "Hidden", "the words", "me@example.org", PASSWORD, session["refreshToken"], str(laptop.home),
+                   socket.gethostname()):
+        assert secret not in everything, secret
+    assert json.loads(files["ferry-support/status.json"])["state"] == "running"
+    again = laptop.ferry("support-bundle", bundle, check=False)
+    assert again.returncode == 1 and str(bundle) in again.stderr

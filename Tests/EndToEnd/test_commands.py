@@ -1,0 +1,140 @@
+"""Commands that work on files: edit, cat, open, import, export."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import BIN, agree, until
+
+TODO = """\
+(A) 2026-11-01 Call Anna +family @phone due:2026-12-01
+x 2026-11-20 2026-11-01 Buy milk pri:C
+
+Read https://example.org/page
+"""
+
+
+@pytest.fixture
+def editor(root):
+    """A program that appends a line to the file that it is given; with an option of its own."""
+    path = root / "editor"
+    path.write_text('#!/bin/sh\n[ "$1" = --wait ] || exit 9\nprintf "%s" "$ADDED" >> "$2"\n')
+    path.chmod(0o755)
+    return f"{path} --wait"
+
+
+def test_edit_opens_the_file_and_tells_when_it_cannot_be_read_afterwards(machines, editor):
+    laptop, desk = machines
+    laptop.ferry("add", "Buy milk", "+errands")
+    laptop.environment |= {"VISUAL": editor, "EDITOR": "/bin/false", "ADDED": "Oat.\n"}
+    laptop.ferry("edit", "milk")
+    until(lambda: "Oat.\n" in (desk.read("Buy milk.md") or ""), desk.daemon.tail)
+    laptop.write("Other.md", "")
+    laptop.sync()
+    laptop.environment["ADDED"] = "---\npriority: [\n---\n"
+    result = laptop.ferry("edit", "Other", check=False)
+    assert result.returncode == 6 and "Other.md" in result.stderr, result
+    laptop.environment["VISUAL"] = "/bin/false"
+    result = laptop.ferry("edit", "milk", check=False)
+    assert result.returncode == 1 and "/bin/false" in result.stderr
+    assert laptop.ferry("edit", "no such task", check=False).returncode == 3
+
+
+def test_cat_prints_a_file_or_an_attachment_and_open_its_path(root, machines):
+    laptop, desk = machines
+    laptop.write("Report.md", "---\n# kept\npriority: low\n---\nText\n")
+    data = os.urandom(3 << 20)
+    (root / "data.bin").write_bytes(data)
+    laptop.sync()
+    laptop.ferry("attach", "Report", root / "data.bin")
+    agree(laptop, desk)
+    assert desk.ferry("cat", "Report") == "---\n# kept\npriority: low\n---\nText\n"
+    out = subprocess.run([str(BIN / "ferry"), "cat", "Report", "data.bin"], env={**os.environ, **desk.environment},
+                         capture_output=True, timeout=60)
+    assert out.returncode == 0 and out.stdout == data
+    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+        desk.environment[variable] = ""
+    assert desk.ferry("open", "Report").strip() == str(desk.tasks / "Report.md")
+    assert desk.ferry("open", "Report", "data.bin").strip() == str(desk.tasks / "Report.files/data.bin")
+    assert desk.ferry("cat", "Report", "nothing", check=False).returncode == 3
+
+
+def test_open_hands_the_file_to_the_desktop_where_there_is_one(root, machines):
+    laptop, _ = machines
+    laptop.write("Report.md", "")
+    laptop.sync()
+    program = root / "bin/xdg-open"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {root}/opened\n')
+    program.chmod(0o755)
+    laptop.environment |= {"DISPLAY": ":0", "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    assert laptop.ferry("open", "Report") == ""
+    assert (root / "opened").read_text() == str(laptop.tasks / "Report.md")
+
+
+def test_a_directory_is_imported_as_it_is_and_again_without_doubles(root, machines):
+    laptop, desk = machines
+    vault = root / "vault"
+    for name, text in {"Call.md": "---\nstatus: open # mine\n---\nNow\n", "Work/Ship.md": "", "Work/Ship.files/a.txt": "attached",
+                       "picture.png": "no task", ".hidden/x.md": "", "Twice.md": "theirs\n"}.items():
+        (vault / name).parent.mkdir(parents=True, exist_ok=True)
+        (vault / name).write_text(text)
+    (vault / "Link.md").symlink_to("/etc/passwd")
+    laptop.write("Twice.md", "mine\n")
+    laptop.sync()
+    trial = laptop.json("import", vault, "--dry-run")
+    assert set(trial["imported"]) == {"Call.md", "Twice 2.md", "Work/Ship.md"} and laptop.read("Call.md") is None
+    result = laptop.ferry("import", vault, check=False)
+    assert result.returncode == 0 and "3 tasks imported, 1 other file left out." in result.stderr
+    agree(laptop, desk)
+    assert desk.read("Call.md") == "---\nstatus: open # mine\n---\nNow\n"
+    assert desk.read("Twice.md") == "mine\n" and desk.read("Twice 2.md") == "theirs\n"
+    until(lambda: desk.read("Work/Ship.files/a.txt") == "attached", desk.daemon.tail)
+    again = laptop.json("import", vault)
+    assert not again["imported"] and len(again["alreadyThere"]) == 3
+    assert len(laptop.list()) == 4
+
+
+def test_what_is_exported_can_be_imported_by_another_account(root, server, machines):
+    laptop, desk = machines
+    laptop.write("Work/Ship.md", "---\npriority: high\ndue: 2026-12-01T10:00Z\ntags: [a, b]\neffort: [1,  2] # days\n---\nNotes\n")
+    laptop.write("Done.md", "---\ncompleted: true\n---\n")
+    (laptop.tasks / "Done.files").mkdir()
+    (laptop.tasks / "Done.files/a.txt").write_text("attached")
+    agree(laptop, desk)
+    until(lambda: desk.read("Done.files/a.txt") == "attached", desk.daemon.tail)
+    lines = laptop.ferry("export")
+    assert {json.loads(line)["task"]["title"] for line in lines.splitlines()} == {"Ship", "Done"}
+    copy = root / "copy"
+    laptop.ferry("export", "--directory", copy)
+    assert {str(p.relative_to(copy)) for p in copy.rglob("*") if p.is_file()} == set(laptop.files())
+    assert (copy / "Work/Ship.md").read_text() == laptop.read("Work/Ship.md")
+    assert laptop.ferry("export", "--directory", copy, check=False).returncode == 1
+    # On the same account everything is there already.
+    assert len(laptop.json("import", "-", input=lines)["alreadyThere"]) == 2
+    desk.ferry("login", server.url, "--email", "you@example.org", "--password-stdin", "--create", input="another password")
+    desk.sync()
+    desk.ferry("rm", "Ship", "Done", "--yes")
+    desk.ferry("import", "-", "--list", "Old", input=lines)
+    desk.sync()
+    tasks = desk.list()
+    assert tasks["Ship"]["priority"] == "high" and tasks["Ship"]["list"] == "Old" and tasks["Ship"]["tags"] == ["a", "b"]
+    assert tasks["Ship"]["due"].startswith("2026-12-01T10:00") and tasks["Done"]["completed"]
+    assert desk.json("show", "Ship")["fields"]["effort"].startswith("[1,  2]")
+    assert "Notes\n" in desk.read("Old/Ship.md")
+
+
+def test_todo_txt_and_lines_that_cannot_be_read(root, machines):
+    laptop, _ = machines
+    (root / "todo.txt").write_text(TODO)
+    laptop.ferry("import", root / "todo.txt")
+    tasks = laptop.list()
+    assert set(tasks) == {"Call Anna", "Buy milk", "Read https://example.org/page"}
+    assert tasks["Call Anna"]["priority"] == "high" and tasks["Call Anna"]["due"] == "2026-12-01"
+    assert tasks["Call Anna"]["tags"] == ["family", "phone"]
+    assert tasks["Buy milk"]["completed"] and tasks["Buy milk"]["priority"] == "low"
+    result = laptop.ferry("import", "-", input='{"title": "Good", "id": "1"}\nnonsense\n', check=False)
+    assert result.returncode == 8 and "line 2" in result.stderr and "Good" in laptop.list()
+    assert laptop.ferry("import", root / "nothing.ndjson", check=False).returncode == 3
+    assert laptop.ferry("import", root / "todo.txt", "--format", "csv", check=False).returncode == 2

@@ -1,0 +1,46 @@
+import CommandLineTool
+import Control
+import Testing
+
+@testable import FerryCLI
+
+@Suite struct CommandTests {
+    @Test func `every command says what it does, and the man page and completions have it`() {
+        let page = FerryTool.command.manualPage(section: 1, version: "1", date: "d", extra: [])
+        let script = FerryTool.command.completionScript(for: .bash)
+        for command in FerryTool.command.subcommands {
+            #expect(!command.summary.isEmpty && command.summary.first?.isUppercase == false, "\(command.name)")
+            #expect(!command.group.isEmpty, "\(command.name)")
+            #expect(page.contains(command.name.replacing("-", with: "\\-")), "\(command.name)")
+            #expect(script.contains(command.name), "\(command.name)")
+            #expect(command.action != nil || command.defaultSubcommand != nil, "\(command.name)")
+        }
+        let names = FerryTool.command.subcommands.map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test func `an error has its exit status`() {
+        let codes: [(ControlError.Code, Int32)] = [
+            (.invalidArgument, 2), (.notFound, 3), (.ambiguous, 3), (.notRunning, 4), (.offline, 5), (.timedOut, 5),
+            (.conflict, 6), (.needsSignIn, 7), (.partlyDone, 8), (.internal, 1), (.noSpace, 1),
+        ]
+        for (code, status) in codes {
+            #expect(ErrorReport(ControlError(code, "m"), program: "ferry").status.code == status, "\(code)")
+        }
+        #expect(ErrorReport(UsageError("m"), program: "ferry").status.code == 2)
+        #expect(ErrorReport(CancellationError(), program: "ferry").status.code == 130)
+    }
+
+    @Test func `words of a change are taken apart`() throws {
+        let due = DueWords(today: CivilDate(year: 2026, month: 11, day: 21))
+        let words = try TaskWords(
+            ["Buy", "milk", "+errands", "due:friday", "priority:high", "https://a.b", "\\+1", "list:inbox"], due: due)
+        #expect(words.text == "Buy milk https://a.b +1")
+        #expect(words.change.due == "2026-11-27" && words.change.priority == .high && words.change.list == "")
+        #expect(throws: UsageError.self) { try TaskWords(["priority:urgent"], due: due) }
+    }
+
+    @Test func `a value of several lines is one line in a table`() {
+        #expect("a\nb\n".firstLine == "a …" && "a\n".firstLine == "a" && "".firstLine == "")
+    }
+}
