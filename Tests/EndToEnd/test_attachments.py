@@ -100,7 +100,7 @@ def test_a_transfer_is_paused_resumed_and_cancelled(root, server, machines):
     laptop.ferry("transfers", "resume", "--all")
     until(lambda: (desk.tasks / "Slow.files/paused.bin").exists(), lambda: transfers(laptop))
     assert (desk.tasks / "Slow.files/paused.bin").read_bytes() == content["paused.bin"]
-    # One that is cancelled stops, and says so.
+    # One that is cancelled stops, says so, and is not begun again; its file waits in the local trash.
     laptop.stop()
     laptop.daemon.arguments += ["--upload-limit", "1M"]
     laptop.start()
@@ -108,6 +108,39 @@ def test_a_transfer_is_paused_resumed_and_cancelled(root, server, machines):
     laptop.ferry("transfers", "cancel", cancelled["id"])
     until(lambda: [t["state"] for t in transfers(laptop) if t["id"] == cancelled["id"]] == ["cancelled"],
           lambda: transfers(laptop))
+    laptop.stop()
+    laptop.daemon.arguments = laptop.daemon.arguments[:-2]
+    laptop.start()
+    agree(laptop, desk)
+    assert state("cancelled.bin") == []
+    assert attached(desk, "Slow") == attached(laptop, "Slow") == {"paused.bin": "here"}
+    assert not (laptop.tasks / "Slow.files/cancelled.bin").exists()
+    (kept,) = (laptop.tasks / ".ferry/trash").rglob("cancelled.bin")
+    assert kept.read_bytes() == content["cancelled.bin"]
+
+
+def test_cancelling_a_new_version_brings_the_old_one_back(root, machines):
+    laptop, desk = machines
+    laptop.ferry("add", "Draft")
+    old = root / "draft.bin"
+    old.write_bytes(os.urandom(1 << 20))
+    laptop.ferry("attach", "Draft", old)
+    agree(laptop, desk)
+    laptop.stop()
+    laptop.daemon.arguments += ["--upload-limit", "64K"]
+    laptop.start()
+    file = laptop.tasks / "Draft.files/draft.bin"
+    file.write_bytes(os.urandom(4 << 20))
+
+    def uploads():
+        return [transfer for transfer in transfers(laptop) if transfer["direction"] == "upload"]
+
+    until(lambda: uploads() and uploads()[-1]["state"] == "running", lambda: transfers(laptop))
+    laptop.ferry("transfers", "cancel", uploads()[-1]["id"])
+    until(lambda: file.exists() and file.read_bytes() == old.read_bytes(), lambda: transfers(laptop))
+    agree(laptop, desk)
+    assert attached(desk, "Draft") == attached(laptop, "Draft") == {"draft.bin": "here"}
+    assert (desk.tasks / "Draft.files/draft.bin").read_bytes() == old.read_bytes()
 
 
 def test_an_upload_goes_on_where_a_killed_daemon_left_it(root, machines):

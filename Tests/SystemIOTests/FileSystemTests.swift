@@ -52,6 +52,23 @@ struct FileSystemTests {
         #expect(try file.status().size == 5)
     }
 
+    @Test func `a long file that is written and read through a window is the same`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try FileDescriptor(path: directory.path + "/long", [.readWrite, .create])
+        let part = (0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) }
+        var window = PageWindow()
+        for number in 0..<20 {
+            try file.write(part, at: Int64(number * part.count))
+            try window.hasWritten(upTo: Int64((number + 1) * part.count), of: file)
+        }
+        try file.synchronize()
+        var reading = PageWindow()
+        for number in 0..<20 {
+            #expect(try file.read(part.count, at: Int64(number * part.count)) == part)
+            reading.hasRead(upTo: Int64((number + 1) * part.count), of: file)
+        }
+    }
+
     @Test func `a full disk names its remedy`() throws {
         let full = try FileDescriptor(path: "/dev/full", .write)
         do {

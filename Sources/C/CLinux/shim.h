@@ -57,6 +57,12 @@ static inline int ferry_rename(int from, const char *old, int to, const char *na
 
 static inline int ferry_sync_file_system(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
 
+// sync_file_range(2): start writing dirty pages out, or do so and wait for it.
+static inline int ferry_write_out(int descriptor, long long offset, long long length, int wait) {
+    unsigned int flags = wait ? 1 | 2 | 4 /* WAIT_BEFORE, WRITE, WAIT_AFTER */ : 2 /* WRITE */;
+    return (int)syscall(SYS_sync_file_range, descriptor, offset, length, flags);
+}
+
 static inline int ferry_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */); }
 
 static inline int ferry_clone(int to, int from) { return ioctl(to, FICLONE, from); }

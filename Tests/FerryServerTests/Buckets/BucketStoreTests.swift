@@ -5,11 +5,10 @@ import Testing
 
 struct BucketStoreTests {
     private func put(_ text: String, as key: String, in store: BucketStore) async throws {
-        let file = store.newFileName()
         var incoming = try store.makeIncoming(.md5)
         try incoming.append(Array(text.utf8))
         let size = incoming.size
-        try incoming.keep(as: store.path(of: file))
+        let file = try store.keep(&incoming)
         let record = ObjectRecord(
             key: key, file: file, size: size, etag: "", modified: 0, contentType: "", headers: [:])
         store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
@@ -32,7 +31,7 @@ struct BucketStoreTests {
             // The process ends between the rename and the commit.
             var orphan = try store.makeIncoming([])
             try orphan.append([1])
-            try orphan.keep(as: store.path(of: store.newFileName()))
+            _ = try store.keep(&orphan)
             _ = try store.makeIncoming([])
         }
         #expect(try files(directory.path) == 3)

@@ -25,6 +25,16 @@ import Testing
         }
     }
 
+    @Test func `where a chunk is stored raw its id is the hash of the object`() throws {
+        for chunk in [[], [7], Noise.bytes(100_000), text] {
+            let object = try ChunkCodec.encode(chunk, type: .octetStream, policy: .off)
+            #expect(ContentHash(ofChunk: chunk[...]) == ContentHash(of: object))
+        }
+        #expect(
+            ContentHash(ofChunk: Array("ferry".utf8)[...]).hex
+                == "ff9f35494b959cfe6ed642d4dbc35b39704cda0456e395555f04b767b4cd1f95")
+    }
+
     @Test func `zlib is used where it pays, by type or by probe, and only there`() throws {
         func codec(_ chunk: [UInt8], _ type: MIMEType, _ policy: CompressionPolicy = .automatic) throws
             -> ChunkHeader.Codec

@@ -20,9 +20,9 @@ final class FaultyObjectStore: ObjectStore {
 
     var failures: Int { counts.withLock { $0.failures } }
 
-    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
+    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         try step()
-        try await store.put(key, content, type: type)
+        try await store.put(key, content, type: type, hash: hash)
     }
 
     func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {

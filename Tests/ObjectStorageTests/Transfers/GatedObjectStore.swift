@@ -88,9 +88,9 @@ final class GatedObjectStore: ObjectStore {
         }
     }
 
-    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
+    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         let passage = try await pass()
-        try await store.put(key, content, type: type)
+        try await store.put(key, content, type: type, hash: hash)
         state.withLock { state in
             state.counts.puts += 1
             state.counts.putKeys.append(key.text)

@@ -339,8 +339,8 @@ private final class GarblingObjectStore: ObjectStore {
         }
     }
 
-    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
-        try await store.put(key, content, type: type)
+    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
+        try await store.put(key, content, type: type, hash: hash)
     }
 
     func head(_ key: ObjectKey) async throws -> ObjectInfo? { try await store.head(key) }

@@ -1,6 +1,6 @@
 /// One chunk of a file, as its manifest lists it.
 public struct ChunkReference: Hashable, Sendable {
-    /// The SHA-256 of the raw bytes.
+    /// See `ContentHash.init(ofChunk:)`.
     public let id: ContentHash
     /// Of the raw bytes.
     public let length: Int

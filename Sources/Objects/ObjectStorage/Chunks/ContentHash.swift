@@ -1,6 +1,6 @@
 package import Cryptography
 
-/// The SHA-256 of some content, which is also its name in the store: of a chunk's bytes, of a manifest or of a file.
+/// The SHA-256 of some content, which is also its name in the store: of a chunk, of a manifest or of a file.
 public struct ContentHash: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let digest: SHA256Digest
 
@@ -20,6 +20,15 @@ public struct ContentHash: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// The hash of `content`.
     public init(of content: [UInt8]) { digest = SHA256.hash(content) }
+
+    /// The id of a chunk: the hash of the object that holds it raw, header and bytes. So where a chunk is stored raw, its
+    /// id is at once what the store is told to check.
+    public init(ofChunk chunk: ArraySlice<UInt8>) {
+        var hash = SHA256()
+        ChunkHeader(codec: .raw, rawLength: chunk.count).bytes.withUnsafeBytes { hash.update($0) }
+        chunk.withUnsafeBytes { hash.update($0) }
+        digest = hash.finish()
+    }
 
     public var bytes: [UInt8] { digest.bytes }
 

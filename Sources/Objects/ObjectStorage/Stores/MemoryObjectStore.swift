@@ -20,7 +20,7 @@ public final class MemoryObjectStore: ObjectStore {
     /// How many objects there are.
     public var count: Int { objects.withLock { $0.count } }
 
-    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
+    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         try Task.checkCancellation()
         let stored = Stored(content: content, version: ContentHash(of: content).short, modified: now())
         objects.withLock { $0[key] = stored }

@@ -5,7 +5,9 @@
 public protocol ObjectStore: Sendable {
     /// Stores an object, replacing what had the key. When this returns the object is whole, durable and seen by all;
     /// before that readers see the old one or none.
-    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws
+    ///
+    /// - Parameter hash: of `content`, from whoever knows it already; a store that needs it and is given nil computes it.
+    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws
 
     /// Opens an object, or a range of it that is cut to the object's length. Throws `.notFound`, and `.invalid` for a
     /// range that is empty or begins behind the end.
@@ -23,8 +25,8 @@ public protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
-    public func put(_ key: ObjectKey, _ content: [UInt8]) async throws {
-        try await put(key, content, type: .octetStream)
+    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType = .octetStream) async throws {
+        try await put(key, content, type: type, hash: nil)
     }
 
     public func get(_ key: ObjectKey) async throws -> ObjectContent { try await get(key, range: nil) }

@@ -10,6 +10,7 @@ final class BucketStore: Sendable {
     let index: BucketIndex
     private let directory: String
     private let threads: [SerialThread]
+    private let recent = RecentFiles(limit: 256 << 20)
 
     /// - Parameter directory: made if absent; owned by this store alone.
     init(directory: String) throws {
@@ -63,16 +64,23 @@ final class BucketStore: Sendable {
         try IncomingObject(path: "\(directory)/incoming/\(SystemRandom.hex(16))", wanted)
     }
 
-    /// A new name below `files`.
-    func newFileName() -> String {
-        let name = SystemRandom.hex(16)
-        return "\(name.prefix(2))/\(name)"
-    }
-
     func path(of file: String) -> String { "\(directory)/files/\(file)" }
 
     func open(_ record: ObjectRecord) throws -> FileDescriptor {
-        try FileDescriptor(path: path(of: record.file), .read)
+        let path = path(of: record.file)
+        let file = try FileDescriptor(path: path, .read)
+        recent.note(path, size: record.size)
+        return file
+    }
+
+    /// Makes what has come in a durable file with a new name below `files`, which is the answer.
+    func keep(_ incoming: inout IncomingObject) throws -> String {
+        let name = SystemRandom.hex(16)
+        let file = "\(name.prefix(2))/\(name)"
+        let path = path(of: file)
+        try incoming.keep(as: path)
+        recent.note(path, size: incoming.size)
+        return file
     }
 
     /// Removes files that a committed change has left without an owner; what cannot be removed now is found later.

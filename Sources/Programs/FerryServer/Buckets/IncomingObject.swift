@@ -7,7 +7,8 @@ import SystemIO
 struct IncomingObject: ~Copyable {
     private(set) var size: Int64 = 0
     private let descriptor: FileDescriptor
-    private let path: String
+    private var path: String
+    private var window = PageWindow()
     private var isKept = false
     private var sha256: SHA256
     private var md5: MD5?
@@ -47,6 +48,7 @@ struct IncomingObject: ~Copyable {
     mutating func append(_ bytes: [UInt8]) throws {
         try descriptor.write(bytes)
         size += Int64(bytes.count)
+        try window.hasWritten(upTo: size, of: descriptor)
         bytes.withUnsafeBytes { bytes in
             sha256.update(bytes)
             md5?.update(bytes)
@@ -60,11 +62,13 @@ struct IncomingObject: ~Copyable {
         return Digests(sha256: sha256.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes)
     }
 
-    /// Makes the bytes durable under `target`, in a directory that is synced too.
+    /// Makes the bytes durable under `target`, in a directory that is synced too. No record refers to the file before this
+    /// returns, so it is renamed first: one commit of the file system's journal then does for its bytes and its name.
     mutating func keep(as target: String) throws {
-        try descriptor.synchronize()
         try FileSystem.rename(path, to: target)
-        isKept = true
+        path = target
+        try descriptor.synchronize()
         try Directory(path: FileSystem.split(target).parent).synchronize()
+        isKept = true
     }
 }

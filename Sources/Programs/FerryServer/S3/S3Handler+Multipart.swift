@@ -145,9 +145,8 @@ extension S3Handler {
         else { throw S3Error.malformedXML }
         let present = try await store.index.read { try $0.parts(upload.id) }
         let parts = try Self.select(tree, from: present)
-        let file = store.newFileName()
         let store = store
-        let size = try await store.thread().run {
+        let (file, size) = try await store.thread().run {
             var incoming = try store.makeIncoming([])
             for part in parts {
                 let input = try FileDescriptor(path: store.path(of: part.file), .read)
@@ -159,9 +158,7 @@ extension S3Handler {
                     position += Int64(bytes.count)
                 }
             }
-            let size = incoming.size
-            try incoming.keep(as: store.path(of: file))
-            return size
+            return (try store.keep(&incoming), incoming.size)
         }
         let sums = parts.flatMap { part in Hex.decode(part.etag.prefix(32)) ?? [] }
         let record = ObjectRecord(

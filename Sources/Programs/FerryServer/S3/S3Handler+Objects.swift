@@ -164,9 +164,8 @@ extension S3Handler {
 
     /// Copies a span of an object's bytes into a new durable file; answers its name and MD5.
     func copy(_ source: ObjectRecord, range: Range<Int64>) async throws -> (file: String, md5: String) {
-        let file = store.newFileName()
         let store = store
-        let sum = try await store.thread().run {
+        return try await store.thread().run {
             let input = try store.open(source)
             var incoming = try store.makeIncoming(.md5)
             var position = range.lowerBound
@@ -179,9 +178,7 @@ extension S3Handler {
                 position += Int64(bytes.count)
             }
             let digests = incoming.digests()
-            try incoming.keep(as: store.path(of: file))
-            return Hex.encode(digests.md5 ?? [])
+            return (try store.keep(&incoming), Hex.encode(digests.md5 ?? []))
         }
-        return (file, sum)
     }
 }

@@ -55,12 +55,11 @@ extension S3Handler {
             throw S3Error.incompleteBody
         }
         let trailer = body.trailer
-        let file = store.newFileName()
         return try await thread.run {
             let digests = incoming.digests()
             let checksums = try Self.verify(digests, call, trailer)
             let size = incoming.size
-            try incoming.keep(as: store.path(of: file))
+            let file = try incoming.keep(in: store)
             let etag = digests.md5.map(Hex.encode) ?? "\(digests.sha256.hex.prefix(32))-1"
             return ReceivedObject(file: file, size: size, etag: etag, checksums: checksums)
         }
@@ -157,5 +156,5 @@ private final class IncomingBox: @unchecked Sendable {
 
     func digests() -> IncomingObject.Digests { object.digests() }
 
-    func keep(as path: String) throws { try object.keep(as: path) }
+    func keep(in store: BucketStore) throws -> String { try store.keep(&object) }
 }

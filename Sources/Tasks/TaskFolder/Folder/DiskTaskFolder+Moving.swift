@@ -86,7 +86,7 @@ extension DiskTaskFolder {
         // Under a temporary name in the target's own directory first; what is refused there goes back, not away.
         let temporary = path.parent.appending(unchecked: Directory.temporary(beside: "x")).string
         let stamp = try translating { () throws(SystemError) in
-            try disk.synchronizeFileSystems(of: [incoming])
+            try disk.open(incoming, .read).synchronize()
             if let current { try disk.setMode(incoming, current.mode) }
             try disk.rename(incoming, to: temporary, .exclusive)
             return FileStamp(try disk.status(temporary))

@@ -215,6 +215,7 @@ extension TaskSync {
                     guard transfer.phase != .running, transfer.phase != .done else { continue }
                     transfers[id]?.phase = .queued
                 case .cancel:
+                    pausedTransfers.remove(transfer.pauseKey)
                     end(id, .cancelled)
                     if transfer.isUpload { try await withdraw(transfer) }
                 }
@@ -235,20 +236,21 @@ extension TaskSync {
         }
     }
 
-    /// Takes the file of a cancelled upload out of the attachments, into the local trash: what stays there is attached. A version
-    /// that the remote has already comes back.
+    /// Takes the file of a cancelled upload out of the attachments, into the local trash: what stays beside its task would be
+    /// attached again. A version that the remote has already comes back.
     private func withdraw(_ transfer: Transfer) async throws {
         guard let taskFile = index.path(of: transfer.task),
             let path = try? taskFile.attachmentsDirectory().appending(transfer.name), !folder.isAbsent(path)
         else { return }
-        _ = try folder.trash([TrashItem(path: path, expecting: .anything)])
+        // Forgotten first: a file that is missing, and known, would count as detached by the user.
         if let row = attachments.row(of: transfer.task, named: transfer.name) {
-            attachments.remove(row.attachment, of: row.task)
             try await client.transaction { try SyncTables($0).remove(attachment: row.attachment, of: row.task) }
+            attachments.remove(row.attachment, of: row.task)
             retries.insert(row.task)
-            try await exportRetries()
         }
+        _ = try folder.trash([TrashItem(path: path, expecting: .anything)])
         _ = try? folder.removeDirectoryIfEmpty(path.parent)
+        try await exportRetries()
     }
 
     /// Stops the traffic; chunks that were moved are found again.

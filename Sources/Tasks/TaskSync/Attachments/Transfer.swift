@@ -48,6 +48,4 @@ package struct Transfer: Sendable {
     var delay = Backoff()
     /// Grows with each start, so that news of an earlier run is told from that of this one.
     var run = 0
-    /// Put aside by its owner; the queue does not take it up.
-    var isDiscarded = false
 }

@@ -48,13 +48,16 @@ extension TaskSync {
         let target = try folder.openIncoming(incoming)
         do {
             if try target.clone(from: source) { return }
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+            defer { buffer.deallocate() }
+            var window = PageWindow()
             var offset: Int64 = 0
-            while true {
-                let bytes = try source.read(1 << 20, at: offset)
-                if bytes.isEmpty { break }
-                try target.write(bytes, at: offset)
-                offset += Int64(bytes.count)
+            while case let count = try source.read(into: buffer, at: offset), count > 0 {
+                try target.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+                offset += Int64(count)
+                try window.hasWritten(upTo: offset, of: target)
             }
+            try target.synchronize()
         } catch {
             try? folder.removeIncoming(incoming)
             throw error

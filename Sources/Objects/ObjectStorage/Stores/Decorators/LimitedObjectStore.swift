@@ -27,9 +27,9 @@ public final class LimitedObjectStore: ObjectStore {
         self.down.withLock { $0 = down.map { TokenBucket(bytesPerSecond: $0, now: now()) } }
     }
 
-    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
+    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         try await pace(up, content.count)
-        try await store.put(key, content, type: type)
+        try await store.put(key, content, type: type, hash: hash)
     }
 
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {

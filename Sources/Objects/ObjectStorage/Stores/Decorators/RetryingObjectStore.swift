@@ -18,8 +18,8 @@ public struct RetryingObjectStore: ObjectStore {
         self.sleep = sleep
     }
 
-    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
-        try await retrying { try await store.put(key, content, type: type) }
+    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
+        try await retrying { try await store.put(key, content, type: type, hash: hash) }
     }
 
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {

@@ -25,7 +25,7 @@ public final class DirectoryObjectStore: ObjectStore {
         removeLeftovers()
     }
 
-    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
+    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         let path = try KeyPath.path(of: key)
         try await blocking { [root] in
             let temporary = "\(Self.incoming)/\(SystemRandom.hex(16))"

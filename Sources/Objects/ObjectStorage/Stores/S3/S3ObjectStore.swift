@@ -40,8 +40,8 @@ public final class S3ObjectStore: ObjectStore {
         self.init(configuration, credentials: credentials, client: HTTPClient(settings))
     }
 
-    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType) async throws {
-        let hash = SHA256.hash(content)
+    public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
+        let hash = hash?.digest ?? SHA256.hash(content)
         var headers: HTTPHeaders = ["Content-Type": type.description]
         if configuration.sendsChecksums { headers["x-amz-checksum-sha256"] = Base64.encode(hash.bytes) }
         let call = S3Call(.put, key: key, headers: headers, content: content, hash: hash)

@@ -82,6 +82,7 @@ struct Download: Sendable {
             var whole = SHA256()
             var (started, hashed) = (0, 0)
             var offset: Int64 = 0
+            var written: Int64 = 0
             var early: [Int: Fetched] = [:]
             while hashed < manifest.chunks.count {
                 while started < manifest.chunks.count, started - hashed < width {
@@ -105,7 +106,9 @@ struct Download: Sendable {
                     fetched.bytes.withUnsafeBytes { whole.update($0) }
                     BufferPool.shared.give(fetched.object)
                     hashed += 1
+                    written += Int64(fetched.bytes.count)
                 }
+                try file.isWritten(upTo: written)
             }
             return ContentHash(whole.finish())
         }
@@ -124,7 +127,7 @@ struct Download: Sendable {
     ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>) {
         if file.hasLeftovers {
             let bytes = try file.read(chunk.length, at: offset)
-            if bytes.count == chunk.length, ContentHash(of: bytes) == chunk.id {
+            if bytes.count == chunk.length, ContentHash(ofChunk: bytes[...]) == chunk.id {
                 progress.found(chunk.length, wasSent: true)
                 return ([], bytes[...])
             }
@@ -138,7 +141,7 @@ struct Download: Sendable {
             var object = BufferPool.shared.take(length)
             try await content.collect(limit: length, into: &object)
             let bytes = try ChunkCodec.decode(object, limit: chunk.length)
-            guard bytes.count == chunk.length, SHA256.hash(bytes) == chunk.id.digest else {
+            guard bytes.count == chunk.length, ContentHash(ofChunk: bytes) == chunk.id else {
                 throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is damaged")
             }
             return (object, bytes)

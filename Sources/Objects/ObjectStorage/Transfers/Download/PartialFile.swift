@@ -1,3 +1,4 @@
+import Synchronization
 import SystemIO
 
 /// The file that a download grows in. What an earlier run of the same download has left in it is used after its hash
@@ -7,6 +8,7 @@ final class PartialFile: Sendable {
     /// Whether there may be chunks in it already.
     let hasLeftovers: Bool
     private let descriptor: FileDescriptor
+    private let window = Mutex(PageWindow())
 
     init(path: String, size: Int64) throws {
         self.path = path
@@ -35,6 +37,15 @@ final class PartialFile: Sendable {
         do {
             try bytes.withUnsafeBytes { try descriptor.write($0, at: offset) }
         } catch let error as SystemError {
+            throw ObjectStorageError(error)
+        }
+    }
+
+    /// Everything before `end` is in place.
+    func isWritten(upTo end: Int64) throws {
+        do throws(SystemError) {
+            try window.withLock { window throws(SystemError) in try window.hasWritten(upTo: end, of: descriptor) }
+        } catch {
             throw ObjectStorageError(error)
         }
     }

@@ -1,3 +1,4 @@
+import Synchronization
 import SystemIO
 
 /// Where the bytes of an upload come from. Read from its start to its end by one task; reading may block.
@@ -34,6 +35,7 @@ final class FileSource: ByteSource {
     let path: String
     private let descriptor: FileDescriptor
     private let fence: SourceFence
+    private let window = Mutex(PageWindow())
 
     init(path: String) throws {
         self.path = path
@@ -56,7 +58,9 @@ final class FileSource: ByteSource {
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
         do throws(SystemError) {
-            return try descriptor.read(into: buffer, at: offset)
+            let count = try descriptor.read(into: buffer, at: offset)
+            window.withLock { $0.hasRead(upTo: offset, of: descriptor) }
+            return count
         } catch {
             throw ObjectStorageError(error)
         }

@@ -43,7 +43,7 @@ struct Upload: Sendable {
         let id = ContentHash(of: bytes)
         let key = namespace.manifest(id)
         if try await store.head(key)?.size != Int64(bytes.count) {
-            try await store.put(key, bytes, type: .json)
+            try await store.put(key, bytes, type: .json, hash: id)
             progress.sent(raw: 0, wire: bytes.count)
         }
         return UploadedFile(
@@ -88,7 +88,7 @@ struct Upload: Sendable {
         _ raw: [UInt8], type: MIMEType, _ inventory: [ContentHash: Int64]?, _ progress: TransferProgress
     ) async throws -> ChunkReference {
         let length = raw.count - ChunkHeader.byteCount
-        let id = ContentHash(SHA256.hash(raw[ChunkHeader.byteCount...]))
+        let id = ContentHash(of: raw)
         if let known = try await ledger.find(id) {
             progress.found(length, wasSent: known.wasSent)
             return ChunkReference(id: id, length: length, storedLength: known.storedLength)
@@ -100,8 +100,9 @@ struct Upload: Sendable {
             progress.found(length, wasSent: false)
             return ChunkReference(id: id, length: length, storedLength: stored)
         }
-        let object = try ChunkCodec.smaller(raw, type: type, policy: policy) ?? raw
-        try await store.put(key, object, type: .octetStream)
+        let smaller = try ChunkCodec.smaller(raw, type: type, policy: policy)
+        let object = smaller ?? raw
+        try await store.put(key, object, type: .octetStream, hash: smaller == nil ? id : nil)
         try await ledger.record(id, KnownChunk(storedLength: object.count, wasSent: true))
         progress.sent(raw: length, wire: object.count)
         return ChunkReference(id: id, length: length, storedLength: object.count)
