@@ -33,3 +33,12 @@ def machines(root, server):
     for machine in pair:
         if machine.daemon.running:
             machine.stop()
+
+
+@pytest.fixture
+def laptop(root):
+    """A machine that nobody has started or signed in."""
+    machine = Machine(root, "laptop")
+    yield machine
+    if machine.daemon.running:
+        machine.stop()

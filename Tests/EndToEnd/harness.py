@@ -29,6 +29,12 @@ def until(condition, what, timeout=20.0, step=0.005):
         time.sleep(step)
 
 
+def run_daemon(*arguments, **environment):
+    """Runs `ferryd` to its end and returns the result: for what ends at once."""
+    return subprocess.run([str(BIN / "ferryd"), *map(str, arguments)], capture_output=True, text=True, timeout=30,
+                          env={**os.environ, **environment}, stdin=subprocess.DEVNULL)
+
+
 class Program:
     """A program in the background: its log, its pid, and how it ends."""
 

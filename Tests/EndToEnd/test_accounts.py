@@ -1,0 +1,127 @@
+"""Signing in, out, again and with another account."""
+import socket
+import threading
+import time
+
+from harness import PASSWORD, Machine
+
+
+def test_without_an_account_everything_says_how_to_sign_in(laptop):
+    laptop.start()
+    for command in (["list"], ["add", "x"], ["sync"], ["whoami"], ["trash"], ["transfers"], ["deletes"], ["conflicts"], ["lists"]):
+        result = laptop.ferry(*command, check=False)
+        assert result.returncode == 7, (command, result)
+        assert "ferry login" in result.stderr
+    status = laptop.status()
+    assert status["state"] == "needs-sign-in" and "ferry login" in status["hint"]
+
+
+def test_signing_in_out_and_in_again(server, laptop):
+    laptop.start()
+    laptop.login(server, create=True)
+    laptop.write("Buy milk.md", "Oat\n")
+    laptop.sync()
+    assert "me@example.org" in laptop.ferry("whoami")
+    laptop.ferry("logout")
+    assert laptop.ferry("list", check=False).returncode == 7
+    assert not (laptop.state / "session.json").exists()
+    # Files stay, and so does what is written meanwhile.
+    laptop.write("Written while signed out.md", "")
+    assert laptop.read("Buy milk.md") == "Oat\n"
+    laptop.login(server)
+    laptop.sync()
+    assert set(laptop.list()) == {"Buy milk", "Written while signed out"}
+
+
+def test_wrong_password_account_that_exists_and_weak_password(server, laptop):
+    laptop.start()
+    laptop.login(server, create=True)
+    laptop.ferry("logout")
+
+    def login(password, *options):
+        return laptop.ferry("login", server.url, "--email", "me@example.org", "--password-stdin", *options, input=password,
+                            check=False)
+
+    wrong = login("wrong password")
+    assert wrong.returncode == 1 and "password is wrong" in wrong.stderr
+    exists = login(PASSWORD, "--create")
+    assert exists.returncode == 2 and "--create" in exists.stderr
+    weak = laptop.ferry("login", server.url, "--email", "you@example.org", "--password-stdin", "--create", input="abc", check=False)
+    assert weak.returncode == 2 and "6 characters" in weak.stderr
+    assert laptop.status()["state"] == "needs-sign-in"
+    assert login(PASSWORD).returncode == 0
+
+
+def test_a_wrong_url_an_unreachable_server_and_a_page_of_html(root, laptop):
+    laptop.start()
+    result = laptop.ferry("login", "example.org", check=False)
+    assert result.returncode == 2 and "http" in result.stderr
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    started = time.monotonic()
+    result = laptop.ferry("login", f"http://127.0.0.1:{port}", check=False)
+    assert result.returncode == 5 and "cannot be reached" in result.stderr
+    assert time.monotonic() - started < 5
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<html>Welcome to the hotel</html>")
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Page) as page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        result = laptop.ferry("login", f"http://127.0.0.1:{page.server_address[1]}", check=False)
+        page.shutdown()
+    assert result.returncode == 2 and "no Ferry server" in result.stderr
+    assert laptop.status()["state"] == "needs-sign-in"
+
+
+def test_an_anonymous_account_becomes_a_lasting_one_with_everything_in_it(root, server, laptop):
+    laptop.start()
+    laptop.ferry("login", server.url)
+    laptop.write("Mine.md", "")
+    laptop.sync()
+    first = laptop.json("whoami")
+    # The same again is no new account.
+    laptop.ferry("login", server.url)
+    assert laptop.json("whoami") == first
+    laptop.ferry("link", "--email", "me@example.org", "--password-stdin", input=PASSWORD)
+    desk = Machine(root, "desk")
+    desk.start()
+    desk.login(server)
+    desk.sync()
+    assert set(desk.list()) == {"Mine"}
+    desk.stop()
+
+
+def test_another_account_gets_its_own_replica_and_nothing_is_deleted(server, laptop):
+    laptop.start()
+    laptop.login(server, create=True)
+    laptop.write("First.md", "")
+    laptop.sync()
+    laptop.login(server, email="other@example.org", create=True)
+    laptop.sync()
+    # The files are this user's, so they are united with the other account.
+    assert set(laptop.list()) == {"First"}
+    assert laptop.read("First.md") is not None
+    assert len(list(laptop.state.glob("replica-*.db"))) == 2
+    laptop.login(server)
+    laptop.sync()
+    assert set(laptop.list()) == {"First"} and not laptop.json("trash")["trash"]
+
+
+def test_a_damaged_session_is_told_and_signing_in_again_helps(server, laptop):
+    laptop.start()
+    laptop.login(server, create=True)
+    laptop.stop()
+    (laptop.state / "session.json").write_text("{")
+    laptop.start()
+    assert laptop.status()["state"] == "needs-sign-in"
+    laptop.login(server)
+    laptop.sync()

@@ -1,0 +1,70 @@
+"""What systemd hears, and the socket that it passes."""
+import signal
+import socket
+import subprocess
+import threading
+
+from harness import BIN, until
+
+
+class Notifications:
+    """The other end of sd_notify(3)."""
+
+    def __init__(self, path):
+        self.path = path
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(path))
+        self.lines = []
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        while True:
+            self.lines += self.socket.recv(65536).decode().splitlines()
+
+
+def test_systemd_hears_ready_a_true_status_the_watchdog_and_the_end(root, server, laptop):
+    told = Notifications(root / "notify")
+    laptop.daemon.environment |= {"NOTIFY_SOCKET": str(told.path), "WATCHDOG_USEC": "500000"}
+    laptop.start()
+    until(lambda: "READY=1" in told.lines, lambda: told.lines)
+    until(lambda: any(line.startswith("STATUS=needs-sign-in") for line in told.lines), lambda: told.lines)
+    laptop.login(server, create=True)
+    laptop.write("A.md", "")
+    laptop.sync()
+    until(lambda: "STATUS=running: 1 task, all synced" in told.lines, lambda: told.lines)
+    beats = told.lines.count("WATCHDOG=1")
+    until(lambda: told.lines.count("WATCHDOG=1") >= beats + 3, lambda: told.lines, timeout=5)
+    server.stop()
+    until(lambda: any(line.startswith("STATUS=offline") for line in told.lines), lambda: told.lines)
+    laptop.daemon.signal(signal.SIGHUP)
+    until(lambda: "RELOADING=1" in told.lines and told.lines.count("READY=1") == 2, lambda: told.lines)
+    assert laptop.stop() == 0
+    until(lambda: "STOPPING=1" in told.lines, lambda: told.lines)
+
+
+def test_a_socket_that_systemd_passes_is_served(root, laptop):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(root / "activated.sock"))
+    listener.listen()
+    # exec keeps the process id, which LISTEN_PID must name.
+    code = ("import os, sys; os.dup2(int(sys.argv[1]), 3); os.set_inheritable(3, True);"
+            "os.environ |= {'LISTEN_PID': str(os.getpid()), 'LISTEN_FDS': '1', 'LISTEN_FDNAMES': 'control'};"
+            "os.execv(sys.argv[2], sys.argv[2:])")
+    log = root / "activated.log"
+    with open(log, "wb") as out:
+        process = subprocess.Popen(
+            ["python3", "-c", code, str(listener.fileno()), str(BIN / "ferryd"), "--tasks", str(laptop.tasks), "--state",
+             str(laptop.state), "--socket", str(laptop.socket)],
+            pass_fds=[listener.fileno()], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+    try:
+        until(lambda: "ready " in log.read_text(), log.read_text)
+        assert log.read_text().splitlines()[0] == f"ready {root / 'activated.sock'}"
+        laptop.socket = root / "activated.sock"
+        laptop.environment["FERRY_SOCKET"] = str(laptop.socket)
+        assert laptop.status()["state"] == "needs-sign-in"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    # It is systemd's to remove.
+    assert (root / "activated.sock").exists()
+    listener.close()
