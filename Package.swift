@@ -141,7 +141,7 @@ let package = Package(
             uses: [
                 "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON", "SQLite", "SystemIO",
             ]),
-        tests("FerryCLI", uses: ["Control", "CommandLineTool"]),
+        tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON"]),
         tests(
             "FerryDaemon",
             uses: [

@@ -80,6 +80,11 @@ def test_what_is_no_task_file_is_told_and_left_alone(root, machines):
     laptop.start()
     told(laptop, "Pipe.md")
     assert (laptop.tasks / "Huge.md").stat().st_size == 10 << 20
+    # What is removed is no problem any more.
+    for subject in ("Link.md", "Pipe.md", "Huge.md"):
+        (laptop.tasks / subject).unlink()
+        until(lambda: not problems(laptop, subject), lambda: f"{subject}: {laptop.status()}\n{laptop.daemon.tail()}")
+    assert set(desk.list()) == {"Plain", "The rest goes on", "The rest goes on here too"}
 
 
 def test_a_task_that_becomes_a_link_is_not_followed_and_not_deleted(root, machines):

@@ -114,3 +114,39 @@ def test_a_support_bundle_has_no_secret_and_nothing_that_was_written(root, machi
     assert json.loads(files["ferry-support/status.json"])["state"] == "running"
     again = laptop.ferry("support-bundle", bundle, check=False)
     assert again.returncode == 1 and str(bundle) in again.stderr
+
+
+def test_errors_have_causes_when_asked_and_are_objects_for_scripts(root):
+    laptop = Machine(root, "laptop")
+    assert laptop.ferry("list", "--json", check=False).returncode == 4
+    laptop.start()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    short = laptop.ferry("login", url, check=False)
+    assert short.returncode == 5 and len(short.stderr.splitlines()) == 2
+    assert "because:" in laptop.ferry("login", url, "--verbose", check=False).stderr
+    for arguments, status, code in ((["login", url], 5, "offline"), (["list"], 7, "needs-sign-in"), (["set", "x"], 2, "usage")):
+        result = laptop.ferry(*arguments, "--json", check=False)
+        error = json.loads(result.stderr)["error"]
+        assert (result.returncode, error["status"], error["code"]) == (status, status, code) and error["message"]
+        assert not result.stdout
+    laptop.stop()
+
+
+def test_one_cause_is_one_line_of_the_log_when_it_begins_and_one_when_it_ends(server, machines):
+    laptop, desk = machines
+    for number in range(40):
+        laptop.write(f"Task {number}.md", "")
+    agree(laptop, desk)
+    for number in range(40):
+        (laptop.tasks / f"Task {number}.md").unlink()
+    until(lambda: laptop.status()["heldDeletes"] >= 30, laptop.status)
+    laptop.ferry("sync")
+    laptop.ferry("deletes", "restore", "--all")
+    until(lambda: "no deletes are held any more" in laptop.daemon.tail(), laptop.daemon.tail)
+    assert laptop.daemon.tail(200).count("deletes at once are held") == 1, laptop.daemon.tail(200)
+    server.stop()
+    until(lambda: "cannot be reached" in laptop.daemon.tail(), laptop.daemon.tail)
+    server.start()
+    until(lambda: laptop.daemon.tail().count("in touch with the server") == 2, laptop.daemon.tail)
+    assert len(laptop.daemon.tail(200).splitlines()) < 12, laptop.daemon.tail(200)

@@ -149,6 +149,8 @@ def test_a_full_disk_loses_nothing_and_sync_goes_on_when_there_is_room(root, ser
     until(lambda: third.read("Here.md") == desk.read("Here.md"), third.daemon.tail)
     until(lambda: not third.status()["problems"], lambda: third.status())
     assert not third.json("trash")["trash"]
+    until(lambda: "not-written: over" in third.daemon.tail(), third.daemon.tail)
+    assert third.daemon.tail(200).count("not-written: ") == 2, third.daemon.tail(200)
     third.stop()
 
 

@@ -1,5 +1,6 @@
 import CommandLineTool
 import Control
+import JSON
 import Testing
 
 @testable import FerryCLI
@@ -29,6 +30,14 @@ import Testing
         }
         #expect(ErrorReport(UsageError("m"), program: "ferry").status.code == 2)
         #expect(ErrorReport(CancellationError(), program: "ferry").status.code == 130)
+    }
+
+    @Test func `an error as JSON keeps its own code, its status and its causes`() throws {
+        let error = ControlError(.offline, "m", hint: "h", isRetryable: true, causes: ["c"])
+        let json = try #require(ErrorReport(error, program: "ferry").json["error"])
+        #expect(json["code"] == "offline" && json["status"] == 5 && json["retryable"] == true)
+        #expect(json["hint"] == "h" && json["causes"] == ["c"])
+        #expect(ErrorReport(UsageError("m"), program: "ferry").json["error"]?["code"] == "usage")
     }
 
     @Test func `words of a change are taken apart`() throws {

@@ -82,7 +82,7 @@ import Testing
                 laptop, desk, name: "Call.md", "---\ndue: 2026-12-01T10:00Z\n---\n", "---\ndue: 2026-12-02\n---\n")
             #expect(await laptop.has("Call.md", "---\ndue: 2026-12-02\n---\n"))
             #expect(try await laptop.eventually { try await laptop.sync.conflicts().count == 1 })
-            #expect(try await laptop.eventually { await laptop.sync.conflictCount == 1 })
+            #expect(await laptop.eventually { await laptop.sync.conflictCount == 1 })
             let conflict = try #require(try await laptop.sync.conflicts().first)
             #expect(conflict.field == "due")
             try await laptop.sync.resolve([conflict.id], takingDisplaced: true)

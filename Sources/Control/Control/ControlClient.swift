@@ -173,7 +173,8 @@ package struct ControlClient: ControlService {
         } catch let error as HTTPError where error.code == .couldNotConnect {
             throw ControlError(
                 .notRunning, "No daemon answers on \(socketPath).",
-                hint: "Start it: systemctl --user start ferryd, or run ferryd.", isRetryable: true)
+                hint: "Start it: systemctl --user start ferryd, or run ferryd.", isRetryable: true,
+                causes: [error.message])
         }
     }
 

@@ -32,15 +32,19 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
     package var isRetryable: Bool
     /// For `ambiguous`: the candidates.
     package var candidates: [TaskSummary]
+    /// What lies beneath, for whoever wants to know more: the outermost first.
+    package var causes: [String]
 
     package init(
-        _ code: Code, _ message: String, hint: String? = nil, isRetryable: Bool = false, candidates: [TaskSummary] = []
+        _ code: Code, _ message: String, hint: String? = nil, isRetryable: Bool = false,
+        candidates: [TaskSummary] = [], causes: [String] = []
     ) {
         self.code = code
         self.message = message
         self.hint = hint
         self.isRetryable = isRetryable
         self.candidates = candidates
+        self.causes = causes
     }
 
     package var description: String { message }
@@ -55,7 +59,8 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
                 "error",
                 .members(
                     ("code", code.rawValue.asJSON), ("message", message.asJSON), ("hint", hint?.asJSON),
-                    ("retryable", isRetryable.asJSON), ("candidates", candidates.isEmpty ? nil : candidates.json))
+                    ("retryable", isRetryable.asJSON), ("candidates", candidates.isEmpty ? nil : candidates.json),
+                    ("causes", causes.ifAny))
             ))
     }
 
@@ -64,7 +69,8 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
         guard let error = json["error"], let message = error["message"]?.stringValue else { return nil }
         self.init(
             error.choice("code", unknown: .internal), message, hint: error["hint"]?.stringValue,
-            isRetryable: error.flag("retryable"), candidates: (try? error.list("candidates")) ?? [])
+            isRetryable: error.flag("retryable"), candidates: (try? error.list("candidates")) ?? [],
+            causes: error.strings("causes"))
     }
 
     package var httpStatus: Int {

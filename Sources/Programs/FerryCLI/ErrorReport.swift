@@ -10,6 +10,8 @@ struct ErrorReport {
     let status: ExitStatus
     let isRetryable: Bool
     let candidates: [TaskSummary]
+    /// What lies beneath, the outermost first.
+    let causes: [String]
 
     init(_ error: any Error, program: String) {
         switch error {
@@ -29,7 +31,7 @@ struct ErrorReport {
 
     private init(
         _ code: String, _ message: String, hint: String?, status: ExitStatus, isRetryable: Bool = false,
-        candidates: [TaskSummary] = []
+        candidates: [TaskSummary] = [], causes: [String] = []
     ) {
         self.code = code
         self.message = message
@@ -37,6 +39,7 @@ struct ErrorReport {
         self.status = status
         self.isRetryable = isRetryable
         self.candidates = candidates
+        self.causes = causes
     }
 
     private init(_ error: ControlError) {
@@ -53,23 +56,32 @@ struct ErrorReport {
             }
         self.init(
             error.code.rawValue, error.message, hint: error.hint, status: status, isRetryable: error.isRetryable,
-            candidates: error.candidates)
+            candidates: error.candidates, causes: error.causes)
     }
 
-    func write(to terminal: Terminal, asJSON: Bool) {
+    /// On standard error: a sentence and a hint, with `isVerbose` the causes too, or all of it as one JSON object.
+    func write(to terminal: Terminal, asJSON: Bool, isVerbose: Bool) {
         guard !asJSON else {
-            terminal.note(
-                ControlError(
-                    ControlError.Code(rawValue: code) ?? .internal, message, hint: hint, isRetryable: isRetryable,
-                    candidates: candidates
-                ).json.text)
+            terminal.note(json.text)
             return
         }
-        terminal.note("ferry: \(message)")
+        terminal.note("ferry: \(message.printable)")
         for candidate in candidates {
             terminal.note("  \(candidate.id.prefix(8))  \(candidate.title.printable)")
         }
-        if let hint { terminal.note("  \(hint)") }
+        if let hint { terminal.note("  \(hint.printable)") }
+        if isVerbose { for cause in causes { terminal.note("  because: \(cause.printable)") } }
+    }
+
+    /// `{"error": {"code", "message", "hint", "retryable", …}}`, as the daemon's socket has it.
+    var json: JSON {
+        var error: JSONObject = ["code": .string(code), "message": .string(message)]
+        if let hint { error["hint"] = .string(hint) }
+        error["retryable"] = .boolean(isRetryable)
+        error["status"] = .integer(Int64(status.code))
+        if !candidates.isEmpty { error["candidates"] = candidates.json }
+        if !causes.isEmpty { error["causes"] = .array(causes.map { .string($0) }) }
+        return .object(["error": .object(error)])
     }
 }
 

@@ -43,8 +43,9 @@ package enum FerryTool {
             }
         } catch {
             let report = ErrorReport(error, program: command.name)
-            report.write(to: Terminal(color: "auto"), asJSON: words.contains("--json"))
-            if words.contains("--verbose") { Terminal(color: "auto").note("  cause: \(error)") }
+            report.write(
+                to: Terminal(color: "auto"), asJSON: !Set(words).isDisjoint(with: ["--json", "--ndjson"]),
+                isVerbose: !Set(words).isDisjoint(with: ["--verbose", "-v"]))
             return report.status.code
         }
     }

@@ -38,7 +38,6 @@ extension TaskSync {
             for task in tasks { try tables.hold(task, since: since) }
         }
         for task in tasks { held[task] = since }
-        logger.warning("\(tasks.count) deletes at once are held; 'ferry deletes' shows them")
     }
 
     /// Moves tasks whose files are gone to the trash; what is left of their attachments goes to the local trash.

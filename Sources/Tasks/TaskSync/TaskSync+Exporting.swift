@@ -133,7 +133,7 @@ extension TaskSync {
                     reserved.contains(path) || index[path] != nil || !folder.isAbsent(path)
                 }
                 switch plan {
-                case .nothing: break
+                case .nothing: problems["export \(item.task)"] = nil
                 case .create(let path, let bytes):
                     reserved.insert(path)
                     let row = FileRow(
@@ -149,6 +149,7 @@ extension TaskSync {
                     row.bytes = bytes
                     if isSame {
                         try await remember([row])
+                        problems["export \(item.task)"] = nil
                     } else {
                         writes.append(
                             (
@@ -157,9 +158,10 @@ extension TaskSync {
                                     path: path, bytes: bytes, expecting: .stamp(row.stamp), identifier: item.task)
                             ))
                     }
-                case .trash(let row): try await trash(row, &changedHere)
+                case .trash(let row):
+                    try await trash(row, &changedHere)
+                    problems["export \(item.task)"] = nil
                 }
-                problems["export \(item.task)"] = nil
             } catch {
                 noteExport(item, error)
             }
@@ -258,6 +260,7 @@ extension TaskSync {
                 var row = row
                 row.stamp = stamp
                 done.append(row)
+                problems["export \(row.task)"] = nil
             case .success(.changed(let stamp)):
                 if stamp == nil {
                     // Removed meanwhile: whether that is a delete, its event will tell.

@@ -336,7 +336,6 @@ package actor TaskSync {
         } else {
             try await claim(root)
         }
-        if rootHold != nil { logger.notice("the tasks directory is back") }
         rootHold = nil
         return true
     }
@@ -364,7 +363,6 @@ package actor TaskSync {
     }
 
     private func hold(_ code: String, _ message: String, hint: String?) {
-        if rootHold == nil { logger.error("\(message)") }
         rootHold = SyncProblem(code: code, subject: nil, message: message, hint: hint)
     }
 
@@ -377,10 +375,7 @@ package actor TaskSync {
         return (rootHold.map { [$0] } ?? []) + sorted
     }
 
-    func note(_ problem: SyncProblem, for key: String) {
-        if problems[key] != problem { logger.warning("\(problem.code): \(problem.message)") }
-        problems[key] = problem
-    }
+    func note(_ problem: SyncProblem, for key: String) { problems[key] = problem }
 
     func note(folder problem: SyncProblem) { folderProblems["\(problem.code) \(problem.subject ?? "")"] = problem }
 }

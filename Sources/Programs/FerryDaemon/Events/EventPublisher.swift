@@ -11,6 +11,7 @@ struct EventPublisher: Service {
     let engine: SyncEngine
     let hub: EventHub
     let supervisor: Supervisor
+    let logger: Logger
 
     /// Between two looks while somebody listens: ten events a second of a kind and thing are enough for everybody.
     private static let pace = Duration.milliseconds(100)
@@ -33,9 +34,11 @@ struct EventPublisher: Service {
         let changes = hub.subscribe()
         var seen: Seen?
         var lastStatus: JSON?
+        var log = StateLog()
         while !Task.isCancelled {
             if let status = try? await service.status() {
                 supervisor.status(status.line)
+                for line in log.lines(for: status) { logger.log(line.level, line.text) }
                 var json = status.json
                 // They grow by themselves, which is no news.
                 if case .object(var members) = json {

@@ -69,7 +69,10 @@ struct DaemonRun {
             [
                 .init("sync", EngineService(engine: engine), stopLimit: .seconds(3)),
                 .init(
-                    "events", EventPublisher(service: service, engine: engine, hub: hub, supervisor: supervisor),
+                    "events",
+                    EventPublisher(
+                        service: service, engine: engine, hub: hub, supervisor: supervisor,
+                        logger: logger.labelled("sync")),
                     stopLimit: .seconds(1)),
                 .init(
                     "heartbeat",

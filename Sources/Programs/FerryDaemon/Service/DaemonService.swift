@@ -58,7 +58,7 @@ final class DaemonService: ControlService {
                 throw ControlError(.unavailable, error.message, hint: "'ferry status' says what helps.")
             }
         } catch let error as SystemError {
-            throw ControlError(error)
+            throw ControlError(error).caused(by: error)
         }
     }
 

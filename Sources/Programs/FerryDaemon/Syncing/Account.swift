@@ -97,7 +97,7 @@ actor Account {
                 try await session.signInAnonymously(server: found.identity)
             }
         } catch let error as IdentityError {
-            throw ControlError(signingIn: error)
+            throw ControlError(signingIn: error).caused(by: error)
         }
         try remember(found)
         guard let account = await current else { throw Self.nobody }
@@ -106,7 +106,7 @@ actor Account {
 
     func link(email: String, password: String) async throws -> AccountSummary {
         do { try await session.link(email: email, password: password) } catch let error as IdentityError {
-            throw ControlError(signingIn: error)
+            throw ControlError(signingIn: error).caused(by: error)
         }
         guard let account = await current else { throw Self.nobody }
         return account

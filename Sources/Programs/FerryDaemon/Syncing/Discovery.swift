@@ -47,12 +47,14 @@ struct Discovery: Sendable {
             if error.code == .insecure {
                 throw ControlError(
                     .unavailable, "The connection to \(url) is not safe: \(error.message)",
-                    hint: "Check the address and the server's certificate.")
+                    hint: "Check the address and the server's certificate."
+                ).caused(by: error)
             }
-            guard error.code.isTransient else { throw nobody }
+            guard error.code.isTransient else { throw nobody.caused(by: error) }
             throw ControlError(
                 .offline, "The server at \(url) cannot be reached: \(error.message)",
-                hint: "Check the address, the network, and that ferry-server runs there.", isRetryable: true)
+                hint: "Check the address, the network, and that ferry-server runs there.", isRetryable: true
+            ).caused(by: error)
         }
     }
 }

@@ -1,0 +1,66 @@
+import Control
+import SystemService
+
+/// What the log tells of the daemon's state: each state once when it begins and once when it ends, however often it is looked at
+/// and however many tasks it concerns. Pure.
+struct StateLog {
+    struct Line: Sendable, Hashable {
+        let level: LogLevel
+        let text: String
+    }
+
+    private var state: DaemonStatus.State?
+    private var holdsDeletes = false
+    private var hasConflicts = false
+    private var problems: Set<String> = []
+
+    /// The lines for what has changed since the last look.
+    mutating func lines(for status: DaemonStatus) -> [Line] {
+        var lines: [Line] = []
+        // Connecting and catching up are on the way to a state.
+        if ![.starting, .stopping, .unknown].contains(status.state), status.state != state {
+            if let line = Self.line(of: status, after: state) { lines.append(line) }
+            state = status.state
+        }
+        let isHolding = status.heldDeletes > 0
+        if isHolding != holdsDeletes {
+            lines.append(
+                isHolding
+                    ? Line(level: .warning, text: "many deletes at once are held; 'ferry deletes' shows them")
+                    : Line(level: .notice, text: "no deletes are held any more"))
+            holdsDeletes = isHolding
+        }
+        let isConflicting = status.conflicts > 0
+        if isConflicting != hasConflicts {
+            lines.append(
+                isConflicting
+                    ? Line(level: .notice, text: "a merge displaced values; 'ferry conflicts' shows them")
+                    : Line(level: .notice, text: "all conflicts are settled"))
+            hasConflicts = isConflicting
+        }
+        let current = Dictionary(grouping: status.problems, by: \.code)
+        for (code, members) in current.sorted(by: { $0.key < $1.key }) where !problems.contains(code) {
+            guard let first = members.first else { continue }
+            let subject = first.subject.map { "\($0): " } ?? ""
+            let others = members.count > 1 ? " (and \(members.count - 1) more)" : ""
+            lines.append(Line(level: .warning, text: "\(code): \(subject)\(first.message)\(others)"))
+        }
+        for code in problems.subtracting(current.keys).sorted() {
+            lines.append(Line(level: .notice, text: "\(code): over"))
+        }
+        problems = Set(current.keys)
+        return lines
+    }
+
+    private static func line(of status: DaemonStatus, after old: DaemonStatus.State?) -> Line? {
+        switch status.state {
+        case .running:
+            return Line(
+                level: .notice, text: old == .rootHeld ? "the tasks directory is back" : "in touch with the server")
+        // Who paused and who resumed is logged where it is done.
+        case .paused: return nil
+        case .rootHeld: return Line(level: .error, text: status.reason ?? "the tasks directory is held")
+        default: return Line(level: .warning, text: status.reason ?? status.state.rawValue)
+        }
+    }
+}
