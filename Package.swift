@@ -116,6 +116,9 @@ let package = Package(
         program("ferry-server", runs: "FerryServer"),
 
         // Tests
+        .executableTarget(
+            name: "ferry-bench", dependencies: ["CommandLineTool", "DocumentModel", "FirestoreProtocol", "GRPC"],
+            path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
         tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"),
