@@ -37,6 +37,9 @@ struct DifferentialTests {
         // Every way through a query must lead to the same results.
         configuration.tuning.gatherLimit = seed % 2 == 0 ? 2000 : 1
         configuration.tuning.pageCount = seed % 3 == 0 ? 300 : 2
+        configuration.tuning.compositeMinimum = seed % 4 < 2 ? 0 : 100
+        configuration.tuning.compositeGain = 0
+        configuration.indexBatch = seed % 3 == 0 ? 100_000 : 5
         let real = try await temporary.open(configuration)
         let reference = MemoryDocumentStore(TemporaryStore.database)
         var random = RandomOperations(seed: seed, database: TemporaryStore.database)

@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreProtocol
+import Glibc
 import SQLite
 import Synchronization
 
@@ -22,6 +23,13 @@ actor CommitWriter {
         var isScheduled = false
         var isClosed = false
         var isLeaseRequested = false
+        /// Composite indexes that queries wished for and that were dealt with.
+        var knownComposites = Set<CompositeWish>()
+    }
+
+    private struct CompositeWish: Hashable {
+        let collection: Int64
+        let index: CompositeIndex
     }
 
     private enum Outcome {
@@ -40,21 +48,27 @@ actor CommitWriter {
     nonisolated private let listeners: ListenHub
     private let tables: DocumentTables
     private let writer: DocumentWriter
+    private var indexer: IndexWriter
     private let retention: Duration
     private var waiting: [Job] = []
     private var oldestChange: Int64?
+    /// How many commits were under way when the last group ended, and how long it took.
+    private var lastGroup = (commits: 0, duration: Duration.zero)
+    private var isIndexing = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     init(
-        _ tables: sending DocumentTables, clock: CommitClock, transactions: TransactionRegistry, listeners: ListenHub,
+        _ indexer: sending IndexWriter, clock: CommitClock, transactions: TransactionRegistry, listeners: ListenHub,
         retention: Duration
     ) throws {
         self.clock = clock
         self.transactions = transactions
         self.listeners = listeners
         self.retention = retention
+        let tables = indexer.tables
         writer = DocumentWriter(tables)
+        self.indexer = indexer
         oldestChange = try writer.oldestChange()
         self.tables = tables
     }
@@ -100,14 +114,29 @@ actor CommitWriter {
     // MARK: Groups
 
     private func drain() {
+        waitForCompany()
         let (jobs, more) = queue.withLock { queue in
             let group = Array(queue.jobs.prefix(Self.groupLimit))
             queue.jobs.removeFirst(group.count)
             queue.isScheduled = !queue.jobs.isEmpty
             return (group, queue.isScheduled)
         }
+        let start = ContinuousClock.now
         run(jobs)
+        lastGroup = (jobs.count + queue.withLock { $0.jobs.count }, ContinuousClock.now - start)
         if more { schedule() }
+        indexSoon()
+    }
+
+    /// Where syncs are slow, gives clients whose commits the last group acknowledged the time to send their next: else two
+    /// crowds of clients would take turns, and half of the commits would share a sync that could.
+    private func waitForCompany() {
+        let patience = lastGroup.duration / 8
+        guard patience > .microseconds(250) else { return }
+        let end = ContinuousClock.now + min(patience, .milliseconds(5))
+        while queue.withLock({ $0.jobs.count }) < min(lastGroup.commits, Self.groupLimit), ContinuousClock.now < end {
+            usleep(50)
+        }
     }
 
     private func admitWaiting() {
@@ -134,22 +163,33 @@ actor CommitWriter {
         var outcomes: [Outcome] = []
         var newest: Int64?
         var lease: Int64?
+        var indexing = IndexWriter.Step()
+        let before = clock.lastAssigned
         do {
             try tables.sqlite.transaction {
+                var changes = IndexChanges()
                 for job in jobs {
-                    let outcome = try apply(job)
+                    let outcome = try apply(job, &changes)
                     outcomes.append(outcome)
                     if case .committed(_, let result, _) = outcome { newest = result.commitTime.microseconds }
                 }
                 guard let newest else { return }
                 lease = try storeClock(newest: newest)
-                try prune(after: outcomes.count)
+                let limit = clock.wallTime - Int64(retention.components.seconds) * 1_000_000
+                // The log is also what the index is made from: what is to be forgotten must be in the table.
+                let mustIndex = try mayPrune(through: limit) && tables.setting("indexed") < limit
+                indexing = try indexer.step(
+                    of: 2 * changes.count, ifMoreThan: mustIndex ? 0 : indexer.batch, through: before)
+                try prune(through: limit, after: outcomes.count)
+                indexer.pending.append(changes)
             }
         } catch {
+            indexer.pending.removeAll(after: before)
             tables.forgetNumbers()
             clock.publish(newest: nil, lease: nil)
             throw error
         }
+        indexer.finish(indexing)
         if newest != nil {
             listeners.publish(outcomes.compactMap { if case .committed(_, _, let record) = $0 { record } else { nil } })
         }
@@ -158,7 +198,7 @@ actor CommitWriter {
     }
 
     /// - Throws: only what leaves the SQLite transaction in doubt.
-    private func apply(_ job: Job) throws -> Outcome {
+    private func apply(_ job: Job, _ index: inout IndexChanges) throws -> Outcome {
         let time = Timestamp(microseconds: clock.assign())
         let effects: CommitEffects
         do {
@@ -168,6 +208,7 @@ actor CommitWriter {
                 try tables.document($0).map(Document.init)
             }
             try job.guarding?(proposed)
+            for effect in effects.changed { try IndexEntries.checkCount(effect.after) }
         } catch let error as SQLiteError {
             throw error
         } catch {
@@ -180,7 +221,7 @@ actor CommitWriter {
         }
         let record = CommitRecord(time: time, changes: changed.map(CommitRecord.Change.init))
         for (effect, change) in zip(changed, record.changes) {
-            try writer.store(effect, change.encoded, at: time.microseconds)
+            try writer.store(effect, change.encoded, at: time.microseconds, &index)
         }
         return .committed(job, CommitResult(writeResults: effects.results, commitTime: time), record)
     }
@@ -232,12 +273,82 @@ actor CommitWriter {
         return lease
     }
 
-    /// Forgets old changes in step with new ones, so that no commit waits long for it.
-    private func prune(after commits: Int) throws {
-        let limit = clock.wallTime - Int64(retention.components.seconds) * 1_000_000
+    private func mayPrune(through limit: Int64) throws -> Bool {
         if oldestChange == nil { oldestChange = try writer.oldestChange() }
-        guard let oldest = oldestChange, oldest <= limit else { return }
+        return oldestChange.map { $0 <= limit } ?? false
+    }
+
+    /// Forgets old changes in step with new ones, so that no commit waits long for it.
+    private func prune(through limit: Int64, after commits: Int) throws {
+        guard try mayPrune(through: limit) else { return }
+        let limit = min(limit, try tables.setting("indexed"))
         oldestChange = try writer.prune(through: limit, limit: commits * 4 + 16)
+    }
+
+    /// Brings the pending index entries into the table soon, a part at a time, where commits do not do it.
+    private func indexSoon() {
+        guard !isIndexing, indexer.hasWork else { return }
+        isIndexing = true
+        Task { [weak self] in
+            try? await Task.sleep(for: .seconds(1))
+            guard let self else { return }
+            thread.async { [self] in assumeIsolated { $0.indexNow() } }
+        }
+    }
+
+    private func indexNow() {
+        guard !queue.withLock({ $0.isClosed }) else { return }
+        indexer.pending.forgetSettled()
+        do {
+            let through = clock.published
+            var isBuilding = false
+            let step = try tables.sqlite.transaction {
+                isBuilding = try indexer.build()
+                return try indexer.step(of: IndexWriter.slice, ifMoreThan: 0, through: through)
+            }
+            indexer.finish(step)
+            if isBuilding || indexer.isMerging {
+                // Commits go in between.
+                return thread.async { [self] in assumeIsolated { $0.indexNow() } }
+            }
+        } catch {
+            tables.forgetNumbers()
+        }
+        isIndexing = false
+        // Also after a fault, for instance a full disk: commits tell of it, and the index waits.
+        indexSoon()
+    }
+
+    /// Makes a composite index that a query would have gained by, unless it was asked for before.
+    nonisolated func requestComposite(_ index: CompositeIndex, of collection: Int64) {
+        let wish = CompositeWish(collection: collection, index: index)
+        let isNew = queue.withLock { queue in
+            guard !queue.isClosed, queue.knownComposites.count < 1000 else { return false }
+            return queue.knownComposites.insert(wish).inserted
+        }
+        guard isNew else { return }
+        thread.async { [self] in assumeIsolated { $0.makeComposite(wish) } }
+    }
+
+    private func makeComposite(_ wish: CompositeWish) {
+        do {
+            let isNew = try tables.sqlite.transaction { try indexer.register(wish.index, of: wish.collection) }
+            tables.forgetNumbers()
+            guard isNew, !isIndexing else { return }
+            isIndexing = true
+            indexNow()
+        } catch {
+            // The next query asks again.
+            tables.forgetNumbers()
+            queue.withLock { _ = $0.knownComposites.remove(wish) }
+        }
+    }
+
+    /// To be called once before any commit: goes on with what the last process left.
+    func start() throws {
+        try renewLease()
+        indexer.isBuilding = try indexer.builder.isUnfinished()
+        indexSoon()
     }
 
     /// Makes read times up to a second from now possible when no commit has done so.
@@ -278,6 +389,16 @@ actor CommitWriter {
         run(rest)
         for job in waiting { job.continuation.resume(throwing: DocumentStoreError.closed) }
         waiting = []
+        // If this fails the log has it all the same.
+        while indexer.hasPending {
+            let through = clock.published
+            guard
+                let step = try? tables.sqlite.transaction({
+                    try indexer.step(of: IndexWriter.slice, ifMoreThan: 0, through: through)
+                })
+            else { break }
+            indexer.finish(step)
+        }
         // If this fails the lease stands, which only lets the clock begin up to a second later.
         try? tables.setSetting("clock", clock.lastIssued)
         try? tables.sqlite.checkpoint(truncating: true)

@@ -2,7 +2,7 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// Stores the effects of commits: documents, index entries, and log. Used inside a transaction only.
+/// Stores the effects of commits: documents and log. Used inside a transaction only.
 struct DocumentWriter {
     let tables: DocumentTables
     private var sqlite: SQLiteDatabase { tables.sqlite }
@@ -11,7 +11,10 @@ struct DocumentWriter {
         self.tables = tables
     }
 
-    func store(_ effect: CommitEffects.Effect, _ encoded: EncodedDocument?, at time: Int64) throws {
+    /// - Parameter changes: is told what it means to the index.
+    func store(
+        _ effect: CommitEffects.Effect, _ encoded: EncodedDocument?, at time: Int64, _ changes: inout IndexChanges
+    ) throws {
         let id = Array(effect.name.id.utf8)
         let collection = try makeCollection(effect.name)
         let row = try effect.before == nil ? nil : tables.row(collection: collection, id: id)
@@ -29,7 +32,7 @@ struct DocumentWriter {
             document = row.document
             try sqlite.execute("DELETE FROM document WHERE document=?", [.integer(document)])
         }
-        try index(effect, collection: collection, id: id, document: document)
+        try index(effect, collection: collection, id: id, document: document, at: time, &changes)
     }
 
     // MARK: Documents
@@ -77,36 +80,16 @@ struct DocumentWriter {
 
     // MARK: Index
 
-    private func index(_ effect: CommitEffects.Effect, collection: Int64, id: [UInt8], document: Int64) throws {
-        let before = IndexEntries(effect.before?.fields).entries
-        let after = IndexEntries(effect.after?.fields).entries
-        guard after.count <= IndexEntries.maximumCount else {
-            throw DocumentStoreError(
-                .invalidArgument, "Document \(effect.name) has more than \(IndexEntries.maximumCount) index entries.")
-        }
-        for entry in before where !after.contains(entry) {
-            guard let field = try tables.field(entry.field) else { continue }
-            try sqlite.withStatement("DELETE FROM entry WHERE collection=? AND field=? AND key=? AND id=?") {
-                statement in
-                try statement.bind(1, collection)
-                try statement.bind(2, field)
-                try statement.bind(3, entry.key)
-                try statement.bind(4, id)
-                try statement.run()
-            }
-        }
-        for entry in after where !before.contains(entry) {
-            let field = try makeField(entry.field)
-            try sqlite.withStatement("INSERT INTO entry(collection, field, key, id, document) VALUES(?,?,?,?,?)") {
-                statement in
-                try statement.bind(1, collection)
-                try statement.bind(2, field)
-                try statement.bind(3, entry.key)
-                try statement.bind(4, id)
-                try statement.bind(5, document)
-                try statement.run()
-            }
-        }
+    private func index(
+        _ effect: CommitEffects.Effect, collection: Int64, id: [UInt8], document: Int64, at time: Int64,
+        _ changes: inout IndexChanges
+    ) throws {
+        let entries = IndexEntries(
+            collection: collection, id: id, composites: try tables.writtenComposites(of: collection)
+        ) { try tables.makeField($0) }
+        let (gone, new) = try entries.difference(from: effect.before?.fields, to: effect.after?.fields)
+        for row in gone { changes.append(row, document: 0, time: time) }
+        for row in new { changes.append(row, document: document, time: time) }
     }
 
     // MARK: Numbers
@@ -118,14 +101,6 @@ struct DocumentWriter {
             "INSERT INTO collection(path, name) VALUES(?,?)", [.blob(key), .blob(Array(name.collectionID.utf8))])
         let number = sqlite.lastInsertedRowID
         tables.remember(number, forCollection: key)
-        return number
-    }
-
-    private func makeField(_ key: [UInt8]) throws -> Int64 {
-        if let known = try tables.field(key) { return known }
-        try sqlite.execute("INSERT INTO field(path) VALUES(?)", [.blob(key)])
-        let number = sqlite.lastInsertedRowID
-        tables.remember(number, forField: key)
         return number
     }
 

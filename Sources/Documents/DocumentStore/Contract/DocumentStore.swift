@@ -25,6 +25,9 @@ package protocol DocumentStore: Sendable {
     /// Starts a query. Its documents are read as they are asked for, all of one moment.
     func query(_ query: Query, at moment: ReadMoment) async throws -> QueryResult
 
+    /// The indexes that a query would read now; empty where it reads none. Nothing is run.
+    func plan(_ query: Query) async throws -> [IndexUse]
+
     /// Counts, sums, and averages over a query's results, keyed by alias (`field_1` … where one is empty).
     func aggregate(_ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment) async throws
         -> AggregateResult

@@ -22,6 +22,8 @@ package struct QueryDocuments: AsyncSequence, Sendable {
         private var isDone = false
         /// How many documents the query's offset has skipped so far.
         package private(set) var skippedCount = 0
+        /// What the pages so far have taken.
+        package private(set) var statistics = QueryStatistics()
 
         init(nextPage: @escaping () async throws -> QueryPage) {
             self.nextPage = nextPage
@@ -53,6 +55,7 @@ package struct QueryDocuments: AsyncSequence, Sendable {
             index = 0
             isDone = next.isLast
             skippedCount += next.skippedCount
+            statistics += next.statistics
         }
     }
 }
@@ -61,5 +64,6 @@ package struct QueryDocuments: AsyncSequence, Sendable {
 struct QueryPage: Sendable {
     var documents: [EncodedDocument] = []
     var skippedCount = 0
+    var statistics = QueryStatistics()
     var isLast = true
 }

@@ -14,12 +14,15 @@ package struct QueryResult: Sendable {
     package let readTime: Timestamp
     /// The results in order, read in small pages as they are asked for. Holds no lock and no snapshot of the disk.
     package let documents: QueryDocuments
+    /// What it reads.
+    package let indexes: [IndexUse]
 }
 
-/// How many results a query's offset skipped is known only once they were passed.
 package struct AggregateResult: Sendable {
     package let values: [String: Value]
     package let readTime: Timestamp
+    package let indexes: [IndexUse]
+    package let statistics: QueryStatistics
 }
 
 /// What `list` lists.

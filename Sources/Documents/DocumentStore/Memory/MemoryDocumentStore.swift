@@ -166,8 +166,14 @@ package actor MemoryDocumentStore: DocumentStore {
         let time = try readTime(moment)
         let results = history.results(plan, at: time)
         let page = QueryPage(
-            documents: results.documents.map(EncodedDocument.init), skippedCount: results.skipped, isLast: true)
-        return QueryResult(readTime: time, documents: QueryDocuments { { page } })
+            documents: results.documents.map(EncodedDocument.init), skippedCount: results.skipped,
+            statistics: QueryStatistics(documentsScanned: history.documents(at: time).count), isLast: true)
+        return QueryResult(readTime: time, documents: QueryDocuments { { page } }, indexes: [])
+    }
+
+    package func plan(_ query: Query) throws -> [IndexUse] {
+        _ = try checked(query)
+        return []
     }
 
     package func aggregate(
@@ -179,7 +185,9 @@ package actor MemoryDocumentStore: DocumentStore {
             try lock(moment, plan: plan)
             let time = try readTime(moment)
             for document in history.results(plan, at: time).documents { aggregator.add(document) }
-            return AggregateResult(values: aggregator.results(), readTime: time)
+            return AggregateResult(
+                values: aggregator.results(), readTime: time, indexes: [],
+                statistics: QueryStatistics(documentsScanned: history.documents(at: time).count))
         } catch {
             throw DocumentStoreError(error)
         }

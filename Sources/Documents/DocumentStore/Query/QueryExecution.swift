@@ -42,8 +42,8 @@ struct QueryExecution: Sendable {
 
     /// Reads on in a snapshot whose newest commit is `visible`.
     mutating func nextPage(in tables: DocumentTables, visible: Int64) throws -> QueryPage {
-        if case .notStarted = progress { try start(in: tables, visible: visible) }
         var page = QueryPage()
+        if case .notStarted = progress { try start(in: tables, visible: visible, &page.statistics) }
         switch progress {
         case .notStarted, .done: break
         case .ordered: try readOrdered(into: &page, in: tables, visible: visible)
@@ -57,7 +57,9 @@ struct QueryExecution: Sendable {
         return page
     }
 
-    private mutating func start(in tables: DocumentTables, visible: Int64) throws {
+    private mutating func start(
+        in tables: DocumentTables, visible: Int64, _ statistics: inout QueryStatistics
+    ) throws {
         let path = try QueryPlanner(plan: plan, tables: tables).accessPath()
         accessPath = path
         switch path {
@@ -67,10 +69,10 @@ struct QueryExecution: Sendable {
         case .gathered(let scans):
             try past.extend(through: visible, after: nil, in: tables)
             if plan.query.findNearest == nil {
-                progress = .listed(try gather(scans, in: tables), next: 0)
+                progress = .listed(try gather(scans, in: tables, &statistics), next: 0)
             } else {
                 var matches: [Document] = []
-                try forEachMatch(scans, in: tables, whole: true) { matches.append($0) }
+                try forEachMatch(scans, in: tables, whole: true, &statistics) { matches.append($0) }
                 progress = .computed(plan.results(among: matches).documents, next: 0)
             }
         }
@@ -99,7 +101,7 @@ struct QueryExecution: Sendable {
         var size = 0
         var isFull = false
         try ScanReader(tables: tables).read(scan, after: position) { candidate in
-            if let key = position?.key, key != candidate.position.key, !group.isEmpty {
+            if !group.isEmpty, let position, !position.hasSameKey(as: candidate.position) {
                 try emit(&group, into: &page, size: &size)
             }
             if limitLeft == 0 || page.documents.count >= tables.tuning.pageCount || size >= tables.tuning.pageBytes {
@@ -107,9 +109,10 @@ struct QueryExecution: Sendable {
                 return false
             }
             position = candidate.position
+            page.statistics.entriesScanned += 1
+            page.statistics.documentsScanned += 1
             guard candidate.document.updateTime.microseconds <= readTime else { return true }
-            // A key of full length may be cut: then it does not tell its documents apart.
-            let isCut = candidate.position.key.count >= IndexEntries.keyLimit
+            let isCut = candidate.position.isCut
             if needsMatching || sortsGroups || isCut || !past.documents.isEmpty {
                 let document = try partlyDecoded(candidate.document)
                 guard !needsMatching || plan.matches(document) else { return true }
@@ -169,20 +172,25 @@ struct QueryExecution: Sendable {
 
     // MARK: Collected and sorted
 
-    private func gather(_ scans: [Scan], in tables: DocumentTables) throws -> [DocumentName] {
+    private func gather(
+        _ scans: [Scan], in tables: DocumentTables, _ statistics: inout QueryStatistics
+    ) throws -> [DocumentName] {
         var collector = ResultCollector(plan, wanted: plan.query.limit.map { Int(plan.query.offset) + Int($0) })
-        try forEachMatch(scans, in: tables, whole: false) { collector.add($0) }
+        try forEachMatch(scans, in: tables, whole: false, &statistics) { collector.add($0) }
         return collector.names()
     }
 
     /// Calls `body` once with each match, in no order.
     /// - Parameter whole: with all fields, not only those that the plan looks at.
     private func forEachMatch(
-        _ scans: [Scan], in tables: DocumentTables, whole: Bool, _ body: (Document) throws -> Void
+        _ scans: [Scan], in tables: DocumentTables, whole: Bool, _ statistics: inout QueryStatistics,
+        _ body: (Document) throws -> Void
     ) throws {
         var seen = Set<DocumentName>()
         for scan in scans {
             try ScanReader(tables: tables).read(scan, after: nil) { candidate in
+                statistics.entriesScanned += 1
+                statistics.documentsScanned += 1
                 guard candidate.document.updateTime.microseconds <= readTime else { return true }
                 let document = try whole ? Document(candidate.document) : partlyDecoded(candidate.document)
                 guard plan.matches(document) else { return true }
@@ -201,6 +209,7 @@ struct QueryExecution: Sendable {
         while next < names.count, limitLeft > 0, page.documents.count < tables.tuning.pageCount,
             size < tables.tuning.pageBytes
         {
+            page.statistics.documentsScanned += 1
             if let document = try tables.document(names[next], at: readTime) {
                 try emit(document, into: &page, size: &size)
             }

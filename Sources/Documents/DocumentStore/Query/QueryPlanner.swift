@@ -12,14 +12,19 @@ struct QueryPlanner {
         if query.limit == 0 { return .nothing }
         guard !plan.isKindless, !query.allDescendants, let id = query.collectionID else { return try descendants() }
         guard let collection = try tables.collection(query.parent.collectionPath(id)) else { return .nothing }
+        let use = query.findNearest == nil ? CompositeIndex.use(for: plan) : nil
+        if let use, try tables.readyComposite(use.index, of: collection) != nil {
+            let scan = Scan(
+                collection: collection, column: .field(use.index.path), range: use.range, descending: use.descending)
+            return .ordered(scan, needsMatching: true, sortsGroups: use.sortsGroups)
+        }
         let selective = try selectiveScans(in: collection)
         guard query.findNearest == nil else { return .gathered(selective ?? [nameScan(in: collection)]) }
-        if let selective {
-            if let scan = selective.first, selective.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
-                return .ordered(scan, needsMatching: !isExact(scan), sortsGroups: false)
-            }
-            if try isSmall(selective) { return .gathered(selective) }
+        if let scan = selective?.first, selective?.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
+            return .ordered(scan, needsMatching: !isExact(scan), sortsGroups: false)
         }
+        if let use, let selective, try gains(from: selective) { tables.onWish(collection, use.index) }
+        if let selective, try isSmall(selective) { return .gathered(selective) }
         return orderedScan(in: collection)
     }
 
@@ -39,14 +44,7 @@ struct QueryPlanner {
                 range = range.intersection(IndexRange(condition.test))
             }
         }
-        if let value = query.start?.values.first {
-            let key = IndexEntries.key(value)
-            range = range.intersection(first.descending ? IndexRange(through: key) : IndexRange(from: key))
-        }
-        if let value = query.end?.values.first {
-            let key = IndexEntries.key(value)
-            range = range.intersection(first.descending ? IndexRange(from: key) : IndexRange(through: key))
-        }
+        range = range.intersection(IndexRange(cursorsOf: plan))
         let scan = Scan(
             collection: collection, column: .field(FieldKey.value(KeyBytes.field(first.path))), range: range,
             descending: first.descending)
@@ -60,9 +58,9 @@ struct QueryPlanner {
             for condition in plan.disjunctions[0] where condition.path.isDocumentName {
                 switch condition.test {
                 case .equal(let value):
-                    if let id = id(value) { ids = ids.intersection(IndexRange(key: id)) }
+                    if let id = id(value) { ids = ids.intersection(IndexRange(id: id)) }
                 case .lessThan(let value), .lessThanOrEqual(let value):
-                    if let id = id(value) { ids = ids.intersection(IndexRange(through: id)) }
+                    if let id = id(value) { ids = ids.intersection(IndexRange(throughID: id)) }
                 case .greaterThan(let value), .greaterThanOrEqual(let value):
                     if let id = id(value) { ids = ids.intersection(IndexRange(from: id)) }
                 default: break
@@ -77,10 +75,10 @@ struct QueryPlanner {
         guard plan.orders.count == 1, let order = plan.orders.first else { return .all }
         var range = IndexRange.all
         if let id = query.start?.values.first.flatMap(id) {
-            range = range.intersection(order.descending ? IndexRange(through: id) : IndexRange(from: id))
+            range = range.intersection(order.descending ? IndexRange(throughID: id) : IndexRange(from: id))
         }
         if let id = query.end?.values.first.flatMap(id) {
-            range = range.intersection(order.descending ? IndexRange(from: id) : IndexRange(through: id))
+            range = range.intersection(order.descending ? IndexRange(from: id) : IndexRange(throughID: id))
         }
         return range
     }
@@ -124,7 +122,7 @@ struct QueryPlanner {
         let path = KeyBytes.field(condition.path)
         switch condition.test {
         case .equal(let value) where condition.path.isDocumentName:
-            return id(value).map { Scan(collection: collection, column: .name, ids: IndexRange(key: $0)) }
+            return id(value).map { Scan(collection: collection, column: .name, ids: IndexRange(id: $0)) }
         case .equal, .isNull, .isNaN:
             guard !condition.path.isDocumentName else { return nil }
             return Scan(
@@ -161,6 +159,14 @@ struct QueryPlanner {
         }
     }
 
+    /// Whether far fewer documents are wanted than these scans meet.
+    private func gains(from scans: [Scan]) throws -> Bool {
+        guard let limit = query.limit else { return false }
+        let wanted = Int(limit) + Int(query.offset)
+        return try scans.reduce(0) { try $0 + count($1) }
+            > max(tables.tuning.compositeMinimum, tables.tuning.compositeGain * wanted)
+    }
+
     private func isSmall(_ scans: [Scan]) throws -> Bool {
         var total = 0
         for scan in scans {
@@ -174,16 +180,8 @@ struct QueryPlanner {
     private func count(_ scan: Scan) throws -> Int {
         guard case .field(let key) = scan.column else { return 1 }
         guard let field = try tables.field(key) else { return 0 }
-        return try tables.sqlite.withStatement(
-            "SELECT count(*) FROM (SELECT 1 FROM entry WHERE collection=? AND field=? AND key>=? AND key<? LIMIT ?)"
-        ) { statement in
-            try statement.bind(1, scan.collection)
-            try statement.bind(2, field)
-            try statement.bind(3, scan.range.lower)
-            try statement.bind(4, scan.range.upper)
-            try statement.bind(5, tables.tuning.gatherLimit + 1)
-            return try statement.step() ? statement.int(0) : 0
-        }
+        let (_, lower, upper) = ScanReader.rows(of: scan, field)
+        return try IndexReader(tables: tables).estimate(lower: lower, upper: upper, limit: tables.tuning.gatherLimit)
     }
 
     // MARK: Several collections

@@ -5,11 +5,13 @@ import Synchronization
 actor DocumentReader {
     nonisolated private let thread = SerialThread()
     private let tables: DocumentTables
+    private let index: PendingIndex
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    init(_ tables: sending DocumentTables) {
+    init(_ tables: sending DocumentTables, index: PendingIndex) {
         self.tables = tables
+        self.index = index
     }
 
     deinit { thread.stop() }
@@ -18,7 +20,17 @@ actor DocumentReader {
     func read<Result: Sendable>(
         _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) throws -> Result {
-        try tables.sqlite.snapshot { try body(tables, try tables.setting("commit")) }
+        while true {
+            let outcome: Result? = try tables.sqlite.snapshot {
+                let (visible, indexed) = try tables.progress()
+                // Only a reader that was stopped for long between the two finds its snapshot too old.
+                guard let pending = index.view(indexed: indexed, visible: visible) else { return .none }
+                tables.pending = pending
+                defer { tables.pending = PendingIndex.View() }
+                return .some(try body(tables, visible))
+            }
+            if let outcome { return outcome }
+        }
     }
 
     func close() { tables.sqlite.close() }

@@ -5,7 +5,7 @@ struct Scan: Sendable, Hashable {
     enum Column: Sendable, Hashable {
         /// By id.
         case name
-        /// By an index column (`FieldKey`), then by id.
+        /// By an index column (`FieldKey`, `CompositeIndex.path`), then by id.
         case field([UInt8])
     }
 
@@ -18,10 +18,17 @@ struct Scan: Sendable, Hashable {
     var ids = IndexRange.all
 }
 
-/// Where a scan goes on: after this entry.
+/// Where a scan goes on: after this row of the index, or after this id.
 struct ScanPosition: Sendable, Hashable {
-    var key: [UInt8]
-    var id: [UInt8]
+    var row: [UInt8]
+    /// How much of the row is the same for documents whose values have the same key.
+    var keyLength: Int
+    /// Whether that key may have been cut: then it does not tell all values apart.
+    var isCut: Bool
+
+    func hasSameKey(as other: ScanPosition) -> Bool {
+        row.prefix(keyLength) == other.row.prefix(other.keyLength)
+    }
 }
 
 /// What a query reads, chosen by `QueryPlanner`. The results are the same whatever is chosen.

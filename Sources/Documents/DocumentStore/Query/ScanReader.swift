@@ -18,93 +18,60 @@ struct ScanReader {
     func read(_ scan: Scan, after position: ScanPosition?, _ body: Body) throws {
         switch scan.column {
         case .name:
-            _ = try readNames(scan, ids: ids(of: scan, after: position), body)
-        case .field(let key):
-            guard let field = try tables.field(key) else { return }
-            if let single = scan.range.singleKey {
-                _ = try readKey(single, scan, field: field, ids: ids(of: scan, after: position), body)
-                return
-            }
-            var range = scan.range
+            var ids = scan.ids
             if let position {
-                // First the rest of the key that was read last, then what is beyond it.
-                let rest = ids(of: scan, after: position)
-                guard try readKey(position.key, scan, field: field, ids: rest, body) else { return }
-                if scan.descending { range.upper = position.key } else { range.lower = position.key + [0] }
+                if scan.descending { ids.upper = position.row } else { ids.lower = position.row + [0] }
             }
-            _ = try readKeys(range, scan, field: field, body)
+            try readNames(scan, ids: ids, body)
+        case .field(let key):
+            guard let number = try tables.field(key) else { return }
+            try readEntries(scan, number, after: position, body)
         }
     }
 
-    private func ids(of scan: Scan, after position: ScanPosition?) -> IndexRange {
-        guard let position else { return scan.ids }
-        var ids = scan.ids
-        if scan.descending { ids.upper = position.id } else { ids.lower = position.id + [0] }
-        return ids
+    /// The rows of the index that a scan of column `number` meets.
+    static func rows(of scan: Scan, _ number: Int64) -> (prefix: [UInt8], lower: [UInt8], upper: [UInt8]) {
+        let prefix = IndexEntries.prefix(collection: scan.collection, column: number)
+        if let key = scan.range.singleKey {
+            return (prefix, prefix + key + scan.ids.lower, prefix + key + scan.ids.upper)
+        }
+        return (prefix, prefix + scan.range.lower, prefix + scan.range.upper)
     }
 
-    private func readNames(_ scan: Scan, ids: IndexRange, _ body: Body) throws -> Bool {
+    private func readNames(_ scan: Scan, ids: IndexRange, _ body: Body) throws {
         try tables.sqlite.withStatement(
             """
-            SELECT x'', id, create_time, update_time, fields FROM document
-            WHERE collection=? AND id>=? AND id<? ORDER BY id \(scan.direction)
+            SELECT id, create_time, update_time, fields FROM document
+            WHERE collection=? AND id>=? AND id<? ORDER BY id \(scan.descending ? "DESC" : "ASC")
             """
         ) { statement in
             try statement.bind(1, scan.collection)
             try statement.bind(2, ids.lower)
             try statement.bind(3, ids.upper)
-            return try readRows(statement, scan, body)
+            while try statement.step() {
+                let id = statement.bytes(0)
+                let document = EncodedDocument(
+                    name: try tables.name(collection: scan.collection, id: id), createTime: statement.int64(1),
+                    updateTime: statement.int64(2), fields: statement.bytes(3))
+                let position = ScanPosition(row: id, keyLength: 0, isCut: false)
+                guard try body(Candidate(position: position, document: document)) else { return }
+            }
         }
     }
 
-    private func readKey(_ key: [UInt8], _ scan: Scan, field: Int64, ids: IndexRange, _ body: Body) throws -> Bool {
-        try tables.sqlite.withStatement(
-            """
-            SELECT e.key, e.id, d.create_time, d.update_time, d.fields
-            FROM entry e CROSS JOIN document d ON d.document=e.document
-            WHERE e.collection=? AND e.field=? AND e.key=? AND e.id>=? AND e.id<? ORDER BY e.id \(scan.direction)
-            """
-        ) { statement in
-            try statement.bind(1, scan.collection)
-            try statement.bind(2, field)
-            try statement.bind(3, key)
-            try statement.bind(4, ids.lower)
-            try statement.bind(5, ids.upper)
-            return try readRows(statement, scan, body)
+    private func readEntries(_ scan: Scan, _ number: Int64, after position: ScanPosition?, _ body: Body) throws {
+        var (prefix, lower, upper) = Self.rows(of: scan, number)
+        if let position {
+            if scan.descending { upper = position.row } else { lower = position.row + [0] }
+        }
+        try IndexReader(tables: tables).read(lower: lower, upper: upper, descending: scan.descending) { entry in
+            guard let (id, document) = try tables.document(entry.document) else {
+                throw StoredDataError.missingDocument(entry.document)
+            }
+            let keyLength = entry.row.count - id.count
+            let position = ScanPosition(
+                row: entry.row, keyLength: keyLength, isCut: keyLength - prefix.count >= IndexEntries.keyLimit)
+            return try body(Candidate(position: position, document: document))
         }
     }
-
-    private func readKeys(_ range: IndexRange, _ scan: Scan, field: Int64, _ body: Body) throws -> Bool {
-        try tables.sqlite.withStatement(
-            """
-            SELECT e.key, e.id, d.create_time, d.update_time, d.fields
-            FROM entry e CROSS JOIN document d ON d.document=e.document
-            WHERE e.collection=? AND e.field=? AND e.key>=? AND e.key<?
-            ORDER BY e.key \(scan.direction), e.id \(scan.direction)
-            """
-        ) { statement in
-            try statement.bind(1, scan.collection)
-            try statement.bind(2, field)
-            try statement.bind(3, range.lower)
-            try statement.bind(4, range.upper)
-            return try readRows(statement, scan, body)
-        }
-    }
-
-    /// False if `body` stopped it.
-    private func readRows(_ statement: SQLiteStatement, _ scan: Scan, _ body: Body) throws -> Bool {
-        while try statement.step() {
-            let id = statement.bytes(1)
-            let document = EncodedDocument(
-                name: try tables.name(collection: scan.collection, id: id), createTime: statement.int64(2),
-                updateTime: statement.int64(3), fields: statement.bytes(4))
-            let position = ScanPosition(key: statement.bytes(0), id: id)
-            guard try body(Candidate(position: position, document: document)) else { return false }
-        }
-        return true
-    }
-}
-
-extension Scan {
-    fileprivate var direction: String { descending ? "DESC" : "ASC" }
 }

@@ -4,13 +4,17 @@ import SQLite
 ///
 /// - `collection`: collections that ever held a document; `path` is `KeyBytes.path`, `name` the last segment.
 /// - `document`: the newest version of each document; `fields` are the entries of the Document message's `fields`.
-/// - `field`: numbers for field paths; `path` is a kind (`=` value, `@` array element) and `KeyBytes.field`.
-/// - `entry`: the automatic index: one row for each indexed value of each document; see `IndexEntries`.
+/// - `field`: numbers for index columns; `path` is a kind (`=` value, `@` array element) and `KeyBytes.field`, or
+///   `CompositeIndex.path`.
+/// - `entry`: the automatic index: one row for each indexed value of each document; see `IndexEntries`. It lacks the commits
+///   after the setting `indexed`, or a part of them; see `PendingIndex`.
+/// - `composite`: the composite indexes of collections; `next` is the first document that may be missing, NULL when all are
+///   there.
 /// - `change`: the log: one row for each changed document of each commit, with the version that it replaced (NULLs where
 ///   there was none). A document as of time T is its present version if that is no later than T, else the version replaced
 ///   by its first change after T.
 /// - `setting`: `epoch` random bytes that name this database's history, `commit` the newest commit's time, `clock` the
-///   lease of `CommitClock`, `horizon` the log is complete after this time.
+///   lease of `CommitClock`, `horizon` the log is complete after this time, `indexed` the index has all commits up to it.
 enum DocumentSchema {
     static let component = "documents"
 
@@ -36,6 +40,18 @@ enum DocumentSchema {
                     create_time INTEGER, update_time INTEGER, fields BLOB);
                 CREATE INDEX change_time ON change(time);
                 CREATE INDEX change_document ON change(collection, id, time) WHERE update_time IS NOT NULL;
+                """),
+        SQLiteMigration("index with one key a row, composite indexes") { sqlite in
+            try sqlite.executeScript(
+                """
+                DROP TABLE entry;
+                CREATE TABLE entry(row BLOB NOT NULL PRIMARY KEY, document INTEGER NOT NULL) WITHOUT ROWID;
+                CREATE TABLE composite(
+                    collection INTEGER NOT NULL, field INTEGER NOT NULL, next INTEGER, PRIMARY KEY(collection, field))
+                    WITHOUT ROWID;
+                INSERT INTO setting SELECT 'indexed', value FROM setting WHERE name='commit';
                 """)
+            try IndexBuilder.buildAll(in: sqlite)
+        },
     ]
 }

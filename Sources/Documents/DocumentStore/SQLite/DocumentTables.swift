@@ -15,9 +15,14 @@ final class DocumentTables {
     let sqlite: SQLiteDatabase
     let name: DatabaseName
     let tuning: QueryTuning
+    /// What is laid over the index table while a reader has its snapshot.
+    var pending = PendingIndex.View()
+    /// Told of a composite index that a query would gain by.
+    var onWish: @Sendable (_ collection: Int64, _ index: CompositeIndex) -> Void = { _, _ in }
     private var collectionNumbers: [[UInt8]: Int64] = [:]
     private var fieldNumbers: [[UInt8]: Int64] = [:]
     private var collectionPaths: [Int64: String] = [:]
+    private var composites: [Int64: [CompositeIndex.Column]] = [:]
 
     /// Bounds the number caches; a database with more paths than this looks the others up.
     private static let cacheLimit = 20_000
@@ -33,6 +38,7 @@ final class DocumentTables {
         collectionNumbers = [:]
         fieldNumbers = [:]
         collectionPaths = [:]
+        composites = [:]
     }
 
     // MARK: Numbers of names
@@ -69,6 +75,14 @@ final class DocumentTables {
         fieldNumbers[key] = number
     }
 
+    func makeField(_ key: [UInt8]) throws -> Int64 {
+        if let known = try field(key) { return known }
+        try sqlite.execute("INSERT INTO field(path) VALUES(?)", [.blob(key)])
+        let number = sqlite.lastInsertedRowID
+        remember(number, forField: key)
+        return number
+    }
+
     func collectionPath(_ number: Int64) throws -> String {
         if let known = collectionPaths[number] { return known }
         let path = try sqlite.first("SELECT path FROM collection WHERE collection=?", [.integer(number)]) { row in
@@ -92,6 +106,21 @@ final class DocumentTables {
             return Row(
                 document: statement.int64(0), createTime: statement.int64(1), updateTime: statement.int64(2),
                 fields: statement.bytes(3))
+        }
+    }
+
+    /// A document by its number.
+    func document(_ number: Int64) throws -> (id: [UInt8], document: EncodedDocument)? {
+        try sqlite.withStatement(
+            "SELECT collection, id, create_time, update_time, fields FROM document WHERE document=?"
+        ) { statement in
+            try statement.bind(1, number)
+            guard try statement.step() else { return nil }
+            let id = statement.bytes(1)
+            let document = EncodedDocument(
+                name: try name(collection: statement.int64(0), id: id), createTime: statement.int64(2),
+                updateTime: statement.int64(3), fields: statement.bytes(4))
+            return (id, document)
         }
     }
 
@@ -136,7 +165,69 @@ final class DocumentTables {
         return try DocumentName(database: name, path: "\(path)/\(id)")
     }
 
+    // MARK: Composite indexes
+
+    /// The composite indexes of a collection, also those that do not have all documents yet.
+    func composites(of collection: Int64) throws -> [(column: CompositeIndex.Column, isReady: Bool)] {
+        var composites: [(CompositeIndex.Column, Bool)] = []
+        try sqlite.query(
+            "SELECT f.path, f.field, c.next IS NULL FROM composite c JOIN field f USING(field) WHERE c.collection=?",
+            [.integer(collection)]
+        ) { row in
+            guard let index = CompositeIndex(path: row.bytes(0)) else { return }
+            composites.append((CompositeIndex.Column(index: index, number: row.int64(1)), row.bool(2)))
+        }
+        return composites
+    }
+
+    /// The composite indexes of a collection, for the one who alone makes them.
+    func writtenComposites(of collection: Int64) throws -> [CompositeIndex.Column] {
+        if let known = composites[collection] { return known }
+        let found = try composites(of: collection).map(\.column)
+        if composites.count >= Self.cacheLimit { composites = [:] }
+        composites[collection] = found
+        return found
+    }
+
+    func putEntry(_ row: UnsafeRawBufferPointer, _ document: Int64) throws {
+        try sqlite.withStatement("INSERT OR REPLACE INTO entry(row, document) VALUES(?,?)") { statement in
+            try statement.bind(1, row)
+            try statement.bind(2, document)
+            try statement.run()
+        }
+    }
+
+    func removeEntry(_ row: UnsafeRawBufferPointer) throws {
+        try sqlite.withStatement("DELETE FROM entry WHERE row=?") { statement in
+            try statement.bind(1, row)
+            try statement.run()
+        }
+    }
+
+    /// The number of a composite index that has all documents of a collection.
+    func readyComposite(_ index: CompositeIndex, of collection: Int64) throws -> Int64? {
+        guard let number = try field(index.path) else { return nil }
+        return try sqlite.withStatement(
+            "SELECT 1 FROM composite WHERE collection=? AND field=? AND next IS NULL"
+        ) { statement in
+            try statement.bind(1, collection)
+            try statement.bind(2, number)
+            return try statement.step() ? number : nil
+        }
+    }
+
     // MARK: Settings
+
+    /// The time of the newest commit, and the time up to which the index table has all commits.
+    func progress() throws -> (visible: Int64, indexed: Int64) {
+        try sqlite.withStatement(
+            """
+            SELECT (SELECT value FROM setting WHERE name='commit'), (SELECT value FROM setting WHERE name='indexed')
+            """
+        ) { statement in
+            try statement.step() ? (statement.int64(0), statement.int64(1)) : (0, 0)
+        }
+    }
 
     func setting(_ name: String) throws -> Int64 {
         try sqlite.withStatement("SELECT value FROM setting WHERE name=?") { statement in
@@ -181,10 +272,12 @@ extension EncodedDocument {
 enum StoredDataError: Error, CustomStringConvertible {
     case missingCollection(Int64)
     case badID(Int64)
+    case missingDocument(Int64)
 
     var description: String {
         switch self {
         case .missingCollection(let number): "The table of collections lacks number \(number)."
+        case .missingDocument(let number): "The index refers to document number \(number), which is not there."
         case .badID(let number): "A document of collection number \(number) has an id that is no UTF-8."
         }
     }

@@ -1,5 +1,5 @@
-import DocumentModel
-import FirestoreProtocol
+package import DocumentModel
+package import FirestoreProtocol
 import SQLite
 
 extension SQLiteDocumentStore {
@@ -7,14 +7,55 @@ extension SQLiteDocumentStore {
     ///
     /// Compares the index with the documents, and the log with both. Other work goes on meanwhile.
     package func check() async throws -> [String] {
-        try await readers.read { tables, visible in
-            var problems = try tables.sqlite.quickCheck()
-            // Nothing more can be trusted in a damaged file.
-            guard problems.isEmpty else { return problems }
-            let check = ConsistencyCheck(tables: tables)
-            problems += try check.index()
-            problems += try check.log(visible: visible)
-            return problems
+        try await readers.read { tables, visible in try ConsistencyCheck(tables: tables).problems(visible: visible) }
+    }
+
+    /// The same for a file that no store of this process has open; a server may run on it. Nothing is changed.
+    package static func check(_ database: DatabaseName, path: String) throws -> [String] {
+        try withSnapshot(database, path: path) { tables, visible in
+            try ConsistencyCheck(tables: tables).problems(visible: visible)
+        }
+    }
+
+    /// Calls `body` with every document of one moment, collection by collection, in the order of ids. For files as in
+    /// `check`.
+    package static func forEachDocument(
+        _ database: DatabaseName, path: String, _ body: (EncodedDocument) throws -> Void
+    ) throws {
+        try withSnapshot(database, path: path) { tables, _ in
+            try tables.sqlite.query(
+                """
+                SELECT d.collection, d.id, d.create_time, d.update_time, d.fields
+                FROM collection c CROSS JOIN document d USING(collection) ORDER BY c.path, d.id
+                """
+            ) { row in
+                try body(
+                    EncodedDocument(
+                        name: try tables.name(collection: row.int64(0), id: row.bytes(1)), createTime: row.int64(2),
+                        updateTime: row.int64(3), fields: row.bytes(4)))
+            }
+        }
+    }
+
+    private static func withSnapshot<Result>(
+        _ database: DatabaseName, path: String, _ body: (DocumentTables, _ visible: Int64) throws -> Result
+    ) throws -> Result {
+        do {
+            let sqlite = try SQLiteDatabase(path: path)
+            defer { sqlite.close() }
+            guard try sqlite.schemaVersion(DocumentSchema.component) == DocumentSchema.migrations.count else {
+                throw DocumentStoreError(
+                    .failedPrecondition, "\(path) is of another version of this program. Run the server once on it.")
+            }
+            let tables = DocumentTables(sqlite, name: database)
+            return try sqlite.snapshot {
+                let (visible, indexed) = try tables.progress()
+                let pending = PendingIndex(indexed: indexed, recovered: try IndexRecovery.pending(in: tables))
+                tables.pending = pending.view(indexed: indexed, visible: visible) ?? PendingIndex.View()
+                return try body(tables, visible)
+            }
+        } catch {
+            throw DocumentStoreError(error)
         }
     }
 }
@@ -26,10 +67,17 @@ private struct ConsistencyCheck {
     let tables: DocumentTables
     private var sqlite: SQLiteDatabase { tables.sqlite }
 
+    func problems(visible: Int64) throws -> [String] {
+        let problems = try sqlite.quickCheck()
+        // Nothing more can be trusted in a damaged file.
+        return problems.isEmpty ? try index() + log(visible: visible) : problems
+    }
+
     /// Every document has exactly its entries.
     func index() throws -> [String] {
         var problems: [String] = []
         var entryCount = 0
+        let index = IndexReader(tables: tables)
         try sqlite.query("SELECT document, collection, id, create_time, update_time, fields FROM document") { row in
             guard problems.count < Self.limit else { return }
             let name = try tables.name(collection: row.int64(1), id: row.bytes(2))
@@ -42,27 +90,26 @@ private struct ConsistencyCheck {
                 problems.append("\(name) cannot be decoded: \(error)")
                 return
             }
-            let wanted = IndexEntries(fields).entries
+            let wanted = Set(
+                try IndexEntries(
+                    collection: row.int64(1), id: row.bytes(2),
+                    composites: try tables.composites(of: row.int64(1)).filter(\.isReady).map(\.column)
+                ) { try tables.field($0) ?? -1 }.rows(of: fields))
             entryCount += wanted.count
-            for entry in wanted
-            where try !has(entry, collection: row.int64(1), id: row.bytes(2), document: row.int64(0)) {
+            if try wanted.contains(where: { try index.document(of: $0) != row.int64(0) }) {
                 problems.append("\(name) lacks an index entry.")
-                return
             }
         }
-        let stored = try sqlite.first("SELECT count(*) FROM entry") { $0.int(0) } ?? 0
+        // Entries of an index that is still being built are not counted.
+        var stored = try index.count(lower: [], upper: [0xFF])
+        try sqlite.query("SELECT collection, field FROM composite WHERE next IS NOT NULL") { row in
+            let prefix = IndexEntries.prefix(collection: row.int64(0), column: row.int64(1))
+            stored -= try index.count(lower: prefix, upper: prefix + [0xFF])
+        }
         if problems.isEmpty, stored != entryCount {
             problems.append("The index has \(stored) entries, but the documents have \(entryCount).")
         }
         return problems
-    }
-
-    private func has(_ entry: IndexEntries.Entry, collection: Int64, id: [UInt8], document: Int64) throws -> Bool {
-        guard let field = try tables.field(entry.field) else { return false }
-        return try sqlite.first(
-            "SELECT 1 FROM entry WHERE collection=? AND field=? AND key=? AND id=? AND document=?",
-            [.integer(collection), .integer(field), .blob(entry.key), .blob(id), .integer(document)]
-        ) { _ in true } ?? false
     }
 
     /// Times grow, no version is newer than the last commit, and each replaced version leads to the next.

@@ -105,7 +105,16 @@ extension SQLiteDocumentStore {
                 return page
             }
         }
-        return QueryResult(readTime: Timestamp(microseconds: first.readTime), documents: documents)
+        return QueryResult(
+            readTime: Timestamp(microseconds: first.readTime), documents: documents,
+            indexes: first.accessPath?.indexes(for: query) ?? [])
+    }
+
+    package func plan(_ query: Query) async throws -> [IndexUse] {
+        let plan = try checked(query)
+        return try await readers.read { tables, _ in
+            try QueryPlanner(plan: plan, tables: tables).accessPath().indexes(for: query)
+        }
     }
 
     package func aggregate(
@@ -117,8 +126,10 @@ extension SQLiteDocumentStore {
         return try await read(at: moment, locking: ([], [LockTable.LockedQuery(plan)])) { tables, visible, time in
             var aggregator = empty
             var execution = QueryExecution(plan: plan, readTime: time)
+            var statistics = QueryStatistics()
             while !aggregator.isComplete {
                 let page = try execution.nextPage(in: tables, visible: visible)
+                statistics += page.statistics
                 if aggregator.countsOnly {
                     aggregator.add(count: Int64(page.documents.count))
                 } else {
@@ -126,7 +137,9 @@ extension SQLiteDocumentStore {
                 }
                 if page.isLast { break }
             }
-            return AggregateResult(values: aggregator.results(), readTime: Timestamp(microseconds: time))
+            return AggregateResult(
+                values: aggregator.results(), readTime: Timestamp(microseconds: time),
+                indexes: execution.accessPath?.indexes(for: query) ?? [], statistics: statistics)
         }
     }
 

@@ -22,6 +22,8 @@ package final class SQLiteDocumentStore: DocumentStore {
         package var heartbeat: Duration = .seconds(30)
         /// How many changes wait for a listener that does not pull, before they are dropped and later read from the log.
         package var listenerBacklog = 1000
+        /// How many index entries gather before they are brought into the table together.
+        package var indexBatch = 100_000
         package var tuning = QueryTuning()
         /// Microseconds since 1970.
         package var now: @Sendable () -> Int64 = CommitClock.system
@@ -55,6 +57,8 @@ package final class SQLiteDocumentStore: DocumentStore {
             let sqlite = try SQLiteDatabase(path: path, configuration: settings)
             try sqlite.migrate(DocumentSchema.component, DocumentSchema.migrations)
             let tables = DocumentTables(sqlite, name: database)
+            let index = PendingIndex(
+                indexed: try tables.setting("indexed"), recovered: try IndexRecovery.pending(in: tables))
             epoch = try tables.epoch()
             clock = CommitClock(
                 persisted: try tables.setting("clock"), lastCommit: try tables.setting("commit"), now: configuration.now
@@ -64,13 +68,17 @@ package final class SQLiteDocumentStore: DocumentStore {
                 limits: LockTable.Limits(
                     idle: configuration.transactionIdleLimit, total: configuration.transactionLimit,
                     lockWait: configuration.lockWaitLimit))
-            writer = try CommitWriter(
-                tables, clock: clock, transactions: transactions, listeners: hub, retention: configuration.retention)
+            let writer = try CommitWriter(
+                IndexWriter(tables: tables, pending: index, batch: configuration.indexBatch), clock: clock,
+                transactions: transactions, listeners: hub, retention: configuration.retention)
+            self.writer = writer
             settings.cacheKiB = configuration.readerCacheKiB
             readers = ReaderPool(
                 try (0..<max(1, configuration.readerCount)).map { _ in
                     let sqlite = try SQLiteDatabase(path: path, configuration: settings.readOnly)
-                    return DocumentReader(DocumentTables(sqlite, name: database, tuning: configuration.tuning))
+                    let tables = DocumentTables(sqlite, name: database, tuning: configuration.tuning)
+                    tables.onWish = { [weak writer] in writer?.requestComposite($1, of: $0) }
+                    return DocumentReader(tables, index: index)
                 })
         } catch {
             throw DocumentStoreError(error)
@@ -79,7 +87,7 @@ package final class SQLiteDocumentStore: DocumentStore {
         heart = Task {
             while (try? await Task.sleep(for: pause)) != nil { hub.tick(limit: 4) }
         }
-        try await writer.renewLease()
+        try await writer.start()
     }
 
     deinit { heart.cancel() }

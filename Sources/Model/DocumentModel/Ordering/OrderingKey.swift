@@ -19,6 +19,11 @@ package struct OrderingKey: Sendable, Hashable, Comparable {
 
     package init() {}
 
+    /// An empty key that stands after bytes of the caller's.
+    package init(following prefix: [UInt8]) {
+        bytes = prefix
+    }
+
     /// The key of one value, ascending.
     package init(_ value: Value, limit: Int = defaultLimit) {
         append(value, limit: limit)

@@ -7,6 +7,11 @@ extension FirestoreService {
     func runQuery(_ request: RunQueryRequest, _ caller: Caller, _ call: GRPCServerCall) async throws {
         let store = try await catalog.store(request.query.parent.database)
         try await access.check(list: request.query, in: store, by: caller)
+        if let explain = request.explain, !explain.analyze {
+            let metrics = ExplainMetrics(indexes: try await store.plan(request.query))
+            return try await call.send(RunQueryResponse(explainMetrics: metrics).encoded())
+        }
+        let start = ContinuousClock.now
         let consistency = try await Consistency(request.consistency, store)
         let result = try await store.query(request.query, at: consistency.moment)
         var transaction = consistency.transaction
@@ -16,7 +21,9 @@ extension FirestoreService {
         }
         var documents = result.documents.makeAsyncIterator()
         var isFirst = true
+        var count = 0
         while let page = try await documents.nextPage() {
+            count += page.count
             if isFirst, documents.skippedCount > 0 {
                 let skipped = RunQueryResponse(
                     readTime: result.readTime, skippedResults: Int32(clamping: documents.skippedCount))
@@ -33,6 +40,11 @@ extension FirestoreService {
                 readTime: result.readTime, skippedResults: Int32(clamping: documents.skippedCount))
             try await call.send(empty.encoded())
         }
+        guard request.explain != nil else { return }
+        let metrics = ExplainMetrics(
+            indexes: result.indexes, results: count, skipped: documents.skippedCount, documents.statistics,
+            took: ContinuousClock.now - start)
+        try await call.send(RunQueryResponse(readTime: result.readTime, explainMetrics: metrics).encoded())
     }
 
     func runAggregationQuery(_ request: RunAggregationQueryRequest, _ caller: Caller, _ call: GRPCServerCall)
@@ -40,10 +52,19 @@ extension FirestoreService {
     {
         let store = try await catalog.store(request.query.parent.database)
         try await access.check(list: request.query, in: store, by: caller)
+        if let explain = request.explain, !explain.analyze {
+            let metrics = ExplainMetrics(indexes: try await store.plan(request.query))
+            return try await call.send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
+        }
+        let start = ContinuousClock.now
         let consistency = try await Consistency(request.consistency, store)
         let result = try await store.aggregate(request.query, request.aggregations, at: consistency.moment)
-        let response = RunAggregationQueryResponse(
+        var response = RunAggregationQueryResponse(
             results: result.values, transaction: consistency.transaction, readTime: result.readTime)
+        if request.explain != nil {
+            response.explainMetrics = ExplainMetrics(
+                indexes: result.indexes, results: 1, skipped: 0, result.statistics, took: ContinuousClock.now - start)
+        }
         try await call.send(response.encoded())
     }
 
@@ -54,5 +75,33 @@ extension FirestoreService {
             request.query, count: request.partitionCount, at: request.readTime.map { .at($0) } ?? .strong)
         return PartitionQueryResponse(
             partitions: names.map { Query.Cursor([.reference($0.description)], before: true) })
+    }
+}
+
+extension ExplainMetrics {
+    /// Of a query that was only planned.
+    init(indexes: [IndexUse]) {
+        self.init(
+            indexesUsed: indexes.map {
+                [
+                    "query_scope": .string($0.isCollectionGroup ? "Collection group" : "Collection"),
+                    "properties": .string($0.properties),
+                ]
+            })
+    }
+
+    /// Of a query that was run.
+    init(indexes: [IndexUse], results: Int, skipped: Int, _ statistics: QueryStatistics, took duration: Duration) {
+        self.init(indexes: indexes)
+        let (seconds, attoseconds) = duration.components
+        executionStats = ExecutionStats(
+            resultsReturned: Int64(results),
+            executionDuration: DurationMessage(seconds: seconds, nanos: Int32(attoseconds / 1_000_000_000)),
+            // As production counts: what is returned or skipped, and one where there is nothing.
+            readOperations: Int64(max(1, results + skipped)),
+            debugStats: [
+                "documents_scanned": .string("\(statistics.documentsScanned)"),
+                "index_entries_scanned": .string("\(statistics.entriesScanned)"),
+            ])
     }
 }

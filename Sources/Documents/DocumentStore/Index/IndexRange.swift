@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// A half-open range of index keys. It may hold too much, never too little: the matcher has the last word.
+/// A half-open range of ordering keys, or of ids. It may hold too much, never too little: the matcher has the last word.
 struct IndexRange: Sendable, Hashable {
     var lower: [UInt8]
     var upper: [UInt8]
@@ -12,9 +12,13 @@ struct IndexRange: Sendable, Hashable {
         self.upper = upper
     }
 
-    /// Only `key`.
+    // MARK: Ordering keys
+
+    // No ordering key is the beginning of another, and what may follow one in a row never begins with FF.
+
+    /// Only `key`, whatever follows it.
     init(key: [UInt8]) {
-        self.init(lower: key, upper: key + [0])
+        self.init(lower: key, upper: key + [0xFF])
     }
 
     /// The entries whose key is that of `value`.
@@ -27,7 +31,7 @@ struct IndexRange: Sendable, Hashable {
     }
 
     init(through key: [UInt8]) {
-        self.init(lower: [], upper: key + [0])
+        self.init(lower: [], upper: key + [0xFF])
     }
 
     /// The entries that a condition on the field itself may hold for.
@@ -37,7 +41,7 @@ struct IndexRange: Sendable, Hashable {
         case .isNull: self.init(equalTo: .null)
         case .isNaN: self.init(equalTo: .double(.nan))
         case .lessThan(let value), .lessThanOrEqual(let value):
-            self.init(lower: OrderingKey.range(of: value.typeClass).lower, upper: IndexEntries.key(value) + [0])
+            self.init(lower: OrderingKey.range(of: value.typeClass).lower, upper: IndexEntries.key(value) + [0xFF])
         case .greaterThan(let value), .greaterThanOrEqual(let value):
             self.init(lower: IndexEntries.key(value), upper: OrderingKey.range(of: value.typeClass).upper)
         case .in, .notEqual, .notIn, .isNotNull, .isNotNaN, .arrayContains, .arrayContainsAny: self = .all
@@ -46,8 +50,23 @@ struct IndexRange: Sendable, Hashable {
 
     /// The one key of the range, if it was made of one.
     var singleKey: [UInt8]? {
-        upper.count == lower.count + 1 && upper.last == 0 && upper.starts(with: lower) ? lower : nil
+        upper.count == lower.count + 1 && upper.last == 0xFF && upper.starts(with: lower) && !lower.isEmpty
+            ? lower : nil
     }
+
+    // MARK: Ids
+
+    // An id may well be the beginning of another.
+
+    init(id: [UInt8]) {
+        self.init(lower: id, upper: id + [0])
+    }
+
+    init(throughID id: [UInt8]) {
+        self.init(lower: [], upper: id + [0])
+    }
+
+    // MARK: Both
 
     func intersection(_ other: IndexRange) -> IndexRange {
         IndexRange(

@@ -1,0 +1,117 @@
+import DocumentModel
+
+/// The automatic index entries of a document: every value of every field, also inside maps, every element of arrays, and
+/// what its collection's composite indexes take.
+///
+/// An entry is the key of a row: the collection's and the column's number, the value's ordering key, the document's id.
+/// Ordering keys are cut at `keyLimit`: entries that agree up to the id there may have different values, so a reader
+/// compares the values themselves. No number and no ordering key is the beginning of another, cut or not, so rows
+/// compare (memcmp) as collection, column, value and id do.
+struct IndexEntries {
+    /// Long enough to tell most strings apart, short enough that a page of the index holds many.
+    static let keyLimit = 80
+    /// Production's limit for one document.
+    static let maximumCount = 40_000
+
+    let collection: Int64
+    let id: [UInt8]
+    let composites: [CompositeIndex.Column]
+    /// The number of a column (`FieldKey`, `CompositeIndex.path`); nil if it has none, and so no entries.
+    let number: (_ column: [UInt8]) throws -> Int64?
+
+    static func key(_ value: Value) -> [UInt8] { OrderingKey(value, limit: keyLimit).bytes }
+
+    /// What the rows of one column begin with.
+    static func prefix(collection: Int64, column: Int64) -> [UInt8] {
+        var prefix: [UInt8] = []
+        append(collection, to: &prefix)
+        append(column, to: &prefix)
+        return prefix
+    }
+
+    /// - Throws: `DocumentStoreError` for a document that would have too many entries.
+    static func checkCount(_ document: Document?) throws {
+        guard let document, document.fields.values.reduce(0, { $0 + count($1) }) > maximumCount else { return }
+        throw DocumentStoreError(
+            .invalidArgument, "Document \(document.name) has more than \(maximumCount) index entries.")
+    }
+
+    private static func count(_ value: Value) -> Int {
+        switch value {
+        case .map(let inner) where value.vectorElements == nil: 1 + inner.values.reduce(0) { $0 + count($1) }
+        case .array(let elements): 1 + elements.count
+        default: 1
+        }
+    }
+
+    /// The rows of a version; some may occur twice.
+    func rows(of fields: [String: Value]) throws -> [[UInt8]] {
+        var rows: [[UInt8]] = []
+        rows.reserveCapacity(fields.count + 4)
+        for (name, value) in fields { try add(name, value, below: [], to: &rows) }
+        try addComposites(of: fields, to: &rows)
+        return rows
+    }
+
+    /// The rows that go and that come when one version replaces another; nil where there is none.
+    func difference(
+        from before: [String: Value]?, to after: [String: Value]?
+    ) throws -> (gone: [[UInt8]], new: [[UInt8]]) {
+        guard let before else { return ([], try after.map(rows) ?? []) }
+        guard let after else { return (try rows(of: before), []) }
+        var old: [[UInt8]] = []
+        var new: [[UInt8]] = []
+        for (name, value) in before where after[name] != value { try add(name, value, below: [], to: &old) }
+        for (name, value) in after where before[name] != value { try add(name, value, below: [], to: &new) }
+        try addComposites(of: before, to: &old)
+        try addComposites(of: after, to: &new)
+        let (oldRows, newRows) = (Set(old), Set(new))
+        return (Array(oldRows.subtracting(newRows)), Array(newRows.subtracting(oldRows)))
+    }
+
+    private func add(_ name: String, _ value: Value, below parent: [UInt8], to rows: inout [[UInt8]]) throws {
+        var path = parent
+        KeyBytes.append(segment: name, to: &path)
+        try add(value, column: FieldKey.value(path), to: &rows)
+        switch value {
+        case .map(let inner) where value.vectorElements == nil:
+            for (name, value) in inner { try add(name, value, below: path, to: &rows) }
+        case .array(let elements):
+            for element in elements { try add(element, column: FieldKey.element(path), to: &rows) }
+        default: break
+        }
+    }
+
+    private func add(_ value: Value, column: [UInt8], to rows: inout [[UInt8]]) throws {
+        guard let number = try number(column) else { return }
+        var key = OrderingKey(following: Self.prefix(collection: collection, column: number))
+        key.append(value, limit: Self.keyLimit)
+        rows.append(key.bytes + id)
+    }
+
+    private func addComposites(of fields: [String: Value], to rows: inout [[UInt8]]) throws {
+        for column in composites {
+            let prefix = Self.prefix(collection: collection, column: column.number)
+            for key in column.index.keys(of: fields) { rows.append(prefix + key + id) }
+        }
+    }
+
+    /// One byte for small numbers; for others their length, then big-endian bytes. Never begins with FF.
+    private static func append(_ number: Int64, to key: inout [UInt8]) {
+        guard number < 0 || number >= 0xF0 else {
+            key.append(UInt8(number))
+            return
+        }
+        let word = UInt64(bitPattern: number)
+        let count = (64 - word.leadingZeroBitCount + 7) / 8
+        key.append(0xEF + UInt8(count))
+        for place in (0..<count).reversed() { key.append(UInt8(truncatingIfNeeded: word >> UInt64(place * 8))) }
+    }
+}
+
+/// The names of index columns: a kind and a field's path.
+enum FieldKey {
+    static func value(_ path: [UInt8]) -> [UInt8] { [UInt8(ascii: "=")] + path }
+
+    static func element(_ path: [UInt8]) -> [UInt8] { [UInt8(ascii: "@")] + path }
+}

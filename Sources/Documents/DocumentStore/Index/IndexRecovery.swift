@@ -1,0 +1,36 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+/// Makes from the log what `PendingIndex` had when the process ended: the index entries that its latest commits changed.
+enum IndexRecovery {
+    /// The changes of the commits that the table lacks. A part of them may be in it already.
+    static func pending(in tables: DocumentTables) throws -> IndexChanges {
+        let (visible, indexed) = try tables.progress()
+        guard indexed < visible else { return IndexChanges() }
+        var documents: [DocumentName: (collection: Int64, id: [UInt8], replaced: [[String: Value]])] = [:]
+        try tables.sqlite.query(
+            "SELECT collection, id, update_time IS NULL, fields FROM change WHERE time>?", [.integer(indexed)]
+        ) { row in
+            let (collection, id) = (row.int64(0), row.bytes(1))
+            let name = try tables.name(collection: collection, id: id)
+            if documents[name] == nil { documents[name] = (collection, id, []) }
+            // Any version since then may have come into the table.
+            if !row.bool(2) { documents[name]?.replaced.append(try EncodedFields(bytes: row.bytes(3)).decoded()) }
+        }
+        var changes = IndexChanges()
+        for (collection, id, replaced) in documents.values {
+            let entries = IndexEntries(
+                collection: collection, id: id, composites: try tables.composites(of: collection).map(\.column)
+            ) { try tables.field($0) }
+            let present = try tables.row(collection: collection, id: id)
+            let rows = Set(try present.map { try entries.rows(of: EncodedFields(bytes: $0.fields).decoded()) } ?? [])
+            for row in Set(try replaced.flatMap(entries.rows)).subtracting(rows) {
+                changes.append(row, document: 0, time: visible)
+            }
+            for row in rows { changes.append(row, document: present?.document ?? 0, time: visible) }
+        }
+        changes.sort()
+        return changes
+    }
+}
