@@ -76,7 +76,7 @@ class Pair:
         def there():
             return sum(1 for entry in os.scandir(self.b.tasks) if entry.name.endswith(".md")) == count
 
-        until(there, lambda: f"{count} files; {self.a.daemon.tail(5)}\n{self.b.daemon.tail(5)}", timeout=900, step=0.05)
+        until(there, lambda: f"{count} files; {self.a.daemon.tail(5)}\n{self.b.daemon.tail(5)}", timeout=900, step=max(0.05, count / 200_000))
         took = time.monotonic() - start
         until(lambda: self.a.files() == self.b.files(), "the same bytes", timeout=60, step=0.5)
         return took
