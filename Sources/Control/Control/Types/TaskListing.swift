@@ -24,7 +24,21 @@ package struct TaskListing: Sendable {
     init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// - Throws: `JSONError` or `ControlError` for what is no such document.
-    package func summaries() throws -> [TaskSummary] { try JSON(parsing: bytes).list("tasks") }
+    package func summaries() throws -> [TaskSummary] {
+        var summaries: [TaskSummary] = []
+        try JSONReader.read(bytes) { (reader) throws(JSONError) in
+            try reader.members { (reader, key) throws(JSONError) in
+                guard key == "tasks" else { return _ = try reader.value() }
+                try reader.elements { (reader) throws(JSONError) in
+                    var summary = TaskSummary.blank
+                    try reader.members { (reader, key) throws(JSONError) in summary.set(key, try reader.value()) }
+                    summaries.append(summary)
+                }
+            }
+        }
+        for summary in summaries { try summary.validate() }
+        return summaries
+    }
 }
 
 extension TaskSummary {

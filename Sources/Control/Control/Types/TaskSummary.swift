@@ -52,12 +52,32 @@ package struct TaskSummary: JSONCodable, Hashable {
     }
 
     package init(json: JSON) throws(ControlError) {
-        self.init(
-            id: try json.string("id"), title: try json.string("title"), isCompleted: json.flag("completed"),
-            priority: json.choice("priority", unknown: .none), due: json["due"]?.stringValue,
-            tags: json.strings("tags"),
-            list: json["list"]?.stringValue ?? "", attachmentCount: Int(json["attachments"]?.integerValue ?? 0),
-            sync: json.choice("sync", unknown: .unknown), path: json["path"]?.stringValue)
+        self = .blank
+        for (key, value) in json.objectValue ?? [:] { set(key, value) }
+        try validate()
+    }
+
+    /// Without the members that must be there.
+    static var blank: TaskSummary { TaskSummary(id: "", title: "", sync: .unknown) }
+
+    mutating func set(_ key: String, _ value: JSON) {
+        switch key {
+        case "id": id = value.stringValue ?? ""
+        case "title": title = value.stringValue ?? ""
+        case "completed": isCompleted = value.booleanValue ?? false
+        case "priority": priority = value.stringValue.flatMap(Priority.init) ?? .none
+        case "due": due = value.stringValue
+        case "tags": tags = value.arrayValue?.compactMap(\.stringValue) ?? []
+        case "list": list = value.stringValue ?? ""
+        case "attachments": attachmentCount = Int(value.integerValue ?? 0)
+        case "sync": sync = value.stringValue.flatMap(Sync.init) ?? .unknown
+        case "path": path = value.stringValue
+        default: break
+        }
+    }
+
+    func validate() throws(ControlError) {
+        if id.isEmpty { throw .malformed("'id' must be a string") }
     }
 
     package var json: JSON {

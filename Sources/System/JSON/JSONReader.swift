@@ -11,12 +11,7 @@ extension JSON {
     ///
     /// Invalid UTF-8, lone surrogates, duplicate keys, more than `depth` nested values and trailing text are refused.
     package init(parsing bytes: [UInt8], depth: Int = 64) throws(JSONError) {
-        var result: Result<JSON, JSONError> = .failure(JSONError(message: "empty", offset: 0))
-        bytes.withUnsafeBufferPointer { buffer in
-            var parser = JSONParser(bytes: buffer, depthLeft: depth)
-            do throws(JSONError) { result = .success(try parser.document()) } catch { result = .failure(error) }
-        }
-        self = try result.get()
+        self = try JSONReader.read(bytes, depth: depth) { (reader) throws(JSONError) in try reader.value() }
     }
 
     package init(parsing text: String, depth: Int = 64) throws(JSONError) {
@@ -24,22 +19,30 @@ extension JSON {
     }
 }
 
-/// Recursive descent over the bytes; every read is bounds-checked by `peek`.
-private struct JSONParser {
-    let bytes: UnsafeBufferPointer<UInt8>
-    var depthLeft: Int
-    var position = 0
+/// Recursive descent over the bytes, value by value: for those who need no tree of a long text.
+package struct JSONReader {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var depthLeft: Int
+    private var position = 0
 
-    init(bytes: UnsafeBufferPointer<UInt8>, depthLeft: Int) {
+    private init(bytes: UnsafeBufferPointer<UInt8>, depthLeft: Int) {
         self.bytes = bytes
         self.depthLeft = depthLeft
     }
 
-    mutating func document() throws(JSONError) -> JSON {
-        let value = try value()
-        skipSpace()
-        guard position == bytes.count else { throw error("text after the value") }
-        return value
+    /// Reads a whole text: what `body` reads, and white space around it. The reader must not leave `body`.
+    ///
+    /// What `JSON(parsing:)` refuses is refused, except duplicate keys of objects that are read by `members`.
+    package static func read<Result>(
+        _ bytes: [UInt8], depth: Int = 64, _ body: (inout JSONReader) throws(JSONError) -> Result
+    ) throws(JSONError) -> Result {
+        try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
+            var reader = JSONReader(bytes: buffer, depthLeft: depth)
+            let result = try body(&reader)
+            reader.skipSpace()
+            guard reader.position == buffer.count else { throw reader.error("text after the value") }
+            return result
+        }
     }
 
     private func error(_ message: String) -> JSONError { JSONError(message: message, offset: position) }
@@ -50,11 +53,12 @@ private struct JSONParser {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    private mutating func value() throws(JSONError) -> JSON {
+    /// Reads one value, whatever it is.
+    package mutating func value() throws(JSONError) -> JSON {
         skipSpace()
         switch peek {
-        case UInt8(ascii: "{"): return try nested { (parser) throws(JSONError) in try parser.object() }
-        case UInt8(ascii: "["): return try nested { (parser) throws(JSONError) in try parser.array() }
+        case UInt8(ascii: "{"): return .object(try object())
+        case UInt8(ascii: "["): return .array(try array())
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "t"): return try word("true", .boolean(true))
         case UInt8(ascii: "f"): return try word("false", .boolean(false))
@@ -66,54 +70,68 @@ private struct JSONParser {
         }
     }
 
-    private mutating func nested(_ body: (inout JSONParser) throws(JSONError) -> JSON) throws(JSONError) -> JSON {
-        guard depthLeft > 0 else { throw error("nested too deeply") }
-        depthLeft -= 1
-        position += 1
-        let value = try body(&self)
-        depthLeft += 1
-        return value
-    }
-
-    private mutating func object() throws(JSONError) -> JSON {
-        var members: [(key: String, value: JSON)] = []
-        members.reserveCapacity(8)
-        var seen = Set<String>()
-        skipSpace()
-        if peek == UInt8(ascii: "}") {
-            position += 1
-            return .object(JSONObject())
-        }
-        while true {
+    /// Reads an object; `each` gets the keys in their order, and must read the value of each.
+    package mutating func members(
+        _ each: (inout JSONReader, _ key: String) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        guard try opens("{", closing: "}", "an object was expected") else { return }
+        repeat {
             skipSpace()
             guard peek == UInt8(ascii: "\"") else { throw error("a key must be a string") }
             let key = try string()
-            // Few members are searched, many are hashed.
-            if members.count < 16 {
-                guard !members.contains(where: { $0.key == key }) else { throw error("the key comes twice") }
-            } else {
-                if seen.isEmpty { seen = Set(members.map(\.key)) }
-                guard seen.insert(key).inserted else { throw error("the key comes twice") }
-            }
             skipSpace()
             guard peek == UInt8(ascii: ":") else { throw error("a colon must follow a key") }
             position += 1
-            members.append((key, try value()))
-            guard try another(closing: UInt8(ascii: "}")) else { return .object(JSONObject(unique: members)) }
-        }
+            try each(&self, key)
+        } while try another(closing: UInt8(ascii: "}"))
+        depthLeft += 1
     }
 
-    private mutating func array() throws(JSONError) -> JSON {
-        var values: [JSON] = []
+    /// Reads an array; `each` must read one element.
+    package mutating func elements(_ each: (inout JSONReader) throws(JSONError) -> Void) throws(JSONError) {
+        guard try opens("[", closing: "]", "an array was expected") else { return }
+        repeat { try each(&self) } while try another(closing: UInt8(ascii: "]"))
+        depthLeft += 1
+    }
+
+    /// False for one with nothing in it, which is then over.
+    private mutating func opens(
+        _ opening: Unicode.Scalar, closing: Unicode.Scalar, _ expectation: String
+    ) throws(JSONError) -> Bool {
         skipSpace()
-        if peek == UInt8(ascii: "]") {
+        guard peek == UInt8(ascii: opening) else { throw error(expectation) }
+        guard depthLeft > 0 else { throw error("nested too deeply") }
+        position += 1
+        skipSpace()
+        if peek == UInt8(ascii: closing) {
             position += 1
-            return .array([])
+            return false
         }
-        while true {
-            values.append(try value())
-            guard try another(closing: UInt8(ascii: "]")) else { return .array(values) }
+        depthLeft -= 1
+        return true
+    }
+
+    private mutating func object() throws(JSONError) -> JSONObject {
+        var members: [(key: String, value: JSON)] = []
+        members.reserveCapacity(8)
+        var seen = Set<String>()
+        try self.members { (reader, key) throws(JSONError) in
+            // Few members are searched, many are hashed.
+            if members.count < 16 {
+                guard !members.contains(where: { $0.key == key }) else { throw reader.error("the key comes twice") }
+            } else {
+                if seen.isEmpty { seen = Set(members.map(\.key)) }
+                guard seen.insert(key).inserted else { throw reader.error("the key comes twice") }
+            }
+            members.append((key, try reader.value()))
         }
+        return JSONObject(unique: members)
+    }
+
+    private mutating func array() throws(JSONError) -> [JSON] {
+        var values: [JSON] = []
+        try elements { (reader) throws(JSONError) in values.append(try reader.value()) }
+        return values
     }
 
     private mutating func another(closing: UInt8) throws(JSONError) -> Bool {
