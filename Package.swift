@@ -142,7 +142,9 @@ let package = Package(
         tests(
             "FerryServer",
             uses: [
-                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON", "SQLite", "SystemIO",
+                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON", "ObjectStorage",
+                "SQLite",
+                "SystemIO",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON"]),
         tests(

@@ -46,6 +46,24 @@ def test_attach_drop_detach_and_get(root, machines):
           lambda: [sorted(machine.files()) for machine in machines])
 
 
+def test_what_is_still_being_downloaded_waits_for_its_name(machines):
+    laptop, desk = machines
+    laptop.ferry("add", "Film")
+    files = laptop.tasks / "Film.files"
+    files.mkdir()
+    unfinished = [files / name for name in ("film.mp4.part", "film.mp4.crdownload", "notes.txt~")]
+    for file in unfinished:
+        file.write_bytes(b"half")
+    (files / "poster.jpg").write_bytes(b"poster")
+    laptop.sync()
+    until(lambda: attached(desk, "Film") == {"poster.jpg": "here"}, lambda: attached(desk, "Film"))
+    unfinished[0].write_bytes(b"the whole film")
+    unfinished[0].rename(files / "film.mp4")
+    until(lambda: attached(desk, "Film") == {"poster.jpg": "here", "film.mp4": "here"}, lambda: attached(desk, "Film"))
+    assert (desk.tasks / "Film.files/film.mp4").read_bytes() == b"the whole film"
+    assert sorted(path.name for path in (desk.tasks / "Film.files").iterdir()) == ["film.mp4", "poster.jpg"]
+
+
 def test_a_changed_attachment_replaces_the_old_one(machines):
     laptop, desk = machines
     laptop.ferry("add", "Draft")

@@ -14,7 +14,8 @@ package enum FerryServerTool {
 
                 ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
             """,
-        subcommands: [.run, .user, .keys, .backup, .restore, .check, .completion, .manual], defaultSubcommand: "run")
+        subcommands: [.run, .user, .keys, .backup, .restore, .check, .objects, .completion, .manual],
+        defaultSubcommand: "run")
 
     /// Runs a command line and returns the exit status; errors are told on standard error.
     package static func run(_ words: [String]) async -> Int32 {

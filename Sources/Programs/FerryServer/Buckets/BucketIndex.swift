@@ -18,7 +18,7 @@ actor BucketIndex {
         database = try SQLiteActor(path: path) { try $0.migrate("buckets", Self.migrations) }
     }
 
-    private static let migrations = [
+    static let migrations = [
         SQLiteMigration(
             "buckets, objects and multipart uploads",
             sql: """
@@ -34,7 +34,14 @@ actor BucketIndex {
                     upload TEXT NOT NULL REFERENCES upload ON DELETE CASCADE, number INTEGER NOT NULL, file TEXT NOT NULL,
                     size INTEGER NOT NULL, etag TEXT NOT NULL, modified INTEGER NOT NULL,
                     PRIMARY KEY (upload, number)) STRICT, WITHOUT ROWID;
-                """)
+                """),
+        SQLiteMigration(
+            "objects that nothing needs, see ObjectCollection",
+            sql: """
+                CREATE TABLE condemned(
+                    bucket TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL,
+                    PRIMARY KEY (bucket, key)) STRICT, WITHOUT ROWID;
+                """),
     ]
 
     /// Reads on the index's own thread.
@@ -93,14 +100,26 @@ extension SQLiteDatabase {
                 .text(bucket), .text(record.key), .text(record.file), .integer(record.size), .text(record.etag),
                 .integer(record.modified), .text(record.contentType), .text(record.headers.jsonText),
             ])
+        try acquit(bucket, record.key)
         return replaced.map { [$0] } ?? []
+    }
+
+    func isCondemned(_ bucket: String, _ key: String) throws -> Bool {
+        try first("SELECT 1 FROM condemned WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)]) { _ in true }
+            ?? false
+    }
+
+    /// No longer condemned.
+    func acquit(_ bucket: String, _ key: String) throws {
+        try execute("DELETE FROM condemned WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
     }
 
     func hasBucket(_ bucket: String) throws -> Bool {
         try first("SELECT 1 FROM bucket WHERE name = ?", [.text(bucket)]) { _ in true } ?? false
     }
 
-    /// Objects whose keys begin with `prefix` and come after `after`, in byte order, grouped at `delimiter`.
+    /// Objects whose keys begin with `prefix` and come after `after`, in byte order, grouped at `delimiter`; none that are
+    /// condemned.
     func list(_ bucket: String, prefix: String, delimiter: String?, after: String, limit: Int) throws -> ObjectListing {
         var listing = ObjectListing(entries: [], next: nil)
         guard limit > 0 else { return listing }
@@ -137,7 +156,9 @@ extension SQLiteDatabase {
         try query(
             """
             SELECT key, file, size, etag, modified, type, headers FROM object
-            WHERE bucket = ?1 AND key >= ?2 AND key \(skippingPrefix ? ">=" : ">") ?3 AND key < ?4 ORDER BY key LIMIT ?5
+            WHERE bucket = ?1 AND key >= ?2 AND key \(skippingPrefix ? ">=" : ">") ?3 AND key < ?4 AND NOT EXISTS (
+                SELECT 1 FROM condemned WHERE condemned.bucket = object.bucket AND condemned.key = object.key)
+            ORDER BY key LIMIT ?5
             """,
             [.text(bucket), .text(prefix), .text(start), .text(prefix.endOfPrefix), .int(limit)]
         ) { records.append(ObjectRecord(row: $0)) }

@@ -8,7 +8,7 @@ extension S3Handler {
     func getObject(_ call: S3Call) async throws -> HTTPResponse {
         // A put between the look-up and the open replaces the file; then the look-up is done again.
         for _ in 0..<8 {
-            let record = try await record(call.bucket, call.key)
+            let record = try await record(call.bucket, call.key, hidingCondemned: call.request.method == .head)
             do {
                 return try answer(call, record)
             } catch let error as SystemError where error.code == .notFound {
@@ -42,9 +42,11 @@ extension S3Handler {
         return HTTPResponse(status, headers: headers, body: .file(body))
     }
 
-    func record(_ bucket: String, _ key: String) async throws -> ObjectRecord {
+    /// - Parameter hidingCondemned: whoever only asks whether an object is there means to rely on it.
+    func record(_ bucket: String, _ key: String, hidingCondemned: Bool = false) async throws -> ObjectRecord {
         let found = try await store.index.read { database in
-            let record = try database.object(bucket, key)
+            var record = try database.object(bucket, key)
+            if hidingCondemned, try database.isCondemned(bucket, key) { record = nil }
             return (record, try record != nil || database.hasBucket(bucket))
         }
         guard found.1 else { throw S3Error.noSuchBucket }
@@ -100,6 +102,7 @@ extension S3Handler {
             return try keys.compactMap { key in
                 guard let record = try database.object(bucket, key) else { return nil }
                 try database.execute("DELETE FROM object WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
+                try database.acquit(bucket, key)
                 return record.file
             }
         }

@@ -16,8 +16,17 @@ extension TaskSync {
             attachments.note(orphan: path)
             return
         }
-        if let row = attachments.row(of: entry.task, named: path.name), row.stamp.hasContent(of: stamp) { return }
+        let row = attachments.row(of: entry.task, named: path.name)
+        if let row, row.stamp.hasContent(of: stamp) { return }
+        // It gets its real name when it is complete.
+        if row == nil, Self.isPartial(path.name) { return }
         queueUpload(entry.task, path.name, size: stamp.size)
+    }
+
+    /// Whether a file's name is one that browsers and editors give to what they have not finished.
+    static func isPartial(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return [".part", ".partial", ".crdownload", "~"].contains { name.hasSuffix($0) }
     }
 
     func noteAttachments(of task: String, at path: TaskPath) async {

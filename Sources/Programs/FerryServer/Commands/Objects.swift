@@ -1,0 +1,41 @@
+import CommandLineTool
+
+extension Command {
+    static let objects: Command = Command(
+        "objects", summary: "the attachments' chunks: what is needed, and what is not any more", group: "Care",
+        subcommands: [
+            Command(
+                "check", summary: "tells what is needed, unused and missing; changes nothing",
+                options: [.data, .config], action: { try collect($0, changes: false) }),
+            Command(
+                "gc", summary: "takes away what no document has needed for a while, also while the server runs",
+                discussion: """
+                    What nothing refers to is put aside first, and removed by a later run once it has been aside for the grace without
+                    anybody needing it again. So run it about once a day. Multipart uploads that were begun a week ago are
+                    given up.
+                    """,
+                options: [
+                    Option(
+                        "grace", value: "DAYS",
+                        summary: "days aside; more than any machine stays away after an upload; 2 to 3650, else 30"),
+                    .data, .config,
+                ],
+                action: { try collect($0, changes: true) }),
+        ])
+}
+
+private func collect(_ arguments: ParsedArguments, changes: Bool) throws -> ExitStatus {
+    let days = Int64(try arguments.integer("grace", in: 2...3650) ?? 30)
+    let layout = DataLayout(path: try Administration.dataDirectory(arguments))
+    let collection = ObjectCollection(
+        layout: layout, now: WallClock.microseconds(), grace: days * 24 * 3600 * 1_000_000)
+    let report = try collection.run(changes: changes)
+    let console = Console()
+    console.print("needed: \(report.needed.objects) objects, \(report.needed.bytes) bytes")
+    console.print("unused: \(report.unused.objects) objects, \(report.unused.bytes) bytes")
+    console.print(
+        "\(changes ? "removed" : "to remove"): \(report.removed.objects) objects, \(report.removed.bytes) bytes")
+    if report.expiredUploads > 0 { console.print("multipart uploads given up: \(report.expiredUploads)") }
+    for problem in report.problems { console.note("ferry-server: \(problem)") }
+    return report.problems.isEmpty ? .success : .failure
+}

@@ -1,0 +1,199 @@
+import ObjectStorage
+import SQLite
+import SystemIO
+
+/// Finds, and takes away, the chunks and manifests that no document needs any more. Beside a running server, too.
+///
+/// In two phases, because an upload relies on chunks that it found in the store long before its document says so. An object that
+/// nothing refers to is condemned first: it can still be read, but HEAD and listings no longer show it, so that from then on an
+/// upload that needs it puts it again, which acquits it. Only what has been condemned for the whole grace, longer than any
+/// upload takes or any machine stays away between its upload and its document, and is still not referred to, is removed. Killed
+/// at any point it leaves at worst a file that no record knows.
+struct ObjectCollection {
+    let layout: DataLayout
+    /// Microseconds since 1970, by the server's clock.
+    let now: Int64
+    /// In microseconds.
+    let grace: Int64
+
+    /// Younger objects are not looked at: their upload may be under way. In microseconds.
+    static let youth: Int64 = 24 * 3600 * 1_000_000
+    /// A multipart upload that nobody has completed by then is given up. In microseconds.
+    static let uploadLife: Int64 = 7 * 24 * 3600 * 1_000_000
+    private static let batch = 500
+
+    struct Tally: Equatable {
+        var objects = 0
+        var bytes: Int64 = 0
+
+        mutating func add(_ size: Int64) {
+            objects += 1
+            bytes += size
+        }
+    }
+
+    struct Report {
+        var needed = Tally()
+        /// Nothing needs them, and they are too young, or their grace is not over.
+        var unused = Tally()
+        var removed = Tally()
+        var expiredUploads = 0
+        /// What is missing or damaged, or why somebody's objects were left alone.
+        var problems: [String] = []
+    }
+
+    private struct Stored {
+        let key: String
+        let hash: ContentHash
+        let isManifest: Bool
+        let file: String
+        let size: Int64
+        let modified: Int64
+        /// Since when it is condemned.
+        let condemned: Int64?
+    }
+
+    /// - Parameter changes: false only reports.
+    func run(changes: Bool) throws -> Report {
+        var report = Report()
+        let path = "\(layout.path)/\(DataLayout.index)"
+        guard FileSystem.exists(path) else { return report }
+        let database = try SQLiteDatabase(path: path)
+        defer { database.close() }
+        try database.migrate("buckets", BucketIndex.migrations)
+        if changes { report.expiredUploads = try expireUploads(database) }
+        // First what is stored, then what is needed: an object that came between is not among those looked at.
+        let stored = try objects(database)
+        let references = try ObjectReferences(in: layout, of: Set(stored.keys))
+        var missing = references.manifests
+        for (user, objects) in stored.sorted(by: { $0.key < $1.key }) {
+            missing.subtract(objects.lazy.filter(\.isManifest).map(\.hash))
+            try collect(objects, of: user, references, database, changes: changes, &report)
+        }
+        report.problems += missing.map { "the manifest \($0) is missing, and documents refer to it" }.sorted()
+        return report
+    }
+
+    private func collect(
+        _ objects: [Stored], of user: String, _ references: ObjectReferences, _ database: SQLiteDatabase,
+        changes: Bool, _ report: inout Report
+    ) throws {
+        var needed = references.manifests
+        let isKnown = references.usersWithDocuments.contains(user)
+        if !isKnown {
+            report.problems.append("the user \(user) has objects and no documents here; they are left alone")
+        }
+        let isWhole = chunks(of: objects.filter { $0.isManifest && needed.contains($0.hash) }, &needed, &report)
+        let chunks = Set(objects.lazy.filter { !$0.isManifest }.map(\.hash))
+        for chunk in needed.subtracting(references.manifests).subtracting(chunks).sorted() {
+            report.problems.append("the chunk \(chunk) of the user \(user) is missing, and manifests refer to it")
+        }
+        var (acquitted, condemned, dead): ([Stored], [Stored], [Stored]) = ([], [], [])
+        for object in objects {
+            if needed.contains(object.hash) || !isKnown || !isWhole {
+                report.needed.add(object.size)
+                if object.condemned != nil { acquitted.append(object) }
+            } else if let since = object.condemned, since <= now - grace, object.modified < since {
+                report.removed.add(object.size)
+                dead.append(object)
+            } else {
+                report.unused.add(object.size)
+                if object.condemned == nil, object.modified < now - Self.youth { condemned.append(object) }
+            }
+        }
+        guard changes else { return }
+        try inBatches(acquitted, database) { try database.acquit(ServerEndpoints.bucket, $0.key) }
+        try inBatches(condemned, database) { object in
+            try database.execute(
+                "INSERT OR IGNORE INTO condemned SELECT bucket, key, ? FROM object WHERE bucket = ? AND key = ? AND file = ?",
+                [.integer(now), .text(ServerEndpoints.bucket), .text(object.key), .text(object.file)])
+        }
+        try inBatches(dead, database) { object in
+            // Unless it was put again, or acquitted, since it was looked at.
+            try database.execute(
+                """
+                DELETE FROM object WHERE bucket = ?1 AND key = ?2 AND file = ?3
+                    AND EXISTS (SELECT 1 FROM condemned WHERE bucket = ?1 AND key = ?2)
+                """, [.text(ServerEndpoints.bucket), .text(object.key), .text(object.file)])
+            if try database.object(ServerEndpoints.bucket, object.key) == nil {
+                try database.acquit(ServerEndpoints.bucket, object.key)
+            }
+        }
+        for object in dead where try database.object(ServerEndpoints.bucket, object.key)?.file != object.file {
+            _ = try? FileSystem.remove("\(layout.path)/objects/files/\(object.file)")
+        }
+    }
+
+    /// Adds the chunks of the manifests to `needed`; false where one cannot be read, so that nobody knows what it needs.
+    private func chunks(of manifests: [Stored], _ needed: inout Set<ContentHash>, _ report: inout Report) -> Bool {
+        var isWhole = true
+        for manifest in manifests {
+            do {
+                let file = try FileDescriptor(path: "\(layout.path)/objects/files/\(manifest.file)", .read)
+                let bytes = try file.readAll(limit: Manifest.byteLimit)
+                guard ContentHash(of: bytes) == manifest.hash else {
+                    throw ServerError(.damaged, "it is not what was put there")
+                }
+                needed.formUnion(try Manifest(parsing: bytes).chunks.lazy.map(\.id))
+            } catch {
+                isWhole = false
+                report.problems.append(
+                    "\(manifest.key) is damaged, so all objects of this user are left alone: \(error)")
+            }
+        }
+        return isWhole
+    }
+
+    private func inBatches(
+        _ objects: [Stored], _ database: SQLiteDatabase, _ change: (Stored) throws -> Void
+    ) throws {
+        for start in stride(from: 0, to: objects.count, by: Self.batch) {
+            try database.transaction { for object in objects[start...].prefix(Self.batch) { try change(object) } }
+        }
+    }
+
+    /// The chunks and manifests of each user; whatever else there is under other keys is nobody's business.
+    private func objects(_ database: SQLiteDatabase) throws -> [String: [Stored]] {
+        var objects: [String: [Stored]] = [:]
+        let sql = """
+            SELECT object.key, file, size, modified, since FROM object
+            LEFT JOIN condemned ON condemned.bucket = object.bucket AND condemned.key = object.key
+            WHERE object.bucket = ?
+            """
+        try database.query(sql, [.text(ServerEndpoints.bucket)]) { row in
+            let key = row.text(0)
+            guard let (user, isManifest, hash) = Self.parts(of: key) else { return }
+            objects[user, default: []].append(
+                Stored(
+                    key: key, hash: hash, isManifest: isManifest, file: row.text(1), size: row.int64(2),
+                    modified: row.int64(3), condemned: row.optionalInt64(4)))
+        }
+        return objects
+    }
+
+    static func parts(of key: String) -> (user: String, isManifest: Bool, hash: ContentHash)? {
+        let parts = key.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 4, let hash = ContentHash(hex: parts[3]),
+            let namespace = try? ObjectNamespace(user: String(parts[0]))
+        else { return nil }
+        if namespace.chunk(hash).text == key { return (namespace.user, false, hash) }
+        if namespace.manifest(hash).text == key { return (namespace.user, true, hash) }
+        return nil
+    }
+
+    private func expireUploads(_ database: SQLiteDatabase) throws -> Int {
+        var files: [String] = []
+        let before = SQLiteValue.integer(now - Self.uploadLife)
+        let count = try database.transaction {
+            try database.query(
+                "SELECT file FROM part JOIN upload ON upload.id = part.upload WHERE created < ?", [before]
+            ) { files.append($0.text(0)) }
+            let count = try database.first("SELECT count(*) FROM upload WHERE created < ?", [before]) { $0.int(0) } ?? 0
+            try database.execute("DELETE FROM part WHERE upload IN (SELECT id FROM upload WHERE created < ?)", [before])
+            try database.execute("DELETE FROM upload WHERE created < ?", [before])
+            return count
+        }
+        for file in files { _ = try? FileSystem.remove("\(layout.path)/objects/files/\(file)") }
+        return count
+    }
+}

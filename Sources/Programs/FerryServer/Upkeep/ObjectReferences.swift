@@ -1,0 +1,46 @@
+import ObjectStorage
+import SQLite
+
+/// The manifests that documents refer to: of tasks, those in the trash included, of their history, and of versions that are kept for
+/// reads in the past.
+///
+/// Looked for in the bytes of all documents of all databases, whatever their fields are called: what only looks like a
+/// reference keeps an object for longer than needed, what was overlooked would lose one.
+struct ObjectReferences {
+    private(set) var manifests: Set<ContentHash> = []
+    /// Those of `users` of whom any document speaks.
+    private(set) var usersWithDocuments: Set<String> = []
+
+    private static let mark = Array("/manifests/".utf8)
+
+    /// - Parameter users: whose objects there are.
+    init(in layout: DataLayout, of users: Set<String>) throws {
+        for name in try layout.databases() where name.hasPrefix("documents/") {
+            let database = try SQLiteDatabase(path: "\(layout.path)/\(name)")
+            defer { database.close() }
+            let sql = """
+                SELECT fields FROM document WHERE instr(fields, ?1)
+                UNION ALL SELECT fields FROM change WHERE instr(fields, ?1)
+                """
+            try database.query(sql, [.blob(Self.mark)]) { manifests.formUnion(Self.hashes(in: $0.bytes(0))) }
+            for user in users.subtracting(usersWithDocuments) {
+                let sql = "SELECT 1 FROM document WHERE instr(fields, ?) LIMIT 1"
+                if try database.first(sql, [.blob(Array(user.utf8))], { _ in true }) == true {
+                    usersWithDocuments.insert(user)
+                }
+            }
+        }
+    }
+
+    /// The hashes of every `/manifests/<2 hex>/<64 hex>`.
+    static func hashes(in bytes: [UInt8]) -> [ContentHash] {
+        var hashes: [ContentHash] = []
+        var rest = bytes[...]
+        while let found = rest.firstRange(of: mark) {
+            rest = rest[found.upperBound...]
+            let digits = rest.dropFirst(3).prefix(64)
+            if let hash = ContentHash(hex: String(decoding: digits, as: UTF8.self)) { hashes.append(hash) }
+        }
+        return hashes
+    }
+}

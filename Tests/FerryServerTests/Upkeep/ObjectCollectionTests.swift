@@ -1,0 +1,230 @@
+import DocumentModel
+import DocumentStore
+import ObjectStorage
+import SQLite
+import SystemIO
+import Testing
+
+@testable import FerryServer
+
+/// A data directory with documents and objects, and a clock that stands until it is moved.
+private final class Ground {
+    let directory: TemporaryDirectory
+    let buckets: BucketStore
+    let documents: SQLiteDocumentStore
+    let database: DatabaseName
+    static let day: Int64 = 24 * 3600 * 1_000_000
+    /// Microseconds.
+    var now: Int64 = 1_000_000 * Ground.day
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        try FileSystem.makeDirectories("\(directory.path)/documents", mode: 0o700)
+        database = DatabaseName(project: "ferry")
+        documents = try await SQLiteDocumentStore(database, path: "\(directory.path)/documents/main.db")
+        buckets = try BucketStore(directory: "\(directory.path)/objects")
+        _ = try await buckets.createBucket(ServerEndpoints.bucket, now: now)
+    }
+
+    func close() async {
+        await documents.close()
+        await buckets.close()
+    }
+
+    func put(_ key: ObjectKey, _ bytes: [UInt8]) async throws {
+        var incoming = try buckets.makeIncoming([])
+        try incoming.append(bytes)
+        let record = ObjectRecord(
+            key: key.text, file: try buckets.keep(&incoming), size: Int64(bytes.count), etag: "", modified: now,
+            contentType: "", headers: [:])
+        buckets.discard(try await buckets.index.write { try $0.put(record, in: ServerEndpoints.bucket) })
+    }
+
+    /// Stores a file of one chunk for each text, as an upload does.
+    func upload(_ texts: [String], of user: String = "alice") async throws -> Manifest {
+        let namespace = try ObjectNamespace(user: user)
+        var references: [ChunkReference] = []
+        for text in texts {
+            let chunk = Array(text.utf8)
+            let object = try ChunkCodec.encode(chunk, type: .octetStream, policy: .off)
+            let id = ContentHash(ofChunk: chunk[...])
+            try await put(namespace.chunk(id), object)
+            references.append(ChunkReference(id: id, length: chunk.count, storedLength: object.count))
+        }
+        let manifest = Manifest(sha256: ContentHash(of: Array(texts.joined().utf8)), chunks: references)
+        try await put(namespace.manifest(manifest.id), manifest.bytes)
+        return manifest
+    }
+
+    func attach(_ manifest: Manifest?, to task: String, of user: String = "alice") async throws {
+        var fields: [String: Value] = ["userId": .string(user)]
+        if let manifest {
+            let key = try ObjectNamespace(user: user).manifest(manifest.id).text
+            fields["attachments"] = .map(["a": .map(["manifest": .string(key)])])
+        }
+        _ = try await documents.commit([
+            Write(.update(try DocumentName(database: database, path: "tasks/\(task)"), fields: fields))
+        ])
+    }
+
+    func collect() throws -> ObjectCollection.Report {
+        try ObjectCollection(layout: DataLayout(path: directory.path), now: now, grace: 30 * Self.day).run(
+            changes: true)
+    }
+
+    func keys() async throws -> [String] {
+        let listing = try await buckets.index.read {
+            try $0.list(ServerEndpoints.bucket, prefix: "", delimiter: nil, after: "", limit: 1000)
+        }
+        return listing.entries.compactMap { if case .object(let object) = $0 { object.key } else { nil } }
+    }
+
+    func isStored(_ key: ObjectKey) async throws -> Bool {
+        let record = try await buckets.index.read { try $0.object(ServerEndpoints.bucket, key.text) }
+        guard let record else { return false }
+        return FileSystem.exists(buckets.path(of: record.file))
+    }
+
+    var files: Int {
+        get throws {
+            try (0..<256).reduce(0) { count, shard in
+                let name = String(shard + 256, radix: 16).dropFirst()
+                return count + (try Directory(path: "\(directory.path)/objects/files/\(name)").entries().count)
+            }
+        }
+    }
+}
+
+struct ObjectCollectionTests {
+    private let alice: ObjectNamespace
+
+    init() throws { alice = try ObjectNamespace(user: "alice") }
+
+    @Test func `what nothing refers to is put aside, then removed; what is needed stays`() async throws {
+        let ground = try await Ground()
+        let kept = try await ground.upload(["shared", "mine"])
+        let lost = try await ground.upload(["shared", "other"])
+        try await ground.attach(kept, to: "t1")
+        // Young: an upload may be about to say that it needs them.
+        #expect(try ground.collect().unused.objects == 2)
+        #expect(try await ground.keys().count == 5)
+
+        ground.now += 2 * Ground.day
+        var report = try ground.collect()
+        #expect(report.needed.objects == 3)
+        #expect(report.unused.objects == 2)
+        #expect(report.problems.isEmpty)
+        // Aside: nobody finds them, and whoever knows them can still read them.
+        #expect(try await ground.keys().count == 3)
+        #expect(try await ground.isStored(alice.manifest(lost.id)))
+
+        ground.now += 29 * Ground.day
+        #expect(try ground.collect().removed.objects == 0)
+        ground.now += 2 * Ground.day
+        report = try ground.collect()
+        #expect(report.removed.objects == 2)
+        #expect(try ground.files == 3)
+        for chunk in kept.chunks { #expect(try await ground.isStored(alice.chunk(chunk.id))) }
+        #expect(try await ground.isStored(alice.manifest(kept.id)))
+        ground.now += 100 * Ground.day
+        report = try ground.collect()
+        #expect(report.removed.objects == 0 && report.unused.objects == 0)
+        await ground.close()
+    }
+
+    @Test func `a reference that comes late saves what was put aside`() async throws {
+        let ground = try await Ground()
+        try await ground.attach(nil, to: "t1")
+        let manifest = try await ground.upload(["one", "two"])
+        ground.now += 2 * Ground.day
+        _ = try ground.collect()
+        #expect(try await ground.keys().isEmpty)
+        try await ground.attach(manifest, to: "t1")
+        ground.now += 40 * Ground.day
+        let report = try ground.collect()
+        #expect(report.removed.objects == 0)
+        #expect(report.needed.objects == 3)
+        #expect(try await ground.keys().count == 3)
+        await ground.close()
+    }
+
+    @Test func `what is put again while it is aside stays for as long as anything new`() async throws {
+        let ground = try await Ground()
+        try await ground.attach(nil, to: "t1")
+        let manifest = try await ground.upload(["one"])
+        ground.now += 2 * Ground.day
+        _ = try ground.collect()
+        ground.now += 31 * Ground.day
+        _ = try await ground.upload(["one"])
+        #expect(try ground.collect().removed.objects == 0)
+        #expect(try await ground.isStored(alice.manifest(manifest.id)))
+        #expect(try await ground.keys().count == 2)
+        await ground.close()
+    }
+
+    @Test func `where it is not known what is needed, nothing is touched`() async throws {
+        let ground = try await Ground()
+        // Bob's documents are elsewhere; of Alice's manifests one is damaged; other keys are not Ferry's business.
+        _ = try await ground.upload(["b"], of: "bob")
+        let damaged = try await ground.upload(["one"])
+        _ = try await ground.upload(["two"])
+        try await ground.attach(damaged, to: "t1")
+        try await ground.put(alice.manifest(damaged.id), Array("{}".utf8))
+        try await ground.put(try ObjectKey("alice/chunks/mine"), [1])
+        ground.now += 2 * Ground.day
+        _ = try ground.collect()
+        ground.now += 31 * Ground.day
+        let report = try ground.collect()
+        #expect(report.removed.objects == 0)
+        #expect(try await ground.keys().count == 7)
+        #expect(report.problems.contains { $0.contains("bob") })
+        #expect(report.problems.contains { $0.contains("is damaged") })
+        await ground.close()
+    }
+
+    @Test func `what is missing is told`() async throws {
+        let ground = try await Ground()
+        let manifest = try await ground.upload(["one", "two"])
+        try await ground.attach(manifest, to: "t1")
+        let gone = try #require(manifest.chunks.first).id
+        ground.buckets.discard(
+            try await ground.buckets.index.write { [key = alice.chunk(gone).text] database in
+                try database.execute("DELETE FROM object WHERE key = ?", [.text(key)])
+                return []
+            })
+        let elsewhere = Manifest(sha256: ContentHash(of: [1]), chunks: [])
+        try await ground.attach(elsewhere, to: "t2")
+        let report = try ground.collect()
+        #expect(report.problems.contains { $0.contains("the chunk \(gone)") })
+        #expect(report.problems.contains { $0.contains("the manifest \(elsewhere.id)") })
+        await ground.close()
+    }
+
+    @Test func `a multipart upload that nobody completes is given up after a week`() async throws {
+        let ground = try await Ground()
+        for (id, created) in [("old", ground.now), ("new", ground.now + 5 * Ground.day)] {
+            var incoming = try ground.buckets.makeIncoming([])
+            try incoming.append([1, 2, 3])
+            let file = try ground.buckets.keep(&incoming)
+            _ = try await ground.buckets.index.write { database in
+                try database.execute(
+                    "INSERT INTO upload VALUES (?, 'ferry', 'k', ?, '', '{}')", [.text(id), .integer(created)])
+                try database.execute(
+                    "INSERT INTO part VALUES (?, 1, ?, 3, '', ?)", [.text(id), .text(file), .integer(created)])
+                return []
+            }
+        }
+        ground.now += 8 * Ground.day
+        #expect(try ground.collect().expiredUploads == 1)
+        #expect(try ground.files == 1)
+        #expect(try ground.collect().expiredUploads == 0)
+        await ground.close()
+    }
+
+    @Test func `references are found wherever they stand`() {
+        let hash = ContentHash(of: [1])
+        let text = "x/manifests/\(hash.hex.prefix(2))/\(hash.hex)/manifests/ab/short alice/manifests/00/\(hash.hex)"
+        #expect(ObjectReferences.hashes(in: Array(text.utf8)) == [hash, hash])
+        #expect(ObjectReferences.hashes(in: Array("/manifests/".utf8)).isEmpty)
+    }
+}
