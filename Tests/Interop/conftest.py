@@ -153,22 +153,27 @@ def administrator_keys(server, label="tests"):
     return values["AWS_ACCESS_KEY_ID"], values["AWS_SECRET_ACCESS_KEY"]
 
 
-@pytest.fixture(scope="session")
-def s3(server):
-    """Amazon's client with an administrator's key."""
+def working_keys(server, label="tests"):
+    """An administrator's keys that the server knows already: a running one learns of them by a signal."""
     from harness import until
 
-    client = s3_client(server, *administrator_keys(server))
+    keys = administrator_keys(server, label)
+    client = s3_client(server, *keys)
 
     def works():
-        # A running server learns of a new key by a signal.
         try:
             return client.list_buckets()
         except client.exceptions.ClientError:
             return None
 
     until(works, "the new key to be known")
-    return client
+    return keys
+
+
+@pytest.fixture(scope="session")
+def s3(server):
+    """Amazon's client with an administrator's key."""
+    return s3_client(server, *working_keys(server))
 
 
 @pytest.fixture
