@@ -43,10 +43,15 @@ def test_a_displaced_value_comes_back_by_the_tasks_name_and_stays_in_the_history
     assert "priority high is back" in laptop.ferry("conflicts", "theirs", "Ship")
     until(lambda: "priority: high" in desk.read("Work/Ship.md"), lambda: desk.read("Work/Ship.md"))
     until(lambda: desk.status()["conflicts"] == 0, desk.status)
-    history = desk.ferry("history", "Ship")
-    assert "high" in history and "(laptop, 20" in history and "waits" not in history
+    (entry,) = desk.json("history", "Ship")["history"]
+    assert (entry["displaced"], entry["displacedDevice"], entry["device"]) == ("high", "laptop", "desk") and not entry["open"]
+    assert (entry["standing"], entry["standingDevice"]) == ("high", "laptop"), "who took it back made what stands now"
+    assert "(laptop, 20" in desk.ferry("history", "Ship")
     assert laptop.ferry("conflicts", check=False).returncode == 0
     assert laptop.ferry("conflicts", "theirs", "Ship", check=False).returncode == 3
+    # That was a command, too.
+    assert "priority: high → none" in laptop.ferry("undo")
+    until(lambda: "priority" not in desk.read("Work/Ship.md"), lambda: desk.read("Work/Ship.md"))
 
 
 def test_explain_names_device_time_and_rule_of_each_field(merged):
@@ -56,6 +61,7 @@ def test_explain_names_device_time_and_rule_of_each_field(merged):
         assert fields["title"]["device"] == "laptop" and fields["title"]["rule"] == "created"
         assert fields["tags"]["device"] == "laptop" and fields["tags"]["rule"] == "changed"
         assert fields["list"]["value"] == "Work" and fields["list"]["device"] == "laptop"
+        assert (fields["priority"]["value"], fields["priority"]["device"]) == ("none", "desk")
         assert fields["notes"]["device"] == "desk" and fields["notes"]["rule"] == "merged"
         assert all(field["time"].startswith("20") for field in fields.values())
     assert "their lines were merged" in laptop.ferry("explain", "Ship")

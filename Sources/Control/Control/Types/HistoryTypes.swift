@@ -15,9 +15,12 @@ package struct ConflictSummary: JSONCodable, Hashable {
     package var displaced: String
     /// RFC 3339, the remote's timestamp of the commit that displaced it; nil until it is ordered.
     package var replacedTime: String?
-    /// Whose change stands: the id of a replica, and the name of its device.
+    /// Whose change displaced it: the id of a replica, and the name of its device.
     package var replica: String
     package var device: String
+    /// Who set the value that stands now, and when by the remote's clock.
+    package var standingDevice: String?
+    package var standingTime: String?
     /// Who had set the displaced value, and when by the remote's clock; nil where that is not known.
     package var displacedDevice: String?
     package var displacedTime: String?
@@ -30,8 +33,9 @@ package struct ConflictSummary: JSONCodable, Hashable {
 
     package init(
         id: String, taskID: String, title: String, field: String, label: String, standing: String, displaced: String,
-        replacedTime: String?, replica: String, device: String, displacedDevice: String? = nil,
-        displacedTime: String? = nil, reason: String, explanation: String, isOpen: Bool = true
+        replacedTime: String?, replica: String, device: String, standingDevice: String? = nil,
+        standingTime: String? = nil, displacedDevice: String? = nil, displacedTime: String? = nil, reason: String,
+        explanation: String, isOpen: Bool = true
     ) {
         self.id = id
         self.taskID = taskID
@@ -43,6 +47,8 @@ package struct ConflictSummary: JSONCodable, Hashable {
         self.replacedTime = replacedTime
         self.replica = replica
         self.device = device
+        self.standingDevice = standingDevice
+        self.standingTime = standingTime
         self.displacedDevice = displacedDevice
         self.displacedTime = displacedTime
         self.reason = reason
@@ -57,6 +63,7 @@ package struct ConflictSummary: JSONCodable, Hashable {
             field: field, label: json["label"]?.stringValue ?? field, standing: json["standing"]?.stringValue ?? "",
             displaced: json["displaced"]?.stringValue ?? "", replacedTime: json["replacedTime"]?.stringValue,
             replica: json["replica"]?.stringValue ?? "", device: json["device"]?.stringValue ?? "",
+            standingDevice: json["standingDevice"]?.stringValue, standingTime: json["standingTime"]?.stringValue,
             displacedDevice: json["displacedDevice"]?.stringValue, displacedTime: json["displacedTime"]?.stringValue,
             reason: json["reason"]?.stringValue ?? "", explanation: json["explanation"]?.stringValue ?? "",
             isOpen: json["open"]?.booleanValue ?? true)
@@ -67,6 +74,7 @@ package struct ConflictSummary: JSONCodable, Hashable {
             ("id", id.asJSON), ("taskId", taskID.asJSON), ("title", title.asJSON), ("field", field.asJSON),
             ("label", label.asJSON), ("standing", standing.asJSON), ("displaced", displaced.asJSON),
             ("replacedTime", replacedTime?.asJSON), ("replica", replica.asJSON), ("device", device.asJSON),
+            ("standingDevice", standingDevice?.asJSON), ("standingTime", standingTime?.asJSON),
             ("displacedDevice", displacedDevice?.asJSON), ("displacedTime", displacedTime?.asJSON),
             ("reason", reason.asJSON), ("explanation", explanation.asJSON), ("open", isOpen.asJSON))
     }

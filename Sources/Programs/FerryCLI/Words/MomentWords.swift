@@ -2,16 +2,22 @@ import Glibc
 
 /// RFC 3339 times as this machine's clock on the wall would show them.
 enum MomentWords {
-    /// `2026-11-21 20:31:05` in the local time zone; what is no time comes back as it is, and nil as `not yet ordered`.
+    /// RFC 3339 to the second, in the local time zone: `2026-11-21T21:31:05+01:00`. What is no time comes back as it is, and nil as
+    /// `not yet ordered`.
     static func text(_ rfc3339: String?) -> String {
         guard let rfc3339 else { return "not yet ordered" }
         guard let seconds = seconds(rfc3339) else { return rfc3339.printable }
         var time = time_t(seconds)
         var parts = tm()
         guard localtime_r(&time, &parts) != nil else { return rfc3339 }
-        func padded(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
+        func padded(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
         let date = CivilDate(year: Int(parts.tm_year) + 1900, month: Int(parts.tm_mon) + 1, day: Int(parts.tm_mday))
-        return "\(date) \(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))"
+        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { padded(Int($0)) }.joined(separator: ":")
+        let minutes = parts.tm_gmtoff / 60
+        let zone =
+            minutes == 0
+            ? "Z" : "\(minutes < 0 ? "-" : "+")\(padded(abs(minutes) / 60)):\(padded(abs(minutes) % 60))"
+        return "\(date)T\(clock)\(zone)"
     }
 
     /// Seconds since 1970 of a time in UTC, as the daemon writes them: `2026-11-21T20:31:05.123Z`.

@@ -126,21 +126,24 @@ struct HistoryWords: Sendable {
             id: entry.id, taskID: entry.task, title: entry.title, field: entry.field, label: fields.label(path),
             standing: entry.isDelete ? "there" : fields.text(entry.standing, of: path),
             displaced: entry.isDelete ? "deleted" : fields.text(entry.displaced, of: path),
-            replacedTime: entry.replacedTime?.rfc3339, replica: entry.replica, device: here, displacedDevice: there,
+            replacedTime: entry.replacedTime?.rfc3339, replica: entry.replica, device: here,
+            standingDevice: devices.name(entry.standingOrigin.replica),
+            standingTime: entry.standingOrigin.time?.rfc3339, displacedDevice: there,
             displacedTime: entry.origin?.time?.rfc3339, reason: entry.reason, explanation: explanation,
             isOpen: entry.isOpen)
     }
 
     func explanation(of origins: TaskOrigins, _ detail: TaskSync.Detail, _ summary: TaskSummary) -> TaskExplanation {
         let words = FieldWords(listNames: listNames, attachments: detail.item.attachments)
-        let fields = origins.values.map { path, value -> FieldExplanation in
+        let values = origins.values.sorted { Self.rank($0.path) < Self.rank($1.path) }
+        let fields = values.map { path, value -> FieldExplanation in
             let change = origins.fields[path.description]
             let origin = change ?? origins.created
             let rule = change.map { $0.rule ?? "changed" } ?? "created"
             return FieldExplanation(
                 field: path.description, label: words.label(path), value: words.text(value, of: path),
                 device: devices.name(origin.replica), time: origin.time?.rfc3339, rule: rule,
-                explanation: Self.sentence(rule, of: path, isOrdered: origin.time != nil))
+                explanation: Self.sentence(rule, of: path, isOrdered: origin.time != nil, isRemoved: value == nil))
         }
         var remarks = detail.remarks
         let last = (origins.fields.values.compactMap(\.time) + [origins.created.time].compactMap { $0 }).max()
@@ -152,10 +155,18 @@ struct HistoryWords: Sendable {
         return TaskExplanation(task: summary, fields: fields, remarks: remarks)
     }
 
-    private static func sentence(_ rule: String, of path: FieldPath, isOrdered: Bool) -> String {
+    /// The order in which people look at a task; what they made up themselves follows.
+    private static func rank(_ path: FieldPath) -> (Int, String) {
+        let order = ["deletedTime", "title", "completed", "priority", "due", "tags", "listId", "notes"]
+        return (path.segments.first.flatMap { order.firstIndex(of: $0) } ?? order.count, path.description)
+    }
+
+    private static func sentence(_ rule: String, of path: FieldPath, isOrdered: Bool, isRemoved: Bool) -> String {
         guard isOrdered else { return "changed here; the server has not ordered it yet" }
         return switch (rule, path.segments.first) {
         case ("created", _): "as the task was made"
+        case (_, "deletedTime"): "deleted there"
+        case ("changed", _) where isRemoved: "removed there"
         case ("merged", "notes"): "both sides changed the notes; their lines were merged"
         case ("merged", "tags"): "both sides changed the tags; they were united"
         case ("merged", _): "both sides changed it; the changes were merged"
@@ -163,6 +174,13 @@ struct HistoryWords: Sendable {
         case ("overlappingText", _): "both sides changed the same lines; these reached the server later and stand"
         default: "changed there, and nobody else had changed it meanwhile"
         }
+    }
+
+    /// A text's first line.
+    private static func brief(_ text: String) -> String {
+        let lines = text.split(separator: "\n")
+        guard let first = lines.first else { return text }
+        return lines.count > 1 ? "\(first) … (\(lines.count) lines)" : String(first)
     }
 
     func summary(of change: UndoneChange, isTrial: Bool) -> UndoneSummary {
@@ -175,7 +193,8 @@ struct HistoryWords: Sendable {
             }
         var told: Set<String> = []
         for (path, now, then) in change.fields where told.insert(words.label(path)).inserted {
-            effects.append("\(words.label(path)): \(words.text(now, of: path)) → \(words.text(then, of: path))")
+            let (before, after) = (words.text(now, of: path), words.text(then, of: path))
+            effects.append("\(words.label(path)): \(Self.brief(before)) → \(Self.brief(after))")
         }
         effects += change.leftAlone.map { "\(words.label($0)) was changed since and is left alone." }
         if effects.isEmpty { effects = ["Nothing is left of that change."] }

@@ -69,7 +69,7 @@ extension DaemonService {
             switch TaskReference(name).find(in: tasks) {
             case .task(let id): return id
             case .nothing:
-                throw ControlError(.notFound, "None of the \(tasks.count) tasks there is meant by '\(name)'.")
+                throw ControlError(.notFound, "No task there is meant by '\(name)'.")
             case .candidates(let ids):
                 let candidates = tasks.filter { ids.contains($0.id) }
                 throw ControlError(

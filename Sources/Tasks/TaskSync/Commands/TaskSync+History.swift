@@ -19,6 +19,8 @@ package struct Displacement: Sendable {
     package let replica: String
     /// Who had set the displaced value; nil where its document does not tell.
     package let origin: TaskOrigin?
+    /// Who set the value that stands now.
+    package let standingOrigin: TaskOrigin
     package let reason: String
     /// Whether nobody has looked at it yet.
     package let isOpen: Bool
@@ -48,8 +50,8 @@ package struct TaskOrigins: Sendable {
     package let created: TaskOrigin
     /// By field path: the fields that were changed since.
     package let fields: [String: TaskOrigin]
-    /// What the document says, by field path: the fields that a user sets.
-    package let values: [(path: FieldPath, value: Value)]
+    /// What the document says, by field path: the fields that a user sets. nil: the field was removed.
+    package let values: [(path: FieldPath, value: Value?)]
     /// The remote's time of the last change of any kind; nil while the remote does not have the task.
     package let updateTime: Timestamp?
     package let hasPendingWrites: Bool
@@ -90,7 +92,7 @@ extension TaskSync {
                 try DocumentName(database: transaction.databaseName, collection: "tasks", id: task))
         }
         let fields = view.fields
-        var values: [(path: FieldPath, value: Value)] = []
+        var values: [(path: FieldPath, value: Value?)] = []
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) where TaskOrigin.isTold(FieldPath(key: key)) {
             if ["fields", "attachments"].contains(key), let members = value.mapValue {
                 for (element, value) in members.sorted(by: { $0.key < $1.key }) {
@@ -100,24 +102,28 @@ extension TaskSync {
                 values.append((FieldPath(key: key), value))
             }
         }
+        let told = (fields[TaskOrigin.field]?.mapValue ?? [:]).compactMapValues { TaskOrigin($0) }
+        let present = Set(values.map(\.path))
+        values += told.keys.sorted().compactMap { try? FieldPath(parsing: $0) }
+            .filter { !present.contains($0) && $0.segments != ["deletedTime"] }.map { ($0, nil) }
         return TaskOrigins(
-            created: TaskOrigin(
-                replica: fields[TaskOrigin.creator]?.stringValue, time: fields["createdTime"]?.timestampValue),
-            fields: (fields[TaskOrigin.field]?.mapValue ?? [:]).compactMapValues { TaskOrigin($0) },
+            created: TaskOrigin(creating: fields),
+            fields: told,
             values: values, updateTime: view.updateTime, hasPendingWrites: view.hasPendingWrites)
     }
 
     /// Settles conflicts: what stands stays, or the displaced value comes back and takes its place.
     package func resolve(_ ids: [String], takingDisplaced: Bool) async throws {
-        let userID = configuration.userID
+        let (userID, now) = (configuration.userID, configuration.wallClock())
         try await exclusively {
             try await client.transaction { transaction in
                 let history = Self.queries(of: userID, in: transaction.databaseName)[2]
                 let open = try transaction.documents(history).filter(Self.isUndecided).compactMap { entry in
                     try Self.displacement(entry, transaction)
                 }
+                var steps: [UndoStep] = []
                 for group in Self.grouped(open) where group.contains(where: { ids.contains($0.id) }) {
-                    if takingDisplaced { try Self.takeBack(group, transaction) }
+                    if takingDisplaced, let step = try Self.takeBack(group, transaction) { steps.append(step) }
                     for entry in group {
                         try transaction.append(
                             .merge(
@@ -125,37 +131,48 @@ extension TaskSync {
                                 transforms: [FieldTransform(FieldPath(key: "dismissedTime"), .serverTimestamp)]))
                     }
                 }
+                try UndoSteps(transaction).add(steps, at: now)
             }
             try await exportChanges()
         }
     }
 
-    /// Writes the displaced values of one group in the place of those that stand.
-    private static func takeBack(_ group: [Displacement], _ transaction: ReplicaTransaction) throws {
-        guard let first = group.first, let task = first.name.parent else { return }
-        if first.isDelete { return try trash(task.id, in: transaction) }
+    /// Writes the displaced values of one group in the place of those that stand; answers what that did.
+    private static func takeBack(_ group: [Displacement], _ transaction: ReplicaTransaction) throws -> UndoStep? {
+        guard let first = group.first, let task = first.name.parent else { return nil }
+        if first.isDelete {
+            try trash(task.id, in: transaction)
+            return UndoStep(.remove, task.id)
+        }
         var changes: [FieldPath: Value?] = [:]
         for entry in group {
             if let path = try? FieldPath(parsing: entry.field) { changes.updateValue(entry.displaced, forKey: path) }
         }
-        guard try transaction.document(task).exists else { return }
+        let view = try transaction.document(task)
+        guard view.exists else { return nil }
         try transaction.append(
             Mutation.merge(
                 task, changes, transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
             ).signed(by: transaction.replicaID))
+        return UndoStep(
+            .edit, task.id, before: TaskItem(fields: view.fields(pendingTimes: .previous)),
+            after: TaskItem(fields: try transaction.document(task).fields(pendingTimes: .previous)))
     }
 
     private static func displacement(_ entry: DocumentSnapshot, _ transaction: ReplicaTransaction) throws
         -> Displacement?
     {
         guard let task = entry.name.parent else { return nil }
-        let document = try transaction.document(task)
+        let document = try transaction.document(task).fields
         let field = entry["field"]?.stringValue ?? ""
         return Displacement(
-            id: entry.name.id, task: task.id, title: TaskItem(fields: document.fields).title, field: field,
-            standing: (try? FieldPath(parsing: field)).flatMap { document[$0] }, displaced: entry["value"],
+            id: entry.name.id, task: task.id, title: TaskItem(fields: document).title, field: field,
+            standing: (try? FieldPath(parsing: field)).flatMap { document.value(at: $0.segments[...]) },
+            displaced: entry["value"],
             replacedTime: entry["replacedTime"]?.timestampValue, replica: entry["replica"]?.stringValue ?? "",
-            origin: TaskOrigin(entry["origin"]), reason: entry["reason"]?.stringValue ?? "", isOpen: isOpen(entry),
+            origin: TaskOrigin(entry["origin"]),
+            standingOrigin: TaskOrigin(document[TaskOrigin.field]?.mapValue?[field]) ?? TaskOrigin(creating: document),
+            reason: entry["reason"]?.stringValue ?? "", isOpen: isOpen(entry),
             name: entry.name)
     }
 

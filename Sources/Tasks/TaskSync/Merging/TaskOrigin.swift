@@ -23,6 +23,12 @@ package struct TaskOrigin: Sendable, Hashable {
         self.rule = rule
     }
 
+    /// Of a field that has no entry, from the task's document: as the task was made.
+    init(creating document: [String: Value]) {
+        self.init(
+            replica: document[Self.creator]?.stringValue, time: document["createdTime"]?.timestampValue)
+    }
+
     /// From an entry of `origins`, or `origin` of a history entry; nil for what is none.
     init?(_ value: Value?) {
         guard let entry = value?.mapValue else { return nil }

@@ -31,12 +31,24 @@ extension Command {
     }
 
     static let manual: Command = Command(
-        "manual", summary: "prints the manual page ferry(1), for man -l -", group: "Care",
-        action: { _ in
-            Terminal(color: "never").print(
-                FerryTool.command.manualPage(
-                    section: 1, version: FerryTool.version, date: FerryTool.releaseDate, extra: FerryTool.manualSections
-                ))
+        "manual", summary: "prints a manual page, for man -l -", group: "Care",
+        arguments: [
+            Argument(
+                "PAGE", .optional, summary: "ferry, the default, or ferry-task",
+                completion: .words(["ferry", "ferry-task"]))
+        ],
+        action: { arguments in
+            let terminal = Terminal(color: "never")
+            switch arguments.argument("PAGE") ?? "ferry" {
+            case "ferry":
+                terminal.print(
+                    FerryTool.command.manualPage(
+                        section: 1, version: FerryTool.version, date: FerryTool.releaseDate,
+                        extra: FerryTool.manualSections))
+            case "ferry-task": terminal.print(FerryTool.taskFilePage)
+            case let page:
+                throw UsageError("There is no page '\(page)'; there are ferry and ferry-task.", path: ["manual"])
+            }
             return .success
         })
 }
@@ -97,11 +109,13 @@ extension FerryTool {
         (
             "Environment",
             """
+            VISUAL, or else EDITOR, is the program of 'ferry edit'.
+
             FERRY_SOCKET names the daemon's socket; else it is ferry/ferryd.sock in XDG_RUNTIME_DIR.
 
             NO_COLOR, when set, turns colour off.
             """
         ),
-        ("See also", "ferryd(8), ferry-server(8)"),
+        ("See also", "ferry-task(7), ferryd(8), ferryd.yaml(5), ferry-server(8)"),
     ]
 }

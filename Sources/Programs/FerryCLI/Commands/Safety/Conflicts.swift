@@ -70,7 +70,7 @@ extension CommandContext {
             terminal.print(
                 "\(terminal.styled(String(conflict.id.prefix(max(length, 8))), .faint))  \(task)\(conflict.label.printable)\(mark)"
             )
-            show("stands", conflict.standing, conflict.device, conflict.replacedTime)
+            show(showsTitle ? "stands" : "now", conflict.standing, conflict.standingDevice, conflict.standingTime)
             show("displaced", conflict.displaced, conflict.displacedDevice, conflict.displacedTime)
             terminal.print("    \(conflict.explanation.printable)")
         }

@@ -29,7 +29,7 @@ extension Command {
             }
             if decision == .approve, tasks.isEmpty {
                 let held = try await context.service.heldDeletes()
-                try context.confirm("Delete \(held.count) tasks on every machine?")
+                try context.confirm("Delete \(Count(held.count, "task")) on every machine?")
             }
             context.show(try await context.service.decideDeletes(decision, tasks: tasks))
             return .success
@@ -45,7 +45,10 @@ extension CommandContext {
         }
         var table = Table()
         for delete in held {
-            table.add([String(delete.taskID.prefix(8)), delete.title.printable, delete.list.printable, delete.since])
+            table.add([
+                String(delete.taskID.prefix(8)), delete.title.printable, delete.list.printable,
+                MomentWords.text(delete.since),
+            ])
         }
         for line in table.lines(width: terminal.width, style: { $1 }) { terminal.print(line) }
         if held.isEmpty { terminal.note("No deletes are held.") }

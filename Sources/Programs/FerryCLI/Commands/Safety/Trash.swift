@@ -14,7 +14,7 @@ extension Command {
         for task in trash {
             table.add([
                 String(task.taskID.prefix(8)), task.title.printable, task.list.printable,
-                task.deletedTime ?? "not yet sent",
+                task.deletedTime.map { MomentWords.text($0) } ?? "not yet sent",
             ])
         }
         for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }

@@ -56,18 +56,25 @@ extension CommandContext {
         table.add(["  to write", status.pendingDown == 0 ? "nothing" : "\(status.pendingDown)"])
         let transfers = "\(status.activeTransfers) running, \(status.waitingTransfers) waiting"
         table.add(["  transfers", status.activeTransfers + status.waitingTransfers == 0 ? "none" : transfers])
-        table.add(["  last sync", status.lastSync ?? "never"])
-        if status.heldDeletes > 0 { table.add(["  held", "\(status.heldDeletes) deletes wait: ferry deletes"]) }
+        table.add(["  last sync", status.lastSync.map { MomentWords.text($0) } ?? "never"])
+        if status.heldDeletes > 0 {
+            table.add(["  held", "\(Count(status.heldDeletes, "delete waits", "deletes wait")): ferry deletes"])
+        }
         if status.conflicts > 0 { table.add(["  conflicts", "\(status.conflicts): ferry conflicts"]) }
         for line in table.lines(width: nil, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
             terminal.print(line)
         }
-        for problem in status.problems {
+        for problem in status.problems.prefix(Self.problemLimit) {
             let subject = problem.subject.map { "\($0.printable): " } ?? ""
             terminal.print("  \(terminal.styled("problem", .red))  \(subject)\(problem.message.printable)")
             if let hint = problem.hint { terminal.print("           \(hint)") }
         }
+        let others = status.problems.count - Self.problemLimit
+        if others > 0 { terminal.print("  and \(Count(others, "more problem")): ferry status --json") }
     }
+
+    /// One screen is what `status` promises.
+    private static var problemLimit: Int { 10 }
 
     private func pending(_ status: DaemonStatus) -> String {
         guard status.pendingUp > 0 else { return "nothing" }

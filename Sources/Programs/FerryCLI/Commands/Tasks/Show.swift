@@ -26,9 +26,9 @@ extension CommandContext {
         if summary.priority != .none { rows.append(("priority", summary.priority.rawValue)) }
         if let due = summary.due { rows.append(("due", due)) }
         if !summary.tags.isEmpty { rows.append(("tags", summary.tags.joined(separator: ", "))) }
-        if let time = task.completedTime { rows.append(("completed", time)) }
-        if let time = task.createdTime { rows.append(("created", time)) }
-        if let time = task.updatedTime { rows.append(("updated", time)) }
+        if let time = task.completedTime { rows.append(("completed", MomentWords.text(time))) }
+        if let time = task.createdTime { rows.append(("created", MomentWords.text(time))) }
+        if let time = task.updatedTime { rows.append(("updated", MomentWords.text(time))) }
         rows.append(("sync", summary.sync.rawValue))
         rows += task.fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         for attachment in task.attachments {
