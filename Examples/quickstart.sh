@@ -81,7 +81,7 @@ on() { # MACHINE COMMAND...: ferry on that machine
 start() { # MACHINE
     : >"$root/$1.log"
     HOME=$root/$1 XDG_RUNTIME_DIR=$root/$1/run XDG_CONFIG_HOME=$root/$1/config "$bin/ferryd" run --tasks "$root/$1/Tasks" \
-        --state "$root/$1/state" --socket "$root/$1/run/ferryd.sock" >>"$root/$1.log" 2>&1 &
+        --state "$root/$1/state" --socket "$root/$1/run/ferryd.sock" --device-name "$1" >>"$root/$1.log" 2>&1 &
     pids+=($!)
     daemon_pid=$!
     ready "$1"
@@ -176,6 +176,9 @@ has "$desk/Buy groceries.md" urgent || until_true "the tag on desk" has "$desk/B
 step "both machines have '- Oat milk', '- Twelve eggs' and the tag: merged after $took ms"
 in_step
 step "both directories and 'ferry list' agree"
+
+say "Why the task says what it says: 'ferry explain groceries'"
+on laptop explain groceries | sed 's/^/    /'
 
 say "What 'ferry list' shows now"
 on laptop list | sed 's/^/    /'

@@ -115,6 +115,17 @@ import Testing
         }
     }
 
+    @Test func `a removed attachment leaves no entry behind, a removed field does`() throws {
+        let name = try DocumentName(database: Machine.database, collection: "tasks", id: "t")
+        let file = FieldPath(key: "attachments").appending("a1")
+        let color = FieldPath(key: "fields").appending("color")
+        let signed = Mutation.merge(name, [file: nil, color: nil]).signed(by: "desk")
+        let origins = FieldPath(key: "origins")
+        #expect(signed.mask.contains(origins.appending("attachments.a1")))
+        #expect(signed.transforms.map(\.path) == [origins.appending("fields.color").appending("time")])
+        #expect(signed.fields.value(at: ["origins", "fields.color", "by"]) == .string("desk"))
+    }
+
     // MARK: Undo
 
     @Test func `the last command is undone as a new change, and the one before it next`() async throws {

@@ -57,6 +57,11 @@ extension Mutation {
         let deletions = transforms.map(\.path).filter { $0.segments == ["deletedTime"] }
         for path in self.mask + deletions where TaskOrigin.isTold(path) {
             let entry = FieldPath(key: TaskOrigin.field).appending(path.description)
+            if path.segments.first == "attachments", fields.value(at: path.segments[...]) == nil {
+                // Each attachment has an id of its own: entries of those that are gone would gather for good.
+                mask.append(entry)
+                continue
+            }
             fields.setValue(.string(replica), at: entry.appending("by").segments[...])
             // An older entry may have had a rule.
             mask += [entry.appending("by"), entry.appending("rule")]

@@ -1,0 +1,108 @@
+import Control
+import DocumentModel
+import TaskModel
+import TaskSync
+
+/// Says in sentences what merges did.
+struct HistoryWords: Sendable {
+    let devices: DeviceNames
+    let listNames: [String: String]
+
+    /// Its attachments' names are those that the task has now.
+    func summary(of entry: Displacement, in sync: TaskSync) async -> ConflictSummary {
+        guard entry.field.hasPrefix("attachments.") else { return summary(of: entry) }
+        return summary(of: entry, attachments: (try? await sync.detail(entry.task))?.item.attachments ?? [:])
+    }
+
+    func summary(of entry: Displacement, attachments: [String: TaskAttachment] = [:]) -> ConflictSummary {
+        let path = entry.field == "__document__" ? nil : try? FieldPath(parsing: entry.field)
+        let fields = FieldWords(listNames: listNames, attachments: attachments)
+        let here = devices.name(entry.replica)
+        let there = entry.origin.map { devices.name($0.replica) }
+        let from = there.map { " on \($0)" } ?? " elsewhere"
+        let explanation: String =
+            switch entry.reason {
+            case _ where entry.isDelete: "It was deleted\(from); the edit on \(here) kept it."
+            case "overlappingText":
+                "The same lines were changed on \(here) and\(from); those of \(here) reached the server later."
+            default: "It was changed on \(here) and\(from); the change on \(here) reached the server later."
+            }
+        return ConflictSummary(
+            id: entry.id, taskID: entry.task, title: entry.title, field: entry.field, label: fields.label(path),
+            standing: entry.isDelete ? "there" : fields.text(entry.standing, of: path),
+            displaced: entry.isDelete ? "deleted" : fields.text(entry.displaced, of: path),
+            replacedTime: entry.replacedTime?.rfc3339, replica: entry.replica, device: here,
+            standingDevice: devices.name(entry.standingOrigin.replica),
+            standingTime: entry.standingOrigin.time?.rfc3339, displacedDevice: there,
+            displacedTime: entry.origin?.time?.rfc3339, reason: entry.reason, explanation: explanation,
+            isOpen: entry.isOpen)
+    }
+
+    func explanation(of origins: TaskOrigins, _ detail: TaskSync.Detail, _ summary: TaskSummary) -> TaskExplanation {
+        let words = FieldWords(listNames: listNames, attachments: detail.item.attachments)
+        let values = origins.values.sorted { Self.rank($0.path) < Self.rank($1.path) }
+        let fields = values.map { path, value -> FieldExplanation in
+            let change = origins.fields[path.description]
+            let origin = change ?? origins.created
+            let rule = change.map { $0.rule ?? "changed" } ?? "created"
+            return FieldExplanation(
+                field: path.description, label: words.label(path), value: words.text(value, of: path),
+                device: devices.name(origin.replica), time: origin.time?.rfc3339, rule: rule,
+                explanation: Self.sentence(rule, of: path, isOrdered: origin.time != nil, isRemoved: value == nil))
+        }
+        var remarks = detail.remarks
+        let last = (origins.fields.values.compactMap(\.time) + [origins.created.time].compactMap { $0 }).max()
+        if let update = origins.updateTime, last.map({ update > $0 }) ?? true, !origins.hasPendingWrites {
+            remarks.append(
+                "The last change, at \(update.rfc3339), was made by a program that does not say which fields it changed."
+            )
+        }
+        return TaskExplanation(task: summary, fields: fields, remarks: remarks)
+    }
+
+    /// The order in which people look at a task; what they made up themselves follows.
+    private static func rank(_ path: FieldPath) -> (Int, String) {
+        let order = ["deletedTime", "title", "completed", "priority", "due", "tags", "listId", "notes"]
+        return (path.segments.first.flatMap { order.firstIndex(of: $0) } ?? order.count, path.description)
+    }
+
+    private static func sentence(_ rule: String, of path: FieldPath, isOrdered: Bool, isRemoved: Bool) -> String {
+        guard isOrdered else { return "changed here; the server has not ordered it yet" }
+        return switch (rule, path.segments.first) {
+        case ("created", _): "as the task was made"
+        case (_, "deletedTime"): "deleted there"
+        case ("changed", _) where isRemoved: "removed there"
+        case ("merged", "notes"): "both sides changed the notes; their lines were merged"
+        case ("merged", "tags"): "both sides changed the tags; they were united"
+        case ("merged", _): "both sides changed it; the changes were merged"
+        case ("changedOnBothSides", _): "both sides changed it; this change reached the server later and stands"
+        case ("overlappingText", _): "both sides changed the same lines; these reached the server later and stand"
+        default: "changed there, and nobody else had changed it meanwhile"
+        }
+    }
+
+    /// A text's first line.
+    private static func brief(_ text: String) -> String {
+        let lines = text.split(separator: "\n")
+        guard let first = lines.first else { return text }
+        return lines.count > 1 ? "\(first) … (\(lines.count) lines)" : String(first)
+    }
+
+    func summary(of change: UndoneChange, isTrial: Bool) -> UndoneSummary {
+        let words = FieldWords(listNames: listNames)
+        var effects: [String] =
+            switch change.kind {
+            case .removed: [isTrial ? "It would go to the trash." : "It is in the trash."]
+            case .restored: [isTrial ? "It would come back from the trash." : "It is back from the trash."]
+            case .changed: []
+            }
+        var told: Set<String> = []
+        for (path, now, then) in change.fields where told.insert(words.label(path)).inserted {
+            let (before, after) = (words.text(now, of: path), words.text(then, of: path))
+            effects.append("\(words.label(path)): \(Self.brief(before)) → \(Self.brief(after))")
+        }
+        effects += change.leftAlone.map { "\(words.label($0)) was changed since and is left alone." }
+        if effects.isEmpty { effects = ["Nothing is left of that change."] }
+        return UndoneSummary(taskID: change.task, title: change.title, effects: effects)
+    }
+}
