@@ -92,8 +92,8 @@ private final class Desk: ControlService {
     func configuration() async throws -> [SettingSummary] {
         [SettingSummary(key: "tasks", value: "/t", source: "flag")]
     }
-    func checkConfiguration(_ text: String) async throws -> [SettingSummary] {
-        throw ControlError(.invalidArgument, text)
+    func checkConfiguration(_ text: String, named name: String) async throws -> [SettingSummary] {
+        throw ControlError(.invalidArgument, "\(name) \(text)")
     }
     func signIn(_ request: SignInRequest) async throws -> AccountSummary {
         AccountSummary(userID: request.password ?? "", email: request.email, server: request.server)
@@ -154,8 +154,8 @@ private final class Desk: ControlService {
             #expect(try await client.health() == desk.health())
             #expect(try await client.log() == desk.log())
             #expect(try await client.configuration() == desk.configuration())
-            await #expect(throws: ControlError(.invalidArgument, "a: [\n")) {
-                try await client.checkConfiguration("a: [\n")
+            await #expect(throws: ControlError(.invalidArgument, "f a: [\n")) {
+                try await client.checkConfiguration("a: [\n", named: "f")
             }
             let account = try await client.signIn(SignInRequest(server: "http://s", email: "e", password: "p"))
             #expect(account == AccountSummary(userID: "p", email: "e", server: "http://s"))

@@ -34,18 +34,18 @@ struct ConfigurationTests {
         return path
     }
 
-    @Test func `each setting says where it comes from, and a text can stand for the file`() throws {
+    @Test func `each setting says where it comes from, and a draft can stand for the file`() throws {
         guard case .run(_, let arguments) = try DaemonTool.command.parse(["--tasks", "/t"]) else { return }
         let reader = try ConfigurationReader(
             arguments, workingDirectory: "/srv",
             environment: { ["HOME": "/home/ada", "FERRY_LOG_LEVEL": "debug"][$0] },
-            text: "upload-limit: 2M\ndevice-name: Ada's laptop\n")
+            draft: ConfigurationReader.Draft(name: "new.yaml", text: "upload-limit: 2M\ndevice-name: Ada's laptop\n"))
         let entries = try reader.entries()
         #expect(entries.map(\.setting.name) == Setting.all.map(\.name))
         let found = Dictionary(uniqueKeysWithValues: entries.map { ($0.setting.name, ($0.value, $0.source)) })
         #expect(try #require(found["tasks"]) == ("/t", "--tasks"))
         #expect(try #require(found["log-level"]) == ("debug", "FERRY_LOG_LEVEL"))
-        #expect(try #require(found["upload-limit"]) == ("2M", "/home/ada/.config/ferry/ferryd.yaml"))
+        #expect(try #require(found["upload-limit"]) == ("2M", "new.yaml"))
         #expect(try #require(found["device-name"]).0 == "Ada's laptop")
         #expect(try #require(found["download-limit"]) == ("", "default"))
         #expect(failure(["--device-name", ""])?.message.contains("--device-name") == true)

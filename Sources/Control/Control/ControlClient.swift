@@ -105,8 +105,8 @@ package struct ControlClient: ControlService {
         try await send(.configuration).list("settings")
     }
 
-    package func checkConfiguration(_ text: String) async throws -> [SettingSummary] {
-        try await send(.checkConfiguration, .members(("text", text.asJSON))).list("settings")
+    package func checkConfiguration(_ text: String, named name: String) async throws -> [SettingSummary] {
+        try await send(.checkConfiguration, .members(("text", text.asJSON), ("name", name.asJSON))).list("settings")
     }
 
     package func signIn(_ request: SignInRequest) async throws -> AccountSummary {

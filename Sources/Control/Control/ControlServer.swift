@@ -90,7 +90,8 @@ package struct ControlServer: Sendable {
         case .log: document("log", try await service.log().json)
         case .configuration: document("settings", try await service.configuration().json)
         case .checkConfiguration:
-            document("settings", try await service.checkConfiguration(body.string("text")).json)
+            document(
+                "settings", try await service.checkConfiguration(body.string("text"), named: body.string("name")).json)
         case .account: try await service.account().json
         case .signIn: try await service.signIn(SignInRequest(json: body)).json
         case .link:

@@ -55,10 +55,10 @@ package protocol ControlService: Sendable {
     func log() async throws -> [LogLine]
     /// The settings in force.
     func configuration() async throws -> [SettingSummary]
-    /// What the settings would be with this text as the configuration file.
+    /// What the settings would be with this text as the configuration file, which errors call `name`.
     ///
     /// - Throws: `invalid-argument` that names the line and the nearest right key.
-    func checkConfiguration(_ text: String) async throws -> [SettingSummary]
+    func checkConfiguration(_ text: String, named name: String) async throws -> [SettingSummary]
 
     /// Waits for the network.
     func signIn(_ request: SignInRequest) async throws -> AccountSummary

@@ -22,6 +22,12 @@ struct ConfigurationReader {
         let source: String
     }
 
+    /// A file's content that is checked before it is saved.
+    struct Draft: Sendable, Hashable {
+        let name: String
+        let text: String
+    }
+
     private let flags: ParsedArguments
     private let environment: @Sendable (String) -> String?
     private let file: YAMLConfiguration?
@@ -31,10 +37,10 @@ struct ConfigurationReader {
 
     /// Reads the file that `--config` or FERRY_CONFIG names, or the default one if it is there.
     ///
-    /// - Parameter text: stands for the file's content, to be checked before it is saved.
+    /// - Parameter draft: stands for the file.
     init(
         _ flags: ParsedArguments, workingDirectory: String,
-        environment: @escaping @Sendable (String) -> String? = { Environment[$0] }, text: String? = nil
+        environment: @escaping @Sendable (String) -> String? = { Environment[$0] }, draft: Draft? = nil
     ) throws {
         self.flags = flags
         self.environment = environment
@@ -44,7 +50,7 @@ struct ConfigurationReader {
         let configurations =
             environment("XDG_CONFIG_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home.map { "\($0)/.config" }
         let path =
-            try named.map { try Self.absolute($0, in: workingDirectory, home: home, named: "--config") }
+            try draft?.name ?? named.map { try Self.absolute($0, in: workingDirectory, home: home, named: "--config") }
             ?? configurations.map { "\($0)/ferry/ferryd.yaml" }
         self.path = path
         guard let path else {
@@ -52,7 +58,7 @@ struct ConfigurationReader {
             return
         }
         do {
-            let present = try text.map { Array($0.utf8) } ?? FileSystem.readIfPresent(path, limit: 1 << 20)
+            let present = try draft.map { Array($0.text.utf8) } ?? FileSystem.readIfPresent(path, limit: 1 << 20)
             guard let bytes = present else {
                 guard named == nil else {
                     throw DaemonError(.configuration, "There is no configuration file \(path).")

@@ -59,6 +59,7 @@ struct StateLog {
                 level: .notice, text: old == .rootHeld ? "the tasks directory is back" : "in touch with the server")
         // Who paused and who resumed is logged where it is done.
         case .paused: return nil
+        case .needsSignIn where old == nil: return Line(level: .notice, text: status.reason ?? "nobody is signed in")
         case .rootHeld: return Line(level: .error, text: status.reason ?? "the tasks directory is held")
         default: return Line(level: .warning, text: status.reason ?? status.state.rawValue)
         }

@@ -35,11 +35,13 @@ struct DaemonRun {
         try reader(arguments).configuration()
     }
 
-    private static func reader(_ arguments: ParsedArguments, text: String? = nil) throws -> ConfigurationReader {
+    private static func reader(
+        _ arguments: ParsedArguments, draft: ConfigurationReader.Draft? = nil
+    ) throws -> ConfigurationReader {
         let directory = getcwd(nil, 0)
         defer { free(directory) }
         return try ConfigurationReader(
-            arguments, workingDirectory: directory.map { String(cString: $0) } ?? "/", text: text)
+            arguments, workingDirectory: directory.map { String(cString: $0) } ?? "/", draft: draft)
     }
 
     func run() async throws {
@@ -59,7 +61,7 @@ struct DaemonRun {
         let arguments = arguments
         let service = DaemonService(
             configuration: configuration, engine: engine, account: account, hub: hub, http: http, recentLog: recentLog,
-            readSettings: { try Self.reader(arguments, text: $0).entries() })
+            readSettings: { try Self.reader(arguments, draft: $0).entries() })
         // Before the socket is answered: the call that made systemd start this daemon waits for its answer.
         await engine.start()
         let socket = try ControlSocket(

@@ -25,11 +25,13 @@ extension DaemonService {
 
     func configuration() async throws -> [SettingSummary] { try settings(nil) }
 
-    func checkConfiguration(_ text: String) async throws -> [SettingSummary] { try settings(text) }
+    func checkConfiguration(_ text: String, named name: String) async throws -> [SettingSummary] {
+        try settings(ConfigurationReader.Draft(name: name, text: text))
+    }
 
-    private func settings(_ text: String?) throws -> [SettingSummary] {
+    private func settings(_ draft: ConfigurationReader.Draft?) throws -> [SettingSummary] {
         do {
-            return try readSettings(text).map {
+            return try readSettings(draft).map {
                 SettingSummary(key: $0.setting.name, value: $0.value, source: $0.source)
             }
         } catch let error as DaemonError {

@@ -15,14 +15,15 @@ final class DaemonService: ControlService {
     let hub: EventHub
     let http: HTTPClient
     let recentLog: RecentLog
-    /// The settings as flags, environment and file say them now, or with a text in the file's place.
-    let readSettings: @Sendable (String?) throws -> [ConfigurationReader.Entry]
+    /// The settings as flags, environment and file say them now, or with a draft in the file's place.
+    let readSettings: @Sendable (ConfigurationReader.Draft?) throws -> [ConfigurationReader.Entry]
     /// Of the last list, until something changes.
     let rows = Mutex<TaskRows?>(nil)
 
     init(
         configuration: DaemonConfiguration, engine: SyncEngine, account: Account, hub: EventHub, http: HTTPClient,
-        recentLog: RecentLog, readSettings: @escaping @Sendable (String?) throws -> [ConfigurationReader.Entry]
+        recentLog: RecentLog,
+        readSettings: @escaping @Sendable (ConfigurationReader.Draft?) throws -> [ConfigurationReader.Entry]
     ) {
         self.configuration = configuration
         self.engine = engine

@@ -18,7 +18,8 @@ extension Command {
                 let file = context.arguments.argument("FILE") ?? "-"
                 let text = try file == "-" ? readStandardInput(limit: 1 << 20) : readText(file, limit: 1 << 20)
                 do {
-                    let settings = try await context.service.checkConfiguration(text)
+                    let settings = try await context.service.checkConfiguration(
+                        text, named: file == "-" ? "standard input" : file)
                     if context.wantsJSON {
                         context.show(settings)
                     } else {
@@ -27,7 +28,7 @@ extension Command {
                     return .success
                 } catch let error as ControlError where error.code == .invalidArgument {
                     throw CommandFailure(
-                        "\(file.printable): \(error.message)",
+                        error.message,
                         hint: "ferryd.yaml(5) has the keys: ferryd manual ferryd.yaml.",
                         status: .badConfiguration)
                 }
