@@ -71,7 +71,8 @@ private final class Desk: ControlService {
     func history(_ task: String) async throws -> [ConflictSummary] {
         [
             ConflictSummary(
-                id: "h", taskID: task, title: "t", field: "fields.a", label: "a", standing: "", displaced: "1",
+                id: "h", handle: "abcd", taskID: task, title: "t", field: "fields.a", label: "a", standing: "",
+                displaced: "1",
                 replacedTime: nil, replica: "r", device: "desk", displacedDevice: "laptop", displacedTime: "then",
                 reason: "changedOnBothSides", explanation: "Both.", isOpen: false)
         ]

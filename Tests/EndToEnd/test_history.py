@@ -29,13 +29,16 @@ def test_a_conflict_is_told_in_the_users_words(merged):
     result = laptop.ferry("conflicts", check=False)
     assert result.returncode == 6
     (first, stands, displaced, sentence) = result.stdout.splitlines()
-    assert first.endswith("Ship: priority")
+    handle, _, what = first.partition("  ")
+    assert what == "Ship: priority" and 4 <= len(handle) <= 8
     assert "none" in stands and "(desk, 20" in stands
     assert "high" in displaced and "(laptop, 20" in displaced
     assert sentence.strip() == "It was changed on desk and on laptop; the change on desk reached the server later."
     assert "ferry conflicts theirs" in result.stderr
     (conflict,) = json.loads(desk.ferry("conflicts", "--json", check=False).stdout)["conflicts"]
     assert conflict["label"] == "priority" and conflict["device"] == "desk" and conflict["displacedDevice"] == "laptop"
+    assert "priority none stays" in desk.ferry("conflicts", "mine", handle)
+    until(lambda: laptop.status()["conflicts"] == 0, laptop.status)
 
 
 def test_a_displaced_value_comes_back_by_the_tasks_name_and_stays_in_the_history(merged):

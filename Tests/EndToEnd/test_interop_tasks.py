@@ -77,6 +77,23 @@ def test_the_client_gets_and_queries_what_files_and_commands_made(setting):
     assert of(client, user).count().get()[0][0].value == 3
 
 
+def test_explain_knows_which_changes_were_another_programs(setting):
+    laptop, client, user = setting
+    _, reference = client.collection("tasks").add(task(user, "From Google", priority=0))
+    reference.update({"notes": "Line\n"})
+    until(lambda: "Line" in (laptop.read("From Google.md") or ""), lambda: laptop.files())
+    laptop.ferry("set", "Google", "+mine")
+    laptop.sync()
+    explained = laptop.json("explain", "Google")
+    assert {f["label"]: f["device"] for f in explained["fields"]} == {
+        "title": "another program", "completed": "another program", "priority": "another program", "notes": "another program",
+        "tags": "laptop"}
+    assert not explained.get("remarks")
+    reference.update({"tags": ["theirs"]})
+    until(lambda: laptop.list()["From Google"]["tags"] == ["theirs"], laptop.list)
+    assert "does not say which fields" in laptop.json("explain", "Google")["remarks"][0]
+
+
 def test_a_listener_hears_what_happens_to_the_files(setting):
     laptop, client, user = setting
     heard, lock = [], threading.Lock()

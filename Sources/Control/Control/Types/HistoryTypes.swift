@@ -3,6 +3,8 @@ package import JSON
 /// A value that a merge displaced: a conflict until somebody has looked at it, and history for good.
 package struct ConflictSummary: JSONCodable, Hashable {
     package var id: String
+    /// Short, for people to type; commands take it, or its beginning, for the id.
+    package var handle: String
     package var taskID: String
     package var title: String
     /// The field's path in the task's document, or `__document__`.
@@ -32,12 +34,13 @@ package struct ConflictSummary: JSONCodable, Hashable {
     package var isOpen: Bool
 
     package init(
-        id: String, taskID: String, title: String, field: String, label: String, standing: String, displaced: String,
-        replacedTime: String?, replica: String, device: String, standingDevice: String? = nil,
+        id: String, handle: String, taskID: String, title: String, field: String, label: String, standing: String,
+        displaced: String, replacedTime: String?, replica: String, device: String, standingDevice: String? = nil,
         standingTime: String? = nil, displacedDevice: String? = nil, displacedTime: String? = nil, reason: String,
         explanation: String, isOpen: Bool = true
     ) {
         self.id = id
+        self.handle = handle
         self.taskID = taskID
         self.title = title
         self.field = field
@@ -57,9 +60,10 @@ package struct ConflictSummary: JSONCodable, Hashable {
     }
 
     package init(json: JSON) throws(ControlError) {
-        let field = try json.string("field")
+        let (id, field) = (try json.string("id"), try json.string("field"))
         self.init(
-            id: try json.string("id"), taskID: try json.string("taskId"), title: try json.string("title"),
+            id: id, handle: json["handle"]?.stringValue ?? id, taskID: try json.string("taskId"),
+            title: try json.string("title"),
             field: field, label: json["label"]?.stringValue ?? field, standing: json["standing"]?.stringValue ?? "",
             displaced: json["displaced"]?.stringValue ?? "", replacedTime: json["replacedTime"]?.stringValue,
             replica: json["replica"]?.stringValue ?? "", device: json["device"]?.stringValue ?? "",
@@ -71,7 +75,8 @@ package struct ConflictSummary: JSONCodable, Hashable {
 
     package var json: JSON {
         .members(
-            ("id", id.asJSON), ("taskId", taskID.asJSON), ("title", title.asJSON), ("field", field.asJSON),
+            ("id", id.asJSON), ("handle", handle.asJSON), ("taskId", taskID.asJSON), ("title", title.asJSON),
+            ("field", field.asJSON),
             ("label", label.asJSON), ("standing", standing.asJSON), ("displaced", displaced.asJSON),
             ("replacedTime", replacedTime?.asJSON), ("replica", replica.asJSON), ("device", device.asJSON),
             ("standingDevice", standingDevice?.asJSON), ("standingTime", standingTime?.asJSON),

@@ -31,9 +31,10 @@ extension DaemonService {
         }
     }
 
-    /// One by the beginning of its id, or all of a task.
+    /// One by the beginning of its id or handle, or all of a task.
     private func conflicts(meantBy text: String, among all: [Displacement]) async throws -> [Displacement] {
-        let found = text.isEmpty ? [] : all.filter { $0.id.hasPrefix(text) }
+        let found =
+            text.isEmpty ? [] : all.filter { $0.id.hasPrefix(text) || HistoryWords.handle(of: $0.id).hasPrefix(text) }
         if found.count == 1 { return found }
         guard found.isEmpty else {
             throw ControlError(

@@ -1,4 +1,5 @@
 import Control
+import Cryptography
 import DocumentModel
 import TaskModel
 import TaskSync
@@ -14,6 +15,9 @@ struct HistoryWords: Sendable {
         return summary(of: entry, attachments: (try? await sync.detail(entry.task))?.item.attachments ?? [:])
     }
 
+    /// Ids of history entries begin alike; these do not.
+    static func handle(of id: String) -> String { String(SHA256.hash(id).hex.prefix(8)) }
+
     func summary(of entry: Displacement, attachments: [String: TaskAttachment] = [:]) -> ConflictSummary {
         let path = entry.field == "__document__" ? nil : try? FieldPath(parsing: entry.field)
         let fields = FieldWords(listNames: listNames, attachments: attachments)
@@ -28,7 +32,8 @@ struct HistoryWords: Sendable {
             default: "It was changed on \(here) and\(from); the change on \(here) reached the server later."
             }
         return ConflictSummary(
-            id: entry.id, taskID: entry.task, title: entry.title, field: entry.field, label: fields.label(path),
+            id: entry.id, handle: Self.handle(of: entry.id), taskID: entry.task, title: entry.title, field: entry.field,
+            label: fields.label(path),
             standing: entry.isDelete ? "there" : fields.text(entry.standing, of: path),
             displaced: entry.isDelete ? "deleted" : fields.text(entry.displaced, of: path),
             replacedTime: entry.replacedTime?.rfc3339, replica: entry.replica, device: here,

@@ -65,8 +65,8 @@ extension CommandContext {
         case "trash": return try await service.trash().map { "\($0.taskID.prefix(8))\t\($0.title.printable)" }
         case "conflicts":
             let conflicts = try await service.conflicts()
-            let length = shortIDLength(conflicts.map(\.id))
-            return conflicts.map { "\($0.id.prefix(length))\t\($0.title.printable): \($0.label.printable)" }
+            let length = shortIDLength(conflicts.map(\.handle))
+            return conflicts.map { "\($0.handle.prefix(length))\t\($0.title.printable): \($0.label.printable)" }
         case "transfers":
             return try await service.transfers().filter { !$0.isOver }.map {
                 "\($0.id.prefix(8))\t\($0.name.printable)"

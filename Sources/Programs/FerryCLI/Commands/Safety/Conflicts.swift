@@ -63,12 +63,12 @@ extension CommandContext {
             print(document: (showsTitle ? "conflicts" : "history", conflicts.json))
             return
         }
-        let length = shortIDLength(conflicts.map(\.id))
+        let length = shortIDLength(conflicts.map(\.handle))
         for conflict in conflicts {
             let task = showsTitle ? terminal.styled(conflict.title.printable, .bold) + ": " : ""
             let mark = conflict.isOpen && !showsTitle ? "  " + terminal.styled("waits: ferry conflicts", .yellow) : ""
             terminal.print(
-                "\(terminal.styled(String(conflict.id.prefix(max(length, 8))), .faint))  \(task)\(conflict.label.printable)\(mark)"
+                "\(terminal.styled(String(conflict.handle.prefix(length)), .faint))  \(task)\(conflict.label.printable)\(mark)"
             )
             show(showsTitle ? "stands" : "now", conflict.standing, conflict.standingDevice, conflict.standingTime)
             show("displaced", conflict.displaced, conflict.displacedDevice, conflict.displacedTime)
