@@ -146,7 +146,7 @@ let package = Package(
                 "SQLite",
                 "SystemIO",
             ]),
-        tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON"]),
+        tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
             "FerryDaemon",
             uses: [

@@ -72,6 +72,7 @@ def test_what_is_no_task_file_is_told_and_left_alone(root, machines):
     laptop.ferry("sync")
     for subject in ("Folder.md", "LinkedList"):
         told(laptop, subject)
+    assert {"symbolic-link", "special-file", "invalid-name", "too-large"} <= {p["code"] for p in laptop.status()["problems"]}
     goes_on(laptop, desk)
     assert not [name for name in desk.files() if b"secret" in desk.files()[name]]
     assert set(desk.list()) == {"Plain", "The rest goes on", "The rest goes on here too"}

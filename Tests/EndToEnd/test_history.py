@@ -115,3 +115,11 @@ def test_undo_takes_back_commands_and_what_came_from_elsewhere(machines):
     until(lambda: desk.read("Buy milk.md") is None, desk.daemon.tail)
     nothing = laptop.ferry("undo", check=False)
     assert nothing.returncode == 3 and "left to undo" in nothing.stderr
+
+
+def test_explain_spells_a_date_as_the_file_does(machines):
+    laptop, desk = machines
+    laptop.write("Call.md", "---\ndue: 2026-12-01T17:00\ncolor: red\n---\n")
+    agree(laptop, desk)
+    fields = [(field["label"], field["value"]) for field in desk.json("explain", "Call")["fields"]]
+    assert fields == [("title", "Call"), ("completed", "open"), ("due", "2026-12-01T17:00"), ("color", "red")]

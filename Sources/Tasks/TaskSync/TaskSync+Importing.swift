@@ -66,7 +66,7 @@ extension TaskSync {
     }
 
     func note(_ problem: FolderProblem) {
-        note(folder: SyncProblem(code: "\(problem.kind)", subject: problem.path, message: problem.message))
+        note(folder: SyncProblem(code: Self.word(problem.kind), subject: problem.path, message: problem.message))
     }
 
     private func examine(_ path: TaskPath) async {

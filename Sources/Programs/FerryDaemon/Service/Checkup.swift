@@ -57,7 +57,7 @@ struct Checkup {
     }
 
     private var watches: HealthCheck {
-        if let problem = status.problems.first(where: { ["not-watched", "watchLimit"].contains($0.code) }) {
+        if let problem = status.problems.first(where: { ["not-watched", "watch-limit"].contains($0.code) }) {
             return HealthCheck(
                 "watches", .failed, problem.message,
                 remedy: problem.hint
@@ -67,7 +67,7 @@ struct Checkup {
         guard let limit = Self.number(in: "/proc/sys/fs/inotify/max_user_watches") else {
             return HealthCheck("watches", .ok, "\(Count(used, "directory", "directories")) watched.")
         }
-        guard used < limit / 10 * 9 else {
+        guard used * 10 < limit * 9 else {
             return HealthCheck(
                 "watches", .attention, "\(used) of \(limit) watches (fs.inotify.max_user_watches) are used here.",
                 remedy: "sudo sysctl fs.inotify.max_user_watches=\(max(limit * 2, 524_288))")
@@ -208,7 +208,7 @@ struct Checkup {
                     "conflicts", .attention, "\(Count(status.conflicts, "conflict waits", "conflicts wait")).",
                     remedy: "ferry conflicts"))
         }
-        for problem in status.problems where !["not-watched", "watchLimit"].contains(problem.code) {
+        for problem in status.problems where !["not-watched", "watch-limit"].contains(problem.code) {
             let subject = problem.subject.map { "\($0): " } ?? ""
             checks.append(HealthCheck(problem.code, .attention, subject + problem.message, remedy: problem.hint))
         }

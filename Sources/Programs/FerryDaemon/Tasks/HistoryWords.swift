@@ -23,7 +23,12 @@ struct HistoryWords: Sendable {
         let fields = FieldWords(listNames: listNames, attachments: attachments)
         let here = devices.name(entry.replica)
         let there = entry.origin.map { devices.name($0.replica) }
-        let from = there.map { " on \($0)" } ?? " elsewhere"
+        let from =
+            switch entry.origin {
+            case nil: " elsewhere"
+            case let origin? where origin.replica == nil: " by another program"
+            case let origin?: " on \(devices.name(origin.replica))"
+            }
         let explanation: String =
             switch entry.reason {
             case _ where entry.isDelete: "It was deleted\(from); the edit on \(here) kept it."
@@ -37,21 +42,27 @@ struct HistoryWords: Sendable {
             standing: entry.isDelete ? "there" : fields.text(entry.standing, of: path),
             displaced: entry.isDelete ? "deleted" : fields.text(entry.displaced, of: path),
             replacedTime: entry.replacedTime?.rfc3339, replica: entry.replica, device: here,
-            standingDevice: devices.name(entry.standingOrigin.replica),
-            standingTime: entry.standingOrigin.time?.rfc3339, displacedDevice: there,
+            // The edit that kept a task is of many fields, perhaps; it is known by what it displaced.
+            standingDevice: entry.isDelete ? here : devices.name(entry.standingOrigin.replica),
+            standingTime: (entry.isDelete ? entry.replacedTime : entry.standingOrigin.time)?.rfc3339,
+            displacedDevice: there,
             displacedTime: entry.origin?.time?.rfc3339, reason: entry.reason, explanation: explanation,
             isOpen: entry.isOpen)
     }
 
     func explanation(of origins: TaskOrigins, _ detail: TaskSync.Detail, _ summary: TaskSummary) -> TaskExplanation {
         let words = FieldWords(listNames: listNames, attachments: detail.item.attachments)
-        let values = origins.values.sorted { Self.rank($0.path) < Self.rank($1.path) }
+        // How a date was spelled goes with the date.
+        let values = origins.values.filter { path, value in
+            path.segments.first != "fields" || value == nil || detail.item.fields[path.segments.last ?? ""] != nil
+        }.sorted { Self.rank($0.path) < Self.rank($1.path) }
         let fields = values.map { path, value -> FieldExplanation in
             let change = origins.fields[path.description]
             let origin = change ?? origins.created
             let rule = change.map { $0.rule ?? "changed" } ?? "created"
             return FieldExplanation(
-                field: path.description, label: words.label(path), value: words.text(value, of: path),
+                field: path.description, label: words.label(path),
+                value: path.segments == ["due"] ? detail.item.due?.text ?? "none" : words.text(value, of: path),
                 device: devices.name(origin.replica), time: origin.time?.rfc3339, rule: rule,
                 explanation: Self.sentence(rule, of: path, isOrdered: origin.time != nil, isRemoved: value == nil))
         }
@@ -82,7 +93,7 @@ struct HistoryWords: Sendable {
         case ("merged", _): "both sides changed it; the changes were merged"
         case ("changedOnBothSides", _): "both sides changed it; this change reached the server later and stands"
         case ("overlappingText", _): "both sides changed the same lines; these reached the server later and stand"
-        default: "changed there, and nobody else had changed it meanwhile"
+        default: "changed there; nobody else had changed it"
         }
     }
 
