@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import urllib.request
@@ -273,7 +274,48 @@ def test_check_finds_damage(root, fresh):
     assert len(run("check", "--data", fresh.data).stdout.splitlines()) == 2
     fresh.stop()
     database = fresh.data / "documents" / "main.db"
+    user_tasks = [f"tasks/{n}" for n in range(3)]
+    fresh.start()
+    owner = User(fresh)
+    for path in user_tasks:
+        owner.db().document(path).set({"userId": owner.id, "title": path})
+    # Beside the running server, whose index may be behind its documents.
+    assert "main.db" not in run("check", "--data", fresh.data).stdout
+    fresh.stop()
+    with sqlite3.connect(database) as connection:
+        connection.execute("DELETE FROM entry WHERE row = (SELECT max(row) FROM entry)")
+    assert "documents/main.db: tasks/2 lacks an index entry." in run("check", "--data", fresh.data).stdout
     database.write_bytes(database.read_bytes()[:8192] + b"\xff" * 8192)
     assert "documents/main.db" in run("check", "--data", fresh.data).stdout
     result = run("check", "--data", root / "nowhere")
     assert result.returncode == 1 and "no server's data" in result.stderr
+
+
+def test_documents_go_out_and_come_in_as_lines_of_json(root, fresh):
+    user = User(fresh)
+    db = user.db()
+    db.document("tasks/a").set({"userId": user.id, "n": 2**60, "d": 0.5, "b": b"\x00\xff", "l": [None, {"x": "é\n"}]})
+    db.document("tasks/a/notes/1").set({"text": "below"})
+    result = run("export", "--data", fresh.data)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["name"].split("/documents/")[1] for line in lines] == ["tasks/a", "tasks/a/notes/1"]
+    assert lines[0]["fields"]["n"] == {"integerValue": str(2**60)} and lines[0]["updateTime"].endswith("Z")
+    assert "2 documents" in run("export", root / "all.ndjson", "--data", fresh.data).stdout
+    assert run("import", root / "all.ndjson", "--data", fresh.data).returncode == 1  # A server runs on it.
+    db.document("tasks/a").update({"n": 1})
+    before = db.document("tasks/b")
+    before.set({"userId": user.id})
+    fresh.stop()
+    result = run("import", root / "all.ndjson", "--data", fresh.data)
+    assert result.returncode == 0 and "2 documents" in result.stdout, result.stderr
+    fresh.start()
+    assert db.document("tasks/a").get().to_dict() == {
+        "userId": user.id, "n": 2**60, "d": 0.5, "b": b"\x00\xff", "l": [None, {"x": "é\n"}]}
+    assert before.get().exists
+    fresh.stop()
+    good, bad = (root / "all.ndjson").read_text(), root / "bad.ndjson"
+    for damage in ["{", '{"name": "x"}', good.splitlines()[0].replace("projects/ferry", "projects/other")]:
+        bad.write_text(good.replace("2**60", "7") + damage + "\n")
+        result = run("import", bad, "--data", root / "empty")
+        assert result.returncode == 1 and "bad.ndjson" in result.stderr
+        assert run("export", "--data", root / "empty").stdout == ""

@@ -14,7 +14,9 @@ package enum FerryServerTool {
 
                 ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
             """,
-        subcommands: [.run, .user, .keys, .backup, .restore, .check, .objects, .completion, .manual],
+        subcommands: [
+            .run, .user, .keys, .backup, .restore, .check, .export, .import, .objects, .completion, .manual,
+        ],
         defaultSubcommand: "run")
 
     /// Runs a command line and returns the exit status; errors are told on standard error.

@@ -82,12 +82,12 @@ private struct ConsistencyCheck {
             guard problems.count < Self.limit else { return }
             let name = try tables.name(collection: row.int64(1), id: row.bytes(2))
             guard row.int64(3) <= row.int64(4) else {
-                problems.append("\(name) was updated before its creation.")
+                problems.append("\(name.path) was updated before its creation.")
                 return
             }
             let fields: [String: Value]
             do { fields = try EncodedFields(bytes: row.bytes(5)).decoded() } catch {
-                problems.append("\(name) cannot be decoded: \(error)")
+                problems.append("\(name.path) cannot be decoded: \(error)")
                 return
             }
             let wanted = Set(
@@ -97,7 +97,7 @@ private struct ConsistencyCheck {
                 ) { try tables.field($0) ?? -1 }.rows(of: fields))
             entryCount += wanted.count
             if try wanted.contains(where: { try index.document(of: $0) != row.int64(0) }) {
-                problems.append("\(name) lacks an index entry.")
+                problems.append("\(name.path) lacks an index entry.")
             }
         }
         // Entries of an index that is still being built are not counted.
@@ -127,7 +127,7 @@ private struct ConsistencyCheck {
             """
         ) { row in
             let name = try tables.name(collection: row.int64(0), id: row.bytes(1))
-            problems.append("The log of \(name) contradicts itself.")
+            problems.append("The log of \(name.path) contradicts itself.")
         }
         try sqlite.query(
             """
@@ -137,7 +137,7 @@ private struct ConsistencyCheck {
             """
         ) { row in
             let name = try tables.name(collection: row.int64(0), id: row.bytes(1))
-            problems.append("\(name) is older than its last change in the log.")
+            problems.append("\(name.path) is older than its last change in the log.")
         }
         return problems
     }

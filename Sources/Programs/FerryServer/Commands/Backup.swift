@@ -1,5 +1,4 @@
 import CommandLineTool
-import SQLite
 
 extension Command {
     static let backup: Command = Command(
@@ -36,7 +35,7 @@ extension Command {
             let target = try ConfigurationReader(arguments).dataDirectory()
             let copy = DataCopy(
                 source: DataLayout(path: arguments.argument("DIR") ?? ""), target: DataLayout(path: target))
-            let summary = try copy.run { try forgetResumption(in: $0) }
+            let summary = try copy.run()
             Console().print(
                 "restored \(summary.databases) databases and \(summary.objects) objects of \(summary.bytes) bytes to \(target)"
             )
@@ -44,7 +43,14 @@ extension Command {
         })
 
     static let check: Command = Command(
-        "check", summary: "looks for damage, also while the server runs", group: "Care",
+        "check", summary: "looks for damage, also while the server runs",
+        discussion: """
+            Reads every database and compares the documents with their indexes and with the log of changes, and the objects with
+            what is known of them.
+
+                ferry-server check --objects --data /srv/ferry
+            """,
+        group: "Care",
         options: [
             Option("objects", summary: "read every object, too, and compare it with what was put there"), .data,
             .config,
@@ -60,13 +66,4 @@ extension Command {
             Console().print("\(path) is sound")
             return .success
         })
-}
-
-/// Gives the databases of a restored copy a new history, so that no resume token of the lost one fits.
-private func forgetResumption(in layout: DataLayout) throws {
-    for name in try layout.databases() where name.hasPrefix("documents/") {
-        let database = try SQLiteDatabase(path: "\(layout.path)/\(name)")
-        defer { database.close() }
-        try database.execute("UPDATE setting SET value = randomblob(8) WHERE name = 'epoch'")
-    }
 }

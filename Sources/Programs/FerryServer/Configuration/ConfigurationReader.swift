@@ -16,7 +16,7 @@ struct ConfigurationReader {
         Option("http", value: "HOST:PORT", summary: "where to serve objects and accounts (default 127.0.0.1:7441)"),
         Option("tls-cert", value: "FILE", summary: "certificate chain, PEM", completion: .files),
         Option("tls-key", value: "FILE", summary: "the certificate's private key, PEM", completion: .files),
-        Option("project", value: "ID", summary: "the project that clients name (default ferry)"),
+        .project,
         Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
         Option(
             "log-level", value: "LEVEL", summary: "least level that is logged (default info)",
@@ -149,5 +149,6 @@ struct ConfigurationReader {
 extension Option {
     static let data = Option(
         "data", value: "DIR", summary: "directory with all that the server keeps", completion: .directories)
+    static let project = Option("project", value: "ID", summary: "the project that clients name (default ferry)")
     static let config = Option("config", value: "FILE", summary: "YAML file with the same settings", completion: .files)
 }

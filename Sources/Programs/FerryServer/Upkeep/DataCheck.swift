@@ -1,8 +1,11 @@
 import Cryptography
+import DocumentModel
+import DocumentStore
 import SQLite
 import SystemIO
 
-/// Looks for damage in a data directory or a backup, whether or not a server runs on it.
+/// Looks for damage in a data directory or a backup, whether or not a server runs on it: in each database's file, and
+/// in what documents, their indexes and their log say of one another.
 struct DataCheck {
     let layout: DataLayout
     /// Reads every object and compares it with its entity tag, not just its size.
@@ -14,9 +17,10 @@ struct DataCheck {
         let databases = try layout.databases()
         for name in databases {
             do {
-                let database = try SQLiteDatabase(path: "\(layout.path)/\(name)")
-                defer { database.close() }
-                problems += try database.quickCheck().map { "\(name): \($0)" }
+                problems += try Self.problems(
+                    ofDatabase: "\(layout.path)/\(name)", isOfDocuments: layout.isOfDocuments(name)
+                )
+                .map { "\(name): \($0)" }
             } catch {
                 problems.append("\(name): \(error)")
             }
@@ -28,6 +32,14 @@ struct DataCheck {
             }
         }
         return problems
+    }
+
+    private static func problems(ofDatabase path: String, isOfDocuments: Bool) throws -> [String] {
+        // The file does not say which database it is, and the check does not ask.
+        if isOfDocuments { return try SQLiteDocumentStore.check(DatabaseName(project: "any"), path: path) }
+        let database = try SQLiteDatabase(path: path)
+        defer { database.close() }
+        return try database.quickCheck()
     }
 
     private func problem(of file: String, size: Int64, etag: String) -> String? {

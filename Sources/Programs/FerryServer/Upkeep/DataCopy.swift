@@ -1,3 +1,4 @@
+import DocumentStore
 import SQLite
 import SystemIO
 
@@ -19,7 +20,7 @@ struct DataCopy {
     private static let rounds = 20
 
     /// - Throws: `ServerError`, also where the target is there already.
-    func run(finally complete: (DataLayout) throws -> Void = { _ in }) throws -> Summary {
+    func run() throws -> Summary {
         guard FileSystem.exists("\(source.path)/documents") else {
             throw ServerError(.notFound, "\(source.path) does not hold a server's data.")
         }
@@ -35,7 +36,6 @@ struct DataCopy {
                 try FileSystem.makeDirectories("\(partial.path)/\(part)", mode: 0o700)
             }
             let summary = try copy(to: partial)
-            try complete(partial)
             let problems = try DataCheck(layout: partial, readsObjects: false).problems()
             guard problems.isEmpty else {
                 throw ServerError(.damaged, "The data is damaged: \(problems.prefix(3).joined(separator: "; ")).")
@@ -70,9 +70,12 @@ struct DataCopy {
     }
 
     private func copy(database name: String, to partial: DataLayout) throws {
-        let database = try SQLiteDatabase(path: "\(source.path)/\(name)")
+        let (original, copy) = ("\(source.path)/\(name)", "\(partial.path)/\(name)")
+        // A copy has a history of its own, so that no listener goes on with what it missed.
+        if source.isOfDocuments(name) { return try SQLiteDocumentStore.backUp(path: original, to: copy) }
+        let database = try SQLiteDatabase(path: original)
         defer { database.close() }
-        try database.backUp(to: "\(partial.path)/\(name)")
+        try database.backUp(to: copy)
     }
 
     /// Copies the files of the index in `partial` that are not there yet; false where one is gone, because its object was

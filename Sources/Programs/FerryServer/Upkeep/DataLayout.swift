@@ -5,6 +5,8 @@ import SystemIO
 struct DataLayout: Sendable {
     let path: String
 
+    /// The database of the server's users.
+    static let documents = "documents/main.db"
     static let index = "objects/index.db"
     static let accounts = "accounts/accounts.sqlite"
     static let signingKeys = "accounts/signing-keys.pem"
@@ -15,6 +17,9 @@ struct DataLayout: Sendable {
             .filter { $0.hasSuffix(".db") }.sorted().map { "documents/\($0)" }
         return documents + [Self.accounts, Self.index].filter { FileSystem.exists("\(path)/\($0)") }
     }
+
+    /// Whether a database that `databases` answered holds documents.
+    func isOfDocuments(_ name: String) -> Bool { name.hasPrefix("documents/") }
 
     /// Calls `body` with each file of an object or part that the index at `index` knows, and its size and entity tag.
     static func forEachFile(in index: String, _ body: (_ file: String, _ size: Int64, _ etag: String) throws -> Void)

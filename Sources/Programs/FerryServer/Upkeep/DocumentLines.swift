@@ -1,0 +1,96 @@
+import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import JSON
+import SystemIO
+
+/// Documents as lines of text: each a document in the REST form, which any tool can read.
+struct DocumentLines {
+    let database: DatabaseName
+
+    /// Of a document of 1 MiB; escapes make up to six bytes of one.
+    private static let lineLimit = 8 << 20
+    private static let bufferSize = 1 << 20
+    private static let batch = 400
+
+    /// Writes all documents of a database file, as of one moment; a server may run on it. Answers how many.
+    func write(documentsOf path: String, to output: borrowing FileDescriptor) throws -> Int {
+        var count = 0
+        var buffer: [UInt8] = []
+        try SQLiteDocumentStore.forEachDocument(database, path: path) { document in
+            buffer += RESTWriter.write(try document.decoded())
+            buffer.append(UInt8(ascii: "\n"))
+            count += 1
+            if buffer.count >= Self.bufferSize {
+                try output.write(buffer)
+                buffer.removeAll(keepingCapacity: true)
+            }
+        }
+        try output.write(buffer)
+        return count
+    }
+
+    /// Stores the documents of a file; those of the same names are replaced. Nothing is stored unless all lines are good.
+    func read(_ path: String, into store: any DocumentStore) async throws -> Int {
+        _ = try forEachDocument(in: path, from: 0, limit: .max) { _ in }
+        var count = 0
+        var position: Int64 = 0
+        while true {
+            var writes: [Write] = []
+            position = try forEachDocument(in: path, from: position, limit: Self.batch) { document in
+                writes.append(Write(.update(document.name, fields: document.fields)))
+            }
+            guard !writes.isEmpty else { return count }
+            _ = try await store.commit(writes)
+            count += writes.count
+        }
+    }
+
+    /// Calls `body` with up to `limit` documents from a position in the file; answers where the next begins.
+    private func forEachDocument(
+        in path: String, from start: Int64, limit: Int, _ body: (Document) throws -> Void
+    ) throws -> Int64 {
+        let file = try FileDescriptor(path: path, .read)
+        var (position, line, count) = (start, [UInt8](), 0)
+        func finish() throws {
+            defer { line = [] }
+            guard !line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) else { return }
+            do {
+                try body(try document(line))
+            } catch {
+                throw ServerError(
+                    .damaged, "\(path), the line that ends at byte \(position), is no document: \(error)", cause: error)
+            }
+            count += 1
+        }
+        while count < limit {
+            let bytes = try file.read(Self.bufferSize, at: position)
+            if bytes.isEmpty {
+                try finish()
+                return position
+            }
+            for byte in bytes {
+                position += 1
+                guard byte == UInt8(ascii: "\n") else {
+                    line.append(byte)
+                    continue
+                }
+                try finish()
+                if count >= limit { return position }
+            }
+            guard line.count <= Self.lineLimit else {
+                throw ServerError(.damaged, "\(path) has a line of more than \(Self.lineLimit) bytes.")
+            }
+        }
+        return position
+    }
+
+    private func document(_ line: [UInt8]) throws -> Document {
+        let document = try RESTReader.document(try JSON(parsing: line, depth: RESTReader.maximumDepth))
+        guard document.name.database == database else {
+            throw ServerError(
+                .failed, "\(document.name) is not of \(database). Name its project with --project, or change the line.")
+        }
+        return document
+    }
+}
