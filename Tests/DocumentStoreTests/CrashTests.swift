@@ -10,19 +10,24 @@ struct CrashTests {
     private static var childDirectory: String? { ProcessInfo.processInfo.environment[directoryVariable] }
 
     private static func writes(_ client: Int, _ number: Int) throws -> [Write] {
-        try ["left", "right"].map { side in
+        let fields: [String: Value] = ["client": .integer(Int64(client)), "number": .integer(Int64(number))]
+        let counter = try DocumentName(database: TemporaryStore.database, path: "last/\(client)")
+        let created = try ["left", "right"].map { side in
             let name = try DocumentName(database: TemporaryStore.database, path: "\(side)/\(client)-\(number)")
-            return Write(
-                .update(name, fields: ["client": .integer(Int64(client)), "number": .integer(Int64(number))]),
-                precondition: .exists(false))
+            return Write(.update(name, fields: fields), precondition: .exists(false))
         }
+        return created + [Write(.update(counter, fields: fields))]
     }
 
     /// The process that is killed: commits for ever and reports each acknowledged commit on a pipe.
     @Test(.enabled(if: CrashTests.childDirectory != nil))
     func `child that commits until it is killed`() async throws {
         let directory = try #require(Self.childDirectory)
-        let store = try await SQLiteDocumentStore(TemporaryStore.database, path: directory + "/documents.db")
+        var configuration = SQLiteDocumentStore.Configuration()
+        // The end comes while entries are on their way into the index.
+        configuration.indexBatch = 100
+        let store = try await SQLiteDocumentStore(
+            TemporaryStore.database, path: directory + "/documents.db", configuration: configuration)
         let report = try FileHandle(forWritingTo: URL(fileURLWithPath: directory + "/acknowledged"))
         try await withThrowingTaskGroup { group in
             for client in 0..<8 {
@@ -78,6 +83,13 @@ struct CrashTests {
         #expect(found["left"] == found["right"], "a commit is half there")
         let lost = acknowledged.filter { found["left"]?.contains($0) != true }
         #expect(lost == [], "of \(acknowledged.count) acknowledged commits")
+        // Each client's counter is that of its last commit, acknowledged or not.
+        let last = Query(parent: ParentName(TemporaryStore.database), collectionID: "last")
+        for try await document in try await store.query(last).documents {
+            let number = try document.fields.decoded()["number"]?.integerValue ?? -1
+            let numbers = found["left", default: []].filter { $0.hasPrefix("\(document.name.id)-") }
+            #expect(numbers.count == Int(number) + 1, "client \(document.name.id)")
+        }
         await store.close()
     }
 }
