@@ -157,5 +157,34 @@ extension DocumentStoreContract {
             try await test.store.deleteAllDocuments()
             try requireEqual(try await test.paths(test.query("b", group: true)), [], "what is left")
         },
+        DocumentStoreContract("a commit of a stream that is sent again is applied once and answered as before") {
+            test in
+            let name = try test.name("a/1")
+            let write = Write(
+                .update(name, fields: [:]), mask: [],
+                transforms: [FieldTransform(try test.path("n"), .increment(.integer(1)))])
+            let position = StreamPosition(stream: "s", number: 1, digest: [1])
+            let first = try await test.store.commit([write], at: position, guarding: nil)
+            let again = try await test.store.commit([write], at: position, guarding: nil)
+            try requireEqual(again, first, "the answer")
+            try requireEqual(try await test.fields("a/1"), ["n": .integer(1)], "the document")
+            try await requireRefusal(.invalidArgument, "Other writes", "another commit at the place") {
+                let other = StreamPosition(stream: "s", number: 1, digest: [2])
+                _ = try await test.store.commit([write], at: other, guarding: nil)
+            }
+            for (stream, number) in [("s", 2), ("t", 1)] as [(String, Int64)] {
+                let next = StreamPosition(stream: stream, number: number, digest: [1])
+                _ = try await test.store.commit([write], at: next, guarding: nil)
+            }
+            try requireEqual(try await test.fields("a/1"), ["n": .integer(3)], "the document")
+            // What was refused may come again.
+            let last = StreamPosition(stream: "s", number: 3, digest: [3])
+            let create = Write(.update(name, fields: [:]), precondition: .exists(false))
+            for _ in 0..<2 {
+                try await requireRefusal(.alreadyExists, "", "a create of what is there") {
+                    _ = try await test.store.commit([create], at: last, guarding: nil)
+                }
+            }
+        },
     ]
 }

@@ -8,11 +8,14 @@ package struct ListenClient {
         package var documents: [DocumentName: Document] = [:]
         package var isCurrent = false
         package var filterCount: Int32?
+        package var unchanged: [DocumentName]?
     }
 
     package let stream: any ListenStream
     package private(set) var targets: [Int32: Target] = [:]
     package private(set) var removed: [Int32: DocumentStoreError?] = [:]
+    /// What each target was told to have lost, the latest last.
+    package private(set) var gone: [Int32: [DocumentName]] = [:]
     package private(set) var token: [UInt8] = []
     package private(set) var readTime = Timestamp(microseconds: 0)
     package private(set) var resets = 0
@@ -93,9 +96,13 @@ package struct ListenClient {
             for id in ids { targets[id]?.documents[document.name] = try Document(document) }
             for id in removedIDs { targets[id]?.documents[document.name] = nil }
         case .left(let name, _, let ids), .deleted(let name, _, let ids):
-            for id in ids { targets[id]?.documents[name] = nil }
-        case .existenceFilter(let id, let count):
+            for id in ids {
+                targets[id]?.documents[name] = nil
+                gone[id, default: []].append(name)
+            }
+        case .existenceFilter(let id, let count, let unchanged):
             targets[id]?.filterCount = count
+            targets[id]?.unchanged = unchanged
         }
     }
 }

@@ -137,6 +137,36 @@ def firestore_client(address, token):
     return client
 
 
+class Stream:
+    """A Listen or Write stream by hand, as the mobile clients use them."""
+
+    def __init__(self, server, method, token="owner"):
+        import queue
+
+        import grpc
+        from google.cloud.firestore_v1 import types
+
+        self.request, response = getattr(types, f"{method}Request"), getattr(types, f"{method}Response")
+        self.requests = queue.Queue()
+        self.channel = grpc.insecure_channel(server.documents)
+        call = self.channel.stream_stream(
+            f"/google.firestore.v1.Firestore/{method}", request_serializer=self.request.serialize,
+            response_deserializer=response.deserialize)
+        self.call = call(iter(self.requests.get, None), metadata=[("authorization", f"Bearer {token}")], timeout=60,
+                         wait_for_ready=True)
+
+    def send(self, **fields):
+        self.requests.put(self.request(**fields))
+
+    def next(self):
+        return next(self.call)
+
+    def close(self):
+        self.requests.put(None)
+        self.call.cancel()
+        self.channel.close()
+
+
 def s3_client(server, key, secret, token=None, **config):
     return boto3.client(
         "s3", endpoint_url=server.url, aws_access_key_id=key, aws_secret_access_key=secret, aws_session_token=token,

@@ -126,7 +126,7 @@ extension RemoteEvent {
             case .changed(let document, let added, let removed): .changed(document, added: added, removed: removed)
             case .left(let name, _, let removed): .left(name, removed: removed)
             case .deleted(let name, let time, let removed): .deleted(name, removed: removed, readTime: time)
-            case .existenceFilter(let target, let count): .filter(target: target, count: count)
+            case .existenceFilter(let target, let count, _): .filter(target: target, count: count)
             }
     }
 }

@@ -32,6 +32,9 @@ package final class Authenticator: Sendable {
         return .user(try verify(String(parts[1])).userID)
     }
 
+    /// Yields when tokens may have been revoked.
+    package var revocationChanges: AsyncStream<Void> { revocations.changes }
+
     package func verify(_ text: String) throws(IdentityError) -> VerifiedToken {
         let now = now()
         let token = try decode(text, now: now)

@@ -12,6 +12,7 @@ actor CommitWriter {
     struct Job: Sendable {
         let writes: [Write]
         let transaction: TransactionID?
+        let position: StreamPosition?
         let guarding: CommitGuard?
         /// When waiting for locks ends; set when the commit first has to wait.
         var deadline: Duration?
@@ -34,6 +35,8 @@ actor CommitWriter {
 
     private enum Outcome {
         case committed(Job, CommitResult, CommitRecord)
+        /// It was committed before.
+        case repeated(Job, CommitResult)
         case refused(Job, any Error)
         case waiting(Job, until: Duration)
     }
@@ -48,6 +51,7 @@ actor CommitWriter {
     nonisolated private let listeners: ListenHub
     private let tables: DocumentTables
     private let writer: DocumentWriter
+    private let positions: CommittedPositions
     private var indexer: IndexWriter
     private let retention: Duration
     private var waiting: [Job] = []
@@ -68,6 +72,7 @@ actor CommitWriter {
         self.retention = retention
         let tables = indexer.tables
         writer = DocumentWriter(tables)
+        positions = CommittedPositions(sqlite: tables.sqlite)
         self.indexer = indexer
         oldestChange = try writer.oldestChange()
         self.tables = tables
@@ -78,11 +83,12 @@ actor CommitWriter {
     // MARK: Handing in
 
     nonisolated func commit(
-        _ writes: [Write], transaction: TransactionID?, guarding: CommitGuard?
+        _ writes: [Write], transaction: TransactionID?, at position: StreamPosition? = nil, guarding: CommitGuard?
     ) async throws -> CommitResult {
         try await withCheckedThrowingContinuation { continuation in
             let job = Job(
-                writes: writes, transaction: transaction, guarding: guarding, deadline: nil, continuation: continuation)
+                writes: writes, transaction: transaction, position: position, guarding: guarding, deadline: nil,
+                continuation: continuation)
             let (accepted, mustSchedule) = queue.withLock { queue in
                 guard !queue.isClosed else { return (false, false) }
                 queue.jobs.append(job)
@@ -203,6 +209,9 @@ actor CommitWriter {
         let effects: CommitEffects
         do {
             if let transaction = job.transaction { try transactions.checkOpen(transaction) }
+            if let position = job.position, let result = try positions.result(at: position) {
+                return .repeated(job, result)
+            }
             effects = try CommitEffects(job.writes, at: time) { try tables.document($0).map(Document.init) }
             let proposed = ProposedCommit(changes: effects.changes, time: time) { [tables] in
                 try tables.document($0).map(Document.init)
@@ -223,13 +232,15 @@ actor CommitWriter {
         for (effect, change) in zip(changed, record.changes) {
             try writer.store(effect, change.encoded, at: time.microseconds, &index)
         }
-        return .committed(job, CommitResult(writeResults: effects.results, commitTime: time), record)
+        let result = CommitResult(writeResults: effects.results, commitTime: time)
+        if let position = job.position { try positions.add(position, result) }
+        return .committed(job, result, record)
     }
 
     private func finish(_ outcomes: [Outcome]) {
         for outcome in outcomes {
             switch outcome {
-            case .committed(let job, let result, _):
+            case .committed(let job, let result, _), .repeated(let job, let result):
                 end(job)
                 job.continuation.resume(returning: result)
             case .refused(let job, let error):
@@ -283,6 +294,7 @@ actor CommitWriter {
         guard try mayPrune(through: limit) else { return }
         let limit = min(limit, try tables.setting("indexed"))
         oldestChange = try writer.prune(through: limit, limit: commits * 4 + 16)
+        try positions.prune(through: limit, limit: commits * 4 + 16)
     }
 
     /// Brings the pending index entries into the table soon, a part at a time, where commits do not do it.
@@ -313,6 +325,7 @@ actor CommitWriter {
             }
         } catch {
             tables.forgetNumbers()
+            indexer.isBuilding = (try? indexer.builder.isUnfinished()) ?? true
         }
         isIndexing = false
         // Also after a fault, for instance a full disk: commits tell of it, and the index waits.

@@ -16,6 +16,10 @@ package protocol DocumentStore: Sendable {
     /// - Parameter guarding: decides inside the transaction, after the preconditions held, whether the commit may be.
     func commit(_ writes: [Write], transaction: TransactionID?, guarding: CommitGuard?) async throws -> CommitResult
 
+    /// As `commit` without a transaction, once for each position: a commit that was applied there before, also by an earlier
+    /// process, is answered as it was then and not applied again. Positions are known for as long as the history is kept.
+    func commit(_ writes: [Write], at position: StreamPosition, guarding: CommitGuard?) async throws -> CommitResult
+
     /// Applies each write on its own, in no promised order; one answer a write. No document may occur twice.
     func batchWrite(_ writes: [Write], guarding: CommitGuard?) async throws -> [Result<WriteResult, DocumentStoreError>]
 

@@ -17,6 +17,7 @@ package enum ListenEvent: Sendable, Hashable {
     /// The document still exists but is no longer among the targets' results.
     case left(DocumentName, readTime: Timestamp, removedTargetIDs: [Int32])
     case deleted(DocumentName, readTime: Timestamp, removedTargetIDs: [Int32])
-    /// How many documents the target has, where it may differ from what the client holds.
-    case existenceFilter(targetID: Int32, count: Int32)
+    /// How many documents the target has. Where the client held another number than it should have, `unchanged` are the
+    /// names of the target's documents that have not changed since, so that it can tell which of its own are gone.
+    case existenceFilter(targetID: Int32, count: Int32, unchanged: [DocumentName]?)
 }

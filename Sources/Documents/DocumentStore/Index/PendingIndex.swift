@@ -9,18 +9,31 @@ import Synchronization
 final class PendingIndex: Sendable {
     /// What a reader lays over the table.
     struct View: Sendable {
-        var runs: [IndexChanges] = []
+        fileprivate var runs = Runs([])
+        /// For a snapshot from before a batch was wholly in the table: that batch.
+        fileprivate var settled: IndexChanges?
         /// Changes of later commits are not there yet for this reader.
         var visible: Int64 = 0
     }
 
+    /// Shared by all readers, so that a read costs no more the more runs there are.
+    fileprivate final class Runs: Sendable {
+        let runs: [IndexChanges]
+
+        init(_ runs: [IndexChanges]) { self.runs = runs }
+    }
+
     private struct State {
+        /// What has been frozen and is active.
+        var shared = Runs([])
         /// Each ordered; together the changes of the newest commits.
         var active: [IndexChanges] = []
         /// On its way into the table.
         var frozen: (run: IndexChanges, through: Int64)?
         /// In the table, kept for readers whose snapshot is older: they have the table as of `from`.
         var settled: (run: IndexChanges, from: Int64, through: Int64)
+
+        mutating func share() { shared = Runs((frozen.map { [$0.run] } ?? []) + active) }
     }
 
     /// Runs grow together up to this size, so that readers need not look into many.
@@ -32,10 +45,10 @@ final class PendingIndex: Sendable {
     ///   - indexed: the time up to which the table has all commits.
     ///   - recovered: the changes of the commits after it.
     init(indexed: Int64, recovered: IndexChanges = IndexChanges()) {
+        let active = recovered.isEmpty ? [] : [recovered]
         state = Mutex(
             State(
-                active: recovered.isEmpty ? [] : [recovered],
-                settled: (IndexChanges(), from: indexed, through: indexed)))
+                shared: Runs(active), active: active, settled: (IndexChanges(), from: indexed, through: indexed)))
     }
 
     /// How many changes wait that are not on their way into the table.
@@ -45,13 +58,13 @@ final class PendingIndex: Sendable {
     /// is too long ago, so that a new snapshot must be taken.
     func view(indexed: Int64, visible: Int64) -> View? {
         state.withLock { state in
-            var runs: [IndexChanges] = []
+            // A frozen batch that is in the table already does no harm on top of it.
+            var view = View(runs: state.shared, visible: visible)
             if indexed < state.settled.through {
                 guard indexed >= state.settled.from else { return nil }
-                runs.append(state.settled.run)
+                view.settled = state.settled.run
             }
-            if let frozen = state.frozen, indexed < frozen.through { runs.append(frozen.run) }
-            return View(runs: runs + state.active, visible: visible)
+            return view
         }
     }
 
@@ -66,6 +79,7 @@ final class PendingIndex: Sendable {
                 state.active.removeLast()
             }
             state.active.append(run)
+            state.share()
         }
     }
 
@@ -74,6 +88,7 @@ final class PendingIndex: Sendable {
         state.withLock { state in
             for index in state.active.indices { state.active[index].removeAll(after: time) }
             state.active.removeAll(where: \.isEmpty)
+            state.share()
         }
     }
 
@@ -89,6 +104,7 @@ final class PendingIndex: Sendable {
             let run = runs.first ?? IndexChanges()
             state.active = []
             state.frozen = (run, time)
+            state.share()
             return run
         }
     }
@@ -104,6 +120,7 @@ final class PendingIndex: Sendable {
             guard let frozen = state.frozen else { return }
             state.settled = (frozen.run, from: state.settled.through, through: frozen.through)
             state.frozen = nil
+            state.share()
         }
     }
 }
@@ -124,7 +141,7 @@ struct PendingScan {
     init(_ view: PendingIndex.View, lower: [UInt8], upper: [UInt8], descending: Bool) {
         visible = view.visible
         self.descending = descending
-        for run in view.runs {
+        for run in view.runs.runs + (view.settled.map { [$0] } ?? []) {
             let (start, end) = (run.index(from: lower), run.index(from: upper))
             if start < end { parts.append((run, start, end)) }
         }

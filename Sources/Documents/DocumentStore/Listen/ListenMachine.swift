@@ -61,6 +61,14 @@ struct ListenMachine {
         record.changes.flatMap { events(for: $0, targets: [id], at: record.time) }
     }
 
+    /// By how many documents a target grew.
+    static func growth(of selection: Selection, by record: CommitRecord) -> Int {
+        record.changes.reduce(0) { growth, change in
+            let (was, isNow) = membership(of: change, in: selection)
+            return growth + (isNow ? 1 : 0) - (was ? 1 : 0)
+        }
+    }
+
     /// The window as the resuming client knows it, before `updateWindow` tells the difference.
     mutating func resumeWindow(_ id: Int32, _ documents: [EncodedDocument]) {
         targets[id]?.window = Dictionary(documents.map { ($0.name, $0.updateTime) }) { first, _ in first }
@@ -158,7 +166,9 @@ struct ListenMachine {
     // MARK: Tokens
 
     /// A kind, the database's epoch, the time.
-    private func token(_ time: Timestamp) -> [UInt8] {
+    private func token(_ time: Timestamp) -> [UInt8] { Self.token(time, epoch: epoch) }
+
+    static func token(_ time: Timestamp, epoch: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = [1] + epoch
         let word = UInt64(bitPattern: time.microseconds)
         for shift in stride(from: 56, through: 0, by: -8) {

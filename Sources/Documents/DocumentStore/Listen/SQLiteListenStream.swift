@@ -231,6 +231,9 @@ actor SQLiteListenStream: ListenStream {
         guard start <= time else { return nil }
         let id = target.id
         var events: [ListenEvent] = []
+        // How many documents the client should hold; for what is no window, how many more there are now.
+        var heldCount: Int?
+        var growth = 0
         if case .query(let plan) = selection, selection.isWindow {
             let windows = try await readers.read {
                 tables, visible -> (old: [EncodedDocument], new: [EncodedDocument])? in
@@ -241,6 +244,7 @@ actor SQLiteListenStream: ListenStream {
                 )
             }
             guard let windows else { return nil }
+            heldCount = windows.old.count
             machine.resumeWindow(id, windows.old)
             let gone = try await missing(windows.old.map(\.name), at: time)
             events += machine.updateWindow(id, windows.new, deleted: gone, at: time)
@@ -252,10 +256,16 @@ actor SQLiteListenStream: ListenStream {
                     isWanted: selection.isInScope)
             }
             guard let difference else { return nil }
+            growth = ListenMachine.growth(of: selection, by: difference)
             events += machine.loadDifference(id, difference)
         }
-        if target.expectedCount != nil {
-            events.append(.existenceFilter(targetID: id, count: try await count(selection, at: time)))
+        if let expected = target.expectedCount {
+            let documents = try await documents(of: selection, at: time)
+            let isAsExpected = (heldCount ?? documents.count - growth) == Int(expected)
+            events.append(
+                .existenceFilter(
+                    targetID: id, count: Int32(clamping: documents.count),
+                    unchanged: isAsExpected ? nil : documents.filter { $0.updateTime <= start }.map(\.name)))
         }
         return events + finish(id, at: time)
     }
@@ -266,15 +276,19 @@ actor SQLiteListenStream: ListenStream {
         }
     }
 
-    private func count(_ selection: ListenMachine.Selection, at time: Timestamp) async throws -> Int32 {
+    /// The names and versions of a target's documents.
+    private func documents(
+        of selection: ListenMachine.Selection, at time: Timestamp
+    ) async throws -> [(name: DocumentName, updateTime: Timestamp)] {
         try await readers.read { tables, visible in
             switch selection {
             case .query(let plan):
-                let count = try QueryExecution.all(plan, at: time.microseconds, in: tables, visible: visible).count
-                return Int32(clamping: count)
+                try QueryExecution.all(plan, at: time.microseconds, in: tables, visible: visible)
+                    .map { ($0.name, $0.updateTime) }
             case .documents(let names):
-                let count = try names.count { try tables.document($0, at: time.microseconds) != nil }
-                return Int32(clamping: count)
+                try Set(names).compactMap { name in
+                    try tables.document(name, at: time.microseconds).map { (name, $0.updateTime) }
+                }
             }
         }
     }

@@ -7,9 +7,13 @@ import Glibc
 /// It keeps every version for ever and answers each query by looking at every document.
 package actor MemoryDocumentStore: DocumentStore {
     nonisolated package let database: DatabaseName
+    /// Names this history in the tokens of listeners.
+    nonisolated let epoch: [UInt8]
     private let transactions: TransactionRegistry
     private let now: @Sendable () -> Int64
     private var history = DocumentHistory()
+    /// The commits of streams by stream and number.
+    private var positions: [[String]: (digest: [UInt8], result: Task<CommitResult, any Error>)] = [:]
     private var lastIssued: Int64 = 0
     /// Those who wait for a transaction to end, or for a commit.
     private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -17,6 +21,8 @@ package actor MemoryDocumentStore: DocumentStore {
 
     package init(_ database: DatabaseName, lockWaitLimit: Duration = .seconds(15)) {
         self.database = database
+        var generator = SystemRandomNumberGenerator()
+        epoch = (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         var limits = LockTable.Limits()
         limits.lockWait = lockWaitLimit
         transactions = TransactionRegistry(limits: limits)
@@ -73,6 +79,23 @@ package actor MemoryDocumentStore: DocumentStore {
             }
         } catch {
             throw DocumentStoreError(error)
+        }
+    }
+
+    package func commit(
+        _ writes: [Write], at position: StreamPosition, guarding: CommitGuard?
+    ) async throws -> CommitResult {
+        let place = [position.stream, "\(position.number)"]
+        if let (digest, earlier) = positions[place] {
+            guard digest == position.digest else { throw DocumentStoreError.otherCommit }
+            return try await earlier.value
+        }
+        // Kept before it is done: the same commit may come again meanwhile.
+        let result = Task { try await commit(writes, transaction: nil, guarding: guarding) }
+        positions[place] = (position.digest, result)
+        do { return try await result.value } catch {
+            positions[place] = nil
+            throw error
         }
     }
 
@@ -267,13 +290,15 @@ package actor MemoryDocumentStore: DocumentStore {
     /// The documents of each selection, all as of one time that no later commit precedes.
     func contents(_ selections: [ListenMachine.Selection]) throws -> (documents: [[Document]], time: Timestamp) {
         let time = try readTime(.strong)
-        let documents = selections.map { selection in
-            switch selection {
-            case .query(let plan): history.results(plan, at: time).documents
-            case .documents(let names): names.compactMap { history.document($0, at: time) }
-            }
+        return (selections.map { contents($0, at: time) }, time)
+    }
+
+    /// The documents of a selection as of a time.
+    func contents(_ selection: ListenMachine.Selection, at time: Timestamp) -> [Document] {
+        switch selection {
+        case .query(let plan): history.results(plan, at: time).documents
+        case .documents(let names): names.compactMap { history.document($0, at: time) }
         }
-        return (documents, time)
     }
 
     func document(_ name: DocumentName, at time: Timestamp) -> Document? { history.document(name, at: time) }

@@ -8,6 +8,9 @@ actor MemoryListenStream: ListenStream {
         let once: Bool
         var told: [DocumentName: Timestamp] = [:]
         var isCurrent = false
+        /// Until it is current, for a client that told how many documents it holds: whether that is the wrong number, and
+        /// as of when.
+        var filter: (isWrong: Bool, since: Timestamp)?
     }
 
     private enum Wish {
@@ -60,20 +63,43 @@ actor MemoryListenStream: ListenStream {
                 guard targets[target.id] == nil else {
                     throw DocumentStoreError(.alreadyExists, "Target ID already exists: \(target.id)")
                 }
-                if case .token(let token)? = target.resumption, !token.isEmpty, token.count != 8 {
-                    throw DocumentStoreError(.invalidArgument, "bad resume token")
-                }
                 let selection = try ListenMachine.Selection(checking: target.selection, in: store.database)
-                targets[target.id] = Target(selection: selection, once: target.once)
+                let start = try resumption(target.resumption)
+                var added = Target(selection: selection, once: target.once)
+                var events: [ListenEvent] = [.added(targetID: target.id)]
+                switch start {
+                case .none: break
+                case .impossible: events.append(.reset(targetID: target.id))
+                case .after(let start):
+                    let held = await store.contents(selection, at: start)
+                    added.told = Dictionary(held.map { ($0.name, $0.updateTime) }) { first, _ in first }
+                    added.filter = target.expectedCount.map { (Int($0) != held.count, start) }
+                }
+                targets[target.id] = added
+                return events + (await update())
             } catch {
                 return [.removed(targetID: target.id, cause: DocumentStoreError(error))]
             }
-            // Whatever the client holds is told anew.
-            let isResuming =
-                if case .token(let token)? = target.resumption { !token.isEmpty } else { target.resumption != nil }
-            let events: [ListenEvent] =
-                [.added(targetID: target.id)] + (isResuming ? [.reset(targetID: target.id)] : [])
-            return events + (await update())
+        }
+    }
+
+    private enum Resumption {
+        case none
+        case after(Timestamp)
+        case impossible
+    }
+
+    private func resumption(_ wish: ListenTarget.Resumption?) throws(DocumentStoreError) -> Resumption {
+        switch wish {
+        case nil: return .none
+        case .readTime(let time): return .after(time)
+        case .token(let token):
+            guard !token.isEmpty else { return .none }
+            switch ListenMachine.parse(token: token, epoch: store.epoch) {
+            case .malformed: throw DocumentStoreError(.invalidArgument, "bad resume token")
+            case .foreign: return .impossible
+            case .time(let time): return .after(time)
+            }
         }
     }
 
@@ -100,14 +126,19 @@ actor MemoryListenStream: ListenStream {
             }
             target.told = present
             if !target.isCurrent {
-                events.append(.current(targetID: id, readTime: now, token: Self.token(now)))
+                if let (isWrong, since) = target.filter {
+                    let unchanged = isWrong ? documents.filter { $0.updateTime <= since }.map(\.name) : nil
+                    events.append(
+                        .existenceFilter(targetID: id, count: Int32(clamping: documents.count), unchanged: unchanged))
+                }
+                events.append(.current(targetID: id, readTime: now, token: token(now)))
                 if target.once { finished.append(id) }
             }
             target.isCurrent = true
             targets[id] = target
         }
         guard !events.isEmpty else { return [] }
-        events.append(.boundary(readTime: now, token: Self.token(now)))
+        events.append(.boundary(readTime: now, token: token(now)))
         for id in finished {
             targets[id] = nil
             events.append(.removed(targetID: id, cause: nil))
@@ -115,8 +146,5 @@ actor MemoryListenStream: ListenStream {
         return events
     }
 
-    private static func token(_ time: Timestamp) -> [UInt8] {
-        let word = UInt64(bitPattern: time.microseconds)
-        return stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
-    }
+    private func token(_ time: Timestamp) -> [UInt8] { ListenMachine.token(time, epoch: store.epoch) }
 }

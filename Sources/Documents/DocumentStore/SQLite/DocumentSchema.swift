@@ -13,6 +13,7 @@ import SQLite
 /// - `change`: the log: one row for each changed document of each commit, with the version that it replaced (NULLs where
 ///   there was none). A document as of time T is its present version if that is no later than T, else the version replaced
 ///   by its first change after T.
+/// - `stream`: the commits of Write streams, by `StreamPosition`; `response` is a CommitResponse.
 /// - `setting`: `epoch` random bytes that name this database's history, `commit` the newest commit's time, `clock` the
 ///   lease of `CommitClock`, `horizon` the log is complete after this time, `indexed` the index has all commits up to it.
 enum DocumentSchema {
@@ -41,7 +42,7 @@ enum DocumentSchema {
                 CREATE INDEX change_time ON change(time);
                 CREATE INDEX change_document ON change(collection, id, time) WHERE update_time IS NOT NULL;
                 """),
-        SQLiteMigration("index with one key a row, composite indexes") { sqlite in
+        SQLiteMigration("index with one key a row, composite indexes, streams") { sqlite in
             try sqlite.executeScript(
                 """
                 DROP TABLE entry;
@@ -49,6 +50,10 @@ enum DocumentSchema {
                 CREATE TABLE composite(
                     collection INTEGER NOT NULL, field INTEGER NOT NULL, next INTEGER, PRIMARY KEY(collection, field))
                     WITHOUT ROWID;
+                CREATE TABLE stream(
+                    stream TEXT NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL, digest BLOB NOT NULL,
+                    response BLOB NOT NULL, PRIMARY KEY(stream, number)) WITHOUT ROWID;
+                CREATE INDEX stream_time ON stream(time);
                 INSERT INTO setting SELECT 'indexed', value FROM setting WHERE name='commit';
                 """)
             try IndexBuilder.buildAll(in: sqlite)

@@ -113,6 +113,14 @@ package final class SQLiteDocumentStore: DocumentStore {
         return try await writer.commit(writes, transaction: transaction, guarding: guarding)
     }
 
+    package func commit(
+        _ writes: [Write], at position: StreamPosition, guarding: CommitGuard?
+    ) async throws -> CommitResult {
+        try Task.checkCancellation()
+        for write in writes { try DocumentStoreError.checkDatabase(write.name.database, is: database) }
+        return try await writer.commit(writes, transaction: nil, at: position, guarding: guarding)
+    }
+
     private func commitReadOnly(_ transaction: TransactionID, isEmpty: Bool) async throws -> CommitResult {
         try transactions.checkOpen(transaction)
         transactions.end(transaction)

@@ -1,3 +1,6 @@
+import Cryptography
+package import DocumentModel
+
 /// `google.firestore.v1.BloomFilter`.
 ///
 /// A full resource name gives two 64-bit halves h1, h2 (little-endian) of its MD5; its bits are (h1 + i·h2) mod the number of bits, for
@@ -12,6 +15,34 @@ package struct BloomFilter: ProtobufMessage, Hashable {
         self.bitmap = bitmap
         self.padding = padding
         self.hashCount = hashCount
+    }
+
+    /// A filter of these names that takes a stranger's name for one of them about once in fifteen thousand times.
+    package init(of names: some Collection<DocumentName>) {
+        let bitCount = max(1, names.count * Self.bitsPerName)
+        self.init(
+            bitmap: [UInt8](repeating: 0, count: (bitCount + 7) / 8), padding: Int32((8 - bitCount % 8) % 8),
+            hashCount: names.isEmpty ? 0 : Self.hashCount)
+        for name in names { for bit in bits(of: name) { bitmap[bit / 8] |= 1 << (bit % 8) } }
+    }
+
+    /// Whether the name may be one of those that were put in; false is certain.
+    package func mayContain(_ name: DocumentName) -> Bool {
+        let bits = bits(of: name)
+        return !bits.isEmpty && bits.allSatisfy { bitmap[$0 / 8] & 1 << ($0 % 8) != 0 }
+    }
+
+    private static let bitsPerName = 20
+    private static let hashCount: Int32 = 14
+
+    /// None in an empty filter.
+    private func bits(of name: DocumentName) -> [Int] {
+        let bitCount = bitmap.count * 8 - Int(padding)
+        guard bitCount > 0, (0..<8).contains(padding), hashCount > 0 else { return [] }
+        let digest = MD5.hash(Array(name.description.utf8))
+        func half(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } }
+        let (first, second) = (half(digest.prefix(8)), half(digest.suffix(8)))
+        return (0..<UInt64(hashCount)).map { Int((first &+ $0 &* second) % UInt64(bitCount)) }
     }
 
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {

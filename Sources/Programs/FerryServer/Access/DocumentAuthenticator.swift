@@ -7,6 +7,9 @@ struct DocumentAuthenticator: Sendable {
     /// Lets calls without a header through as nobody's, whom the rules then refuse, as Google's emulator does.
     let isEmulator: Bool
 
+    /// Yields when a token that was good may no longer be.
+    var changes: AsyncStream<Void> { authenticator.revocationChanges }
+
     /// - Throws: `DocumentStoreError` with `.unauthenticated` for a token that is not valid.
     func caller(authorization: String?) throws -> Caller {
         guard let authorization else {

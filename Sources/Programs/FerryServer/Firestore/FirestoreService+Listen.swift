@@ -13,28 +13,32 @@ extension FirestoreService {
             throw DocumentStoreError(.invalidArgument, "The first request of a listen stream must name the database.")
         }
         try await call.sendHeaders()
-        let stream = try await catalog.store(database).listen()
+        let store = try await catalog.store(database)
+        let stream = store.listen()
+        let targets = ListenAccess(access: access, store: store, caller: caller)
         await withTaskCancellationHandler {
             await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await accept(opening, database, caller, stream, call)
+                    try await accept(opening, database, targets, stream, call)
                     while let bytes = try await call.next() {
-                        try await accept(try ListenRequest(decoding: bytes), database, caller, stream, call)
+                        try await accept(try ListenRequest(decoding: bytes), database, targets, stream, call)
                     }
                     await stream.cancel()
                 }
                 group.addTask {
                     while let events = try await stream.next() {
-                        for event in events { try await call.send(ListenResponse(event).encoded()) }
+                        for event in events {
+                            let (allowed, denied) = try await targets.check(event)
+                            for event in allowed { try await call.send(ListenResponse(event).encoded()) }
+                            for target in denied { await stream.remove(target) }
+                        }
                     }
                 }
                 group.addTask {
                     await closing.wait()
                     throw Self.stopping
                 }
-                if case .user(_, let expires?) = caller {
-                    group.addTask { try await end(stream, at: expires) }
-                }
+                group.addTask { try await watch(caller, call) }
                 // Whichever ends first ends the stream and the call, and with them the others.
                 let outcome = await group.nextResult()
                 await stream.cancel()
@@ -47,13 +51,15 @@ extension FirestoreService {
     }
 
     private func accept(
-        _ request: ListenRequest, _ database: DatabaseName, _ caller: Caller, _ stream: any ListenStream,
+        _ request: ListenRequest, _ database: DatabaseName, _ targets: ListenAccess, _ stream: any ListenStream,
         _ call: GRPCServerCall
     ) async throws {
         switch request.change {
         case .add(let target)?:
             do {
-                await stream.add(try await listenTarget(target, database, caller))
+                let target = try listenTarget(target, database)
+                try await targets.add(target)
+                await stream.add(target)
             } catch let error as DocumentStoreError {
                 try await refuse(target.id, error, call)
             }
@@ -62,25 +68,21 @@ extension FirestoreService {
         }
     }
 
-    /// What the store is to listen to, if the caller may.
+    /// What the store is to listen to.
     private func listenTarget(
-        _ target: FirestoreProtocol.ListenTarget, _ database: DatabaseName, _ caller: Caller
-    ) async throws -> StoreListenTarget {
+        _ target: FirestoreProtocol.ListenTarget, _ database: DatabaseName
+    ) throws -> StoreListenTarget {
         let selection: StoreListenTarget.Selection
         switch target.content {
         case .query(let query):
             guard query.parent.database == database else {
                 throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
             }
-            try await access.check(list: query, in: try await catalog.store(database), by: caller)
             selection = .query(query)
         case .documents(let names):
             guard names.allSatisfy({ $0.database == database }) else {
                 throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
             }
-            // A document's owner never changes, but whose it is can only be told from its content, which arrives later; users
-            // listen to what is theirs by a query.
-            try access.checkAdministration(by: caller)
             selection = .documents(names)
         case .invalid(let error): throw DocumentStoreError(.invalidArgument, error.description)
         }
@@ -103,10 +105,25 @@ extension FirestoreService {
         try await call.send(ListenResponse.targetChange(remove).encoded())
     }
 
-    /// Ends the stream when the caller's token does, so that the client comes back with a new one.
-    private func end(_ stream: any ListenStream, at expires: Int64) async throws {
-        try await Task.sleep(for: .seconds(max(0, expires - now())))
-        throw DocumentStoreError.tokenExpired
+    /// Ends a stream, by throwing, when the caller's token does, so that the client comes back with a new one, or when the
+    /// account is disabled or its sessions are ended.
+    func watch(_ caller: Caller, _ call: GRPCServerCall) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in authenticator.changes {
+                    _ = try authenticator.caller(authorization: call.metadata["authorization"])
+                }
+            }
+            if case .user(_, let expires?) = caller {
+                group.addTask {
+                    try await Task.sleep(for: .seconds(max(0, expires - now())))
+                    throw DocumentStoreError.tokenExpired
+                }
+            }
+            // Neither returns before the call is over.
+            defer { group.cancelAll() }
+            try await group.next()
+        }
     }
 }
 
@@ -130,7 +147,10 @@ extension ListenResponse {
                 .documentRemove(DocumentRemove(document: name, removedTargetIDs: removed, readTime: time))
             case .deleted(let name, let time, let removed):
                 .documentDelete(DocumentDelete(document: name, removedTargetIDs: removed, readTime: time))
-            case .existenceFilter(let target, let count): .filter(ExistenceFilter(targetID: target, count: count))
+            case .existenceFilter(let target, let count, let unchanged):
+                .filter(
+                    ExistenceFilter(
+                        targetID: target, count: count, unchangedNames: unchanged.map { BloomFilter(of: $0) }))
             }
     }
 }

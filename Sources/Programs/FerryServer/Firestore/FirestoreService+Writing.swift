@@ -86,6 +86,9 @@ extension FirestoreService {
     }
 
     /// The Write stream: a handshake, then one atomic commit a request, in order.
+    ///
+    /// A token counts the commits that were answered. A client that lost its stream names it and the last token in a new
+    /// handshake and sends what was not answered again: what was committed all the same is answered as it was, once.
     func write(_ call: GRPCServerCall) async throws {
         let caller = try authenticator.caller(authorization: call.metadata["authorization"])
         guard let first = try await call.next() else { return }
@@ -96,37 +99,82 @@ extension FirestoreService {
         guard handshake.writes.isEmpty else {
             throw DocumentStoreError(.invalidArgument, "The first request of a write stream must have no writes.")
         }
-        let streamID = handshake.streamID.isEmpty ? SystemRandom.hex(8) : handshake.streamID
-        try await call.send(WriteResponse(streamID: streamID, streamToken: Array("\(streamID):1".utf8)).encoded())
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await acceptWrites(call, database, caller, streamID) }
+        let token = try WriteStreamToken(resuming: handshake)
+        try await call.send(WriteResponse(streamID: token.stream, streamToken: token.bytes).encoded())
+        await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await acceptWrites(call, database, caller, token) }
             group.addTask {
                 await closing.wait()
                 throw Self.stopping
             }
-            defer { group.cancelAll() }
-            try await group.next()
+            group.addTask { try await watch(caller, call) }
+            // Whichever ends first ends the call, and with it the others.
+            if case .failure(let error)? = await group.nextResult() {
+                call.finish(status(of: error))
+            } else {
+                call.finish(.ok)
+            }
+            group.cancelAll()
         }
     }
 
     private func acceptWrites(
-        _ call: GRPCServerCall, _ database: DatabaseName, _ caller: Caller, _ streamID: String
+        _ call: GRPCServerCall, _ database: DatabaseName, _ caller: Caller, _ token: WriteStreamToken
     ) async throws {
-        var count: UInt64 = 1
+        var token = token
         while let bytes = try await call.next() {
             let request = try WriteRequest(decoding: bytes)
             if case .user(_, let expires?) = caller, expires <= now() { throw DocumentStoreError.tokenExpired }
-            count += 1
-            let token = Array("\(streamID):\(count)".utf8)
             guard !request.writes.isEmpty else {
-                try await call.send(WriteResponse(streamToken: token).encoded())
+                try await call.send(WriteResponse(streamToken: token.bytes).encoded())
                 continue
             }
+            token.count += 1
+            let position = StreamPosition(
+                stream: "\(caller.streamOwner)/\(token.stream)", number: token.count,
+                digest: SHA256.hash(WriteRequest(writes: request.writes).encoded()).bytes)
             let store = try await store(database, for: request.writes)
-            let result = try await store.commit(request.writes, transaction: nil, guarding: commitGuard(caller))
+            let result = try await store.commit(request.writes, at: position, guarding: commitGuard(caller))
             let response = WriteResponse(
-                streamToken: token, writeResults: result.writeResults, commitTime: result.commitTime)
+                streamToken: token.bytes, writeResults: result.writeResults, commitTime: result.commitTime)
             try await call.send(response.encoded())
+        }
+    }
+}
+
+/// A write stream's id, and how many of its commits were answered.
+struct WriteStreamToken {
+    let stream: String
+    var count: Int64
+
+    var bytes: [UInt8] { Array("\(stream):\(count)".utf8) }
+
+    /// Goes on with the stream that a handshake names together with a token, or begins a new one.
+    init(resuming handshake: WriteRequest) throws(DocumentStoreError) {
+        guard !handshake.streamID.isEmpty, !handshake.streamToken.isEmpty else {
+            // Nobody can guess it.
+            self.init(stream: SystemRandom.hex(16), count: 0)
+            return
+        }
+        let parts = handshake.streamToken.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].elementsEqual(handshake.streamID.utf8), parts[0].count == 32,
+            let count = Int64(String(decoding: parts[1], as: UTF8.self)), count >= 0, count < .max
+        else { throw DocumentStoreError(.invalidArgument, "The stream token is not of the stream.") }
+        self.init(stream: handshake.streamID, count: count)
+    }
+
+    private init(stream: String, count: Int64) {
+        self.stream = stream
+        self.count = count
+    }
+}
+
+extension Caller {
+    fileprivate var streamOwner: String {
+        switch self {
+        case .administrator: "administrator"
+        case .user(let id, _): "user \(id)"
+        case .nobody: "nobody"
         }
     }
 }
