@@ -128,6 +128,12 @@ import Testing
 
     // MARK: Undo
 
+    private func titled(_ title: String) -> TaskEdit {
+        var edit = TaskEdit()
+        edit.title = title
+        return edit
+    }
+
     @Test func `the last command is undone as a new change, and the one before it next`() async throws {
         try await withMachines { laptop, desk in
             var edit = TaskEdit()
@@ -147,6 +153,29 @@ import Testing
             #expect(removed.first?.kind == .removed)
             #expect(await desk.lacks("Buy milk.md"))
             await #expect(throws: TaskSyncError.self) { try await laptop.sync.undo(nil, isTrial: false) }
+        }
+    }
+
+    @Test func `a busy other side drives out no command, and only so many commands are kept`() async throws {
+        try await withMachines { laptop, _ in
+            // The bridge has made its tables.
+            _ = try await laptop.sync.add(titled("There"))
+            let item = TaskItem(title: "t")
+            try await laptop.client.transaction { transaction in
+                let undo = UndoSteps(transaction)
+                try undo.add([UndoStep(.edit, "a", before: item, after: item)], at: 0)
+                for round in 0..<4 {
+                    try undo.add((0..<200).map { UndoStep(.sync, "\(round) \($0)", before: item, after: item) }, at: 0)
+                }
+                #expect(try undo.lastCommand().map(\.task) == ["a"])
+                #expect(try undo.last(undoable: "0 199") == nil)
+                #expect(try undo.last(undoable: "3 0") != nil)
+                for number in 0..<600 { try undo.add([UndoStep(.remove, "c\(number)")], at: 0) }
+                #expect(try undo.last(undoable: "a") == nil)
+                #expect(try undo.last(undoable: "c99") == nil)
+                #expect(try undo.last(undoable: "c100") != nil)
+                #expect(try undo.last(undoable: "3 0") != nil)
+            }
         }
     }
 

@@ -300,11 +300,15 @@ extension TaskSync {
         let now = configuration.wallClock()
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            let steps = UndoSteps(transaction)
+            let undo = UndoSteps(transaction)
+            var steps: [UndoStep] = []
             for row in rows {
-                if let old = try tables.file(row.task) { try steps.noteSync(from: old, to: row, at: now) }
+                if let step = try tables.file(row.task).flatMap({ try undo.syncStep(from: $0, to: row) }) {
+                    steps.append(step)
+                }
                 try tables.put(row)
             }
+            try undo.add(steps, at: now)
         }
         for row in rows { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
     }

@@ -37,7 +37,7 @@ struct UndoStep: Sendable {
 struct UndoSteps {
     private let database: SQLiteDatabase
 
-    /// As many are kept.
+    /// As many are kept of commands, and as many of changes from elsewhere.
     private static let limit: Int64 = 500
     private static let name = "undo.md"
 
@@ -47,6 +47,7 @@ struct UndoSteps {
 
     /// Steps of one command.
     func add(_ steps: [UndoStep], at time: Int64) throws {
+        guard !steps.isEmpty else { return }
         let batch = try ((database.first("SELECT max(id) FROM sync_step") { $0.int64(0) }) ?? 0) + 1
         for step in steps {
             let (before, after) = (Self.text(step.before), Self.text(step.after))
@@ -54,17 +55,21 @@ struct UndoSteps {
             guard (before == nil) == (step.before == nil), (after == nil) == (step.after == nil) else { continue }
             try insert(step, before, step.before?.listId, after, step.after?.listId, batch: batch, time)
         }
-        try database.execute("DELETE FROM sync_step WHERE id <= ?", [.integer(batch - Self.limit)])
+        // Many changes from elsewhere must not drive out the commands of this machine.
+        let kind = steps.first?.kind == .sync ? "kind = 'sync'" : "kind <> 'sync'"
+        try database.execute(
+            "DELETE FROM sync_step WHERE \(kind) AND id <= "
+                + "(SELECT id FROM sync_step WHERE \(kind) ORDER BY id DESC LIMIT 1 OFFSET \(Self.limit))")
     }
 
-    /// Another machine's change was written to a file. A change that a command made here is known already.
-    func noteSync(from old: FileRow, to new: FileRow, at time: Int64) throws {
+    /// Another machine's change that is written to a file; nil for one that a command made here, which is known already.
+    func syncStep(from old: FileRow, to new: FileRow) throws -> UndoStep? {
         guard old.bytes != new.bytes || old.list != new.list,
             let before = Self.item(old.bytes, old.list, old.path.name),
             let after = Self.item(new.bytes, new.list, new.path.name), !Self.saysTheSame(before, after)
-        else { return }
-        if let last = try last(of: new.task), let known = last.after, Self.saysTheSame(known, after) { return }
-        try add([UndoStep(.sync, new.task, before: before, after: after)], at: time)
+        else { return nil }
+        if let last = try last(of: new.task), let known = last.after, Self.saysTheSame(known, after) { return nil }
+        return UndoStep(.sync, new.task, before: before, after: after)
     }
 
     /// The newest step of a task that has not been undone.
