@@ -193,4 +193,5 @@ def main():
         measure_attachment()
 
 
-main()
+if __name__ == "__main__":
+    main()

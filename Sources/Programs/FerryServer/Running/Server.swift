@@ -76,8 +76,8 @@ struct Server: Sendable {
         var limits = HTTPServer.Limits()
         // One PUT, as on S3; larger objects come in parts.
         limits.body = 5 << 30
-        // Long reads: half of it takes the bytes of a put.
-        limits.connectionMemory = 512 << 10
+        // Half of it takes the bytes of a put at each read; but all of it is cleared for each request.
+        limits.connectionMemory = 128 << 10
         return HTTPServer(
             .tcp(host: configuration.http.host, port: configuration.http.port), tls: certificate?.http, limits: limits,
             onError: { logger.warning("a request failed", ["error": "\($0)"]) },

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Measures attachments and the S3 face with real programs on loopback; prints a table. Not part of the tests.
+
+    FERRY_BIN=.build/release Tests/Benchmark/objects.py [s3] [log] [small] [insert]
+
+FERRY_BIN names the directory with the release programs. Needs a quiet machine and some GiB of disk.
+"""
+import hashlib
+import hmac
+import os
+import random
+import selectors
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from bars import BIN, Pair, Server, say, until
+
+BUCKET = "ferry"
+
+
+class Signer:
+    """Requests as bytes, signed ahead of time (AWS Signature Version 4), so that little but the server is measured."""
+
+    def __init__(self, server):
+        done = subprocess.run([str(BIN / "ferry-server"), "keys", "add", "bars", "--data", str(server.data)], check=True,
+                              capture_output=True, text=True)
+        self.key, self.secret = (line.split("=", 1)[1] for line in done.stdout.split())
+        self.host = server.url.split("//", 1)[1]
+        self.date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+
+    def request(self, method, path, body=b"", digest=None):
+        digest = digest or hashlib.sha256(body).hexdigest()
+        scope = f"{self.date[:8]}/us-east-1/s3/aws4_request"
+        names = "host;x-amz-content-sha256;x-amz-date"
+        canonical = (f"{method}\n{path}\n\nhost:{self.host}\nx-amz-content-sha256:{digest}\nx-amz-date:{self.date}\n\n{names}\n{digest}")
+        text = f"AWS4-HMAC-SHA256\n{self.date}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        key = b"AWS4" + self.secret.encode()
+        for part in scope.split("/"):
+            key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+        signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+        return (f"{method} {path} HTTP/1.1\r\nHost: {self.host}\r\nx-amz-content-sha256: {digest}\r\nx-amz-date: {self.date}\r\n"
+                f"Content-Length: {len(body)}\r\nAuthorization: AWS4-HMAC-SHA256 Credential={self.key}/{scope}, "
+                f"SignedHeaders={names}, Signature={signature}\r\n\r\n").encode() + body
+
+
+def exchange(host, requests, connections=32):
+    """Sends the requests over that many connections, one at a time on each; requests a second."""
+    address = (host.rsplit(":", 1)[0], int(host.rsplit(":", 1)[1]))
+    selector = selectors.DefaultSelector()
+    waiting = iter(requests)
+    left = len(requests)
+
+    class Connection:
+        def __init__(self):
+            self.socket = socket.create_connection(address)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+            self.buffer = bytearray(1 << 18)
+
+        def send(self):
+            request = next(waiting, None)
+            if request is not None:
+                self.head, self.wanted, self.got = b"", None, 0
+                self.socket.sendall(request)
+
+        def receive(self):
+            """True when the answer is whole."""
+            count = self.socket.recv_into(self.buffer)
+            assert count, "the server closed a connection"
+            self.got += count
+            if self.wanted is None:
+                self.head += self.buffer[:count]
+                end = self.head.find(b"\r\n\r\n")
+                if end < 0:
+                    return False
+                assert self.head[9:12] == b"200", self.head[:200]
+                length = int(self.head.lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
+                self.wanted = end + 4 + length
+            return self.got >= self.wanted
+
+    start = time.monotonic()
+    for _ in range(connections):
+        connection = Connection()
+        selector.register(connection.socket, selectors.EVENT_READ, connection)
+        connection.send()
+    while left:
+        for key, _ in selector.select():
+            if key.data.receive():
+                left -= 1
+                key.data.send()
+    took = time.monotonic() - start
+    for key in list(selector.get_map().values()):
+        key.fileobj.close()
+    return len(requests) / took
+
+
+def synced_files(directory, count, content, threads=32):
+    """Files written and synced a second, by as many threads: what the disk itself does."""
+    numbers = iter(range(count))
+    lock = threading.Lock()
+
+    def work():
+        while True:
+            with lock:
+                number = next(numbers, None)
+            if number is None:
+                return
+            file = os.open(directory / str(number), os.O_CREAT | os.O_WRONLY)
+            os.write(file, content)
+            os.fsync(file)
+            os.close(file)
+
+    start = time.monotonic()
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return count / (time.monotonic() - start)
+
+
+def measure_s3(puts=20_000, gets=40_000):
+    root = Path(tempfile.mkdtemp(prefix="ferry-bars-"))
+    server = Server(root)
+    server.start()
+    signer = Signer(server)
+    body = random.Random(1).randbytes(64 << 10)
+    digest = hashlib.sha256(body).hexdigest()
+    until(lambda: works(server, signer), "the key to be known")
+    rate = exchange(signer.host, [signer.request("PUT", f"/{BUCKET}/bars/{n}", body, digest) for n in range(puts)])
+    (root / "disk").mkdir()
+    disk = synced_files(root / "disk", puts, body)
+    say("S3: puts of 64 KiB, synced, 32 connections", f"{rate:.0f}/s; the disk alone, files written and synced by 32 threads: {disk:.0f}/s",
+        "≥ 3,000/s, or the disk's own limit")
+    draw = random.Random(2)
+    rate = exchange(signer.host, [signer.request("GET", f"/{BUCKET}/bars/{draw.randrange(puts)}") for _ in range(gets)])
+    say("S3: gets of 64 KiB, 32 connections", f"{rate:.0f}/s", "≥ 8,000/s")
+    server.stop()
+    shutil.rmtree(root)
+
+
+def works(server, signer):
+    host, port = signer.host.rsplit(":", 1)
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(signer.request("GET", "/"))
+        return connection.recv(12)[9:12] == b"200"
+
+
+def ready_pair(tasks):
+    pair = Pair()
+    for name in tasks:
+        pair.a.write(f"{name}.md", "x\n")
+    for index, machine in enumerate((pair.a, pair.b)):
+        machine.start()
+        machine.login(pair.server, create=index == 0)
+    pair.a.sync()
+    return pair
+
+
+def timed(pair, task, source, timeout=600):
+    """Seconds until an attached file is whole on the other machine, and the bytes that its upload sent."""
+    target = pair.b.tasks / f"{task}.files" / source.name
+    known = {transfer["id"] for transfer in pair.a.json("transfers")["transfers"]}
+    start = time.monotonic()
+    pair.a.ferry("attach", task, source, "--no-wait")
+    until(target.exists, lambda: f"{source.name}; {pair.a.status()}", timeout=timeout, step=0.005)
+    took = time.monotonic() - start
+    subprocess.run(["cmp", str(source), str(target)], check=True)
+    sent = [transfer["bytesOnWire"] for transfer in pair.a.json("transfers")["transfers"] if transfer["id"] not in known]
+    return took, sum(sent)
+
+
+def measure_log(mebibytes=1024):
+    pair = ready_pair(["Log"])
+    draw = random.Random(3)
+    source = pair.root / "server.log"
+    hosts = [f"10.{draw.randrange(256)}.{draw.randrange(256)}.{draw.randrange(256)}" for _ in range(500)]
+    with open(source, "w") as out:
+        second = 0
+        while out.tell() < mebibytes << 20:
+            second += 1
+            out.write("".join(
+                f"{draw.choice(hosts)} - - [21/Nov/2026:{second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02} +0000] "
+                f"\"GET /tasks/{draw.randrange(100_000)} HTTP/1.1\" {draw.choice((200, 200, 200, 304, 404))} {draw.randrange(50_000)} "
+                f"\"-\" \"agent/{draw.randrange(20)}\"\n" for _ in range(200)))
+    took, sent = timed(pair, "Log", source)
+    say(f"{mebibytes} MiB of log text, until whole on the other machine", f"{mebibytes / took:.0f} MiB/s, stored as {sent >> 20} MiB",
+        "≥ 1.25 × restic")
+    pair.close()
+
+
+def measure_small(count=2000):
+    pair = ready_pair(["Many"])
+    source = pair.root / "many"
+    source.mkdir()
+    for number in range(count):
+        (source / f"{number:04}.bin").write_bytes(os.urandom(100 << 10))
+    there = pair.b.tasks / "Many.files"
+    start = time.monotonic()
+    source.rename(pair.a.tasks / "Many.files")
+    until(lambda: there.exists() and sum(1 for entry in os.scandir(there) if entry.name.endswith(".bin")) == count,
+          lambda: f"{count} files; {pair.a.status()}", timeout=600, step=0.02)
+    took = time.monotonic() - start
+    say(f"{count} files of 100 KiB dropped beside a task, until all are on the other machine", f"{count / took:.0f} files/s", "≥ 840 files/s")
+    pair.close()
+
+
+def measure_insert(mebibytes=64):
+    pair = ready_pair(["First", "Second"])
+    source = pair.root / "disk.img"
+    content = os.urandom(mebibytes << 20)
+    source.write_bytes(content)
+    timed(pair, "First", source)
+    middle = len(content) // 2
+    source.write_bytes(content[:middle] + os.urandom(1 << 10) + content[middle:])
+    took, sent = timed(pair, "Second", source)
+    say(f"1 KiB inserted in the middle of {mebibytes} MiB, until whole on the other machine",
+        f"{took:.2f} s, {sent / (1 << 20):.2f} MiB on the wire", "≤ 1.2 MiB")
+    pair.close()
+
+
+def main():
+    measures = {"s3": measure_s3, "log": measure_log, "small": measure_small, "insert": measure_insert}
+    print("| what | measured | bar |\n|---|---|---|")
+    for name in sys.argv[1:] or measures:
+        measures[name]()
+
+
+if __name__ == "__main__":
+    main()

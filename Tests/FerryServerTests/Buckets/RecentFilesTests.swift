@@ -1,0 +1,24 @@
+import Testing
+
+@testable import FerryServer
+
+struct RecentFilesTests {
+    @Test func `what was used longest ago gives way, and only as much as is needed`() {
+        let recent = RecentFiles(limit: 10)
+        #expect(recent.add("a", 4) == [])
+        #expect(recent.add("b", 4) == [])
+        #expect(recent.add("a", 4) == [])
+        #expect(recent.add("c", 4) == ["b"])
+        #expect(recent.add("d", 9) == ["a", "c"])
+        #expect(recent.add("e", 20) == ["d", "e"])
+        #expect(recent.add("f", 10) == [])
+    }
+
+    @Test func `one file that is used again and again pushes nothing out`() {
+        let recent = RecentFiles(limit: 10)
+        #expect(recent.add("a", 5) == [])
+        for _ in 0..<10_000 { #expect(recent.add("b", 5) == []) }
+        #expect(recent.add("a", 5) == [])
+        #expect(recent.add("c", 5) == ["b"])
+    }
+}
