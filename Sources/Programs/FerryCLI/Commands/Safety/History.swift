@@ -57,6 +57,7 @@ extension Command {
             context.print(document: ("undone", undone.json))
             return .success
         }
+        if undone.isEmpty { context.terminal.note("What was changed is gone for good; nothing is left to undo of it.") }
         for task in undone {
             context.terminal.print(context.terminal.styled(task.title.printable, .bold))
             for effect in task.effects { context.terminal.print("  \(effect.firstLine.printable)") }
