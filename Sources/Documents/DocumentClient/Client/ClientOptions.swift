@@ -1,3 +1,5 @@
+package import SystemIO
+
 /// How a client behaves, apart from where it keeps its state and what it talks to.
 public struct ClientOptions: Sendable {
     public var policies = RebasePolicies()
@@ -10,6 +12,7 @@ public struct ClientOptions: Sendable {
     public var silence = Duration.seconds(120)
     /// Memory for pages of the state file.
     public var cacheKiB = 2048
+    package var surroundings = Surroundings.system
 
     public init() {}
 }

@@ -1,5 +1,6 @@
 import DocumentModel
 import SQLite
+import SystemIO
 
 extension DocumentClient {
     /// Keeps the copy in step with the remote until the task is cancelled. Nothing that the network does ends it; it throws
@@ -57,7 +58,7 @@ extension DocumentClient {
         case .goOn(wait: false), .park: break
         case .goOn(wait: true):
             // A commit's fate also decides about what was heard meanwhile, so the next attempt must come.
-            await pause(sendDelay.next(random: Double.random(in: 0..<1)))
+            await pause(sendDelay.next(random: surroundings.fraction))
         case .signIn: requireSignIn()
         }
     }
@@ -92,11 +93,11 @@ extension DocumentClient {
 
     /// Waits, unless somebody knows better (`networkChanged`).
     private func pause(_ duration: Duration) async {
-        let deadline = ContinuousClock.now + duration
+        let deadline = surroundings.now() + duration
         isHurried = false
         while !Task.isCancelled, !isHurried {
-            let left = deadline - ContinuousClock.now
-            guard left > .zero, await sendWakeup.wait(atMost: left) else { return }
+            let left = deadline - surroundings.now()
+            guard left > .zero, await sendWakeup.wait(atMost: left, in: surroundings) else { return }
         }
     }
 
@@ -122,18 +123,20 @@ extension DocumentClient {
         }
     }
 
-    private func pauseListening(_ duration: Duration) async { _ = await listenWakeup.wait(atMost: duration) }
+    private func pauseListening(_ duration: Duration) async {
+        _ = await listenWakeup.wait(atMost: duration, in: surroundings)
+    }
 
     /// One stream from its opening to its end. Answers how it ended.
     private func followStream() async throws -> RemoteError.Code {
         do {
             for case .open(let targets) in session.open() {
-                lastHeard = .now
+                lastHeard = surroundings.now()
                 stream = try await remote.listen(targets)
             }
             guard let stream else { return .transient }
             while let events = try await Self.nextEvents(of: stream) {
-                lastHeard = .now
+                lastHeard = surroundings.now()
                 heardFromRemote()
                 for event in events { try await perform(session.received(event)) }
                 published()
@@ -169,8 +172,8 @@ extension DocumentClient {
             case .refused(let target, let error): noteRefused(target, error)
             case .currentTargets(let targets): noteCurrent(targets)
             case .wait(let overloaded):
-                let wait = listenDelay.next(random: Double.random(in: 0..<1), isOverloaded: overloaded)
-                _ = await listenWakeup.wait(atMost: wait)
+                let wait = listenDelay.next(random: surroundings.fraction, isOverloaded: overloaded)
+                _ = await listenWakeup.wait(atMost: wait, in: surroundings)
             case .signIn: requireSignIn()
             }
         }
@@ -217,13 +220,13 @@ extension DocumentClient {
 
     private func watchSilence() async {
         while !Task.isCancelled {
-            let left = lastHeard + options.silence - .now
+            let left = lastHeard + options.silence - surroundings.now()
             if left > .zero {
-                try? await Task.sleep(for: left)
+                try? await surroundings.sleep(for: left)
             } else {
                 // The stream's reader sees it end, and goes on from the last boundary.
                 stream?.close()
-                lastHeard = .now
+                lastHeard = surroundings.now()
             }
         }
     }

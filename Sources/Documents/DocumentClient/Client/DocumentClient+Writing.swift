@@ -5,7 +5,8 @@ extension DocumentClient {
     @discardableResult public func add(
         _ fields: [String: Value], to collection: String, transforms: [FieldTransform] = []
     ) throws -> DocumentName {
-        let name = try DocumentName(database: replica.databaseName, collection: collection, id: DocumentID.make())
+        let name = try DocumentName(
+            database: replica.databaseName, collection: collection, id: DocumentID.make(in: surroundings))
         try write([.create(name, fields, transforms: transforms)])
         return name
     }

@@ -1,10 +1,6 @@
 package import DocumentModel
 import SQLite
-import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
+import SystemIO
 
 /// A local-first client of a document database.
 ///
@@ -12,10 +8,11 @@ import Synchronization
 /// remote: it sends what waits, watches queries, merges what others changed, and outlives every interruption. All work on the
 /// state file happens on a thread of the client's own.
 public actor DocumentClient {
-    private let thread: SerialThread
+    private let executor: any SerialExecutor
     let replica: Replica
     let remote: any RemoteDocuments
     let options: ClientOptions
+    let surroundings: Surroundings
 
     // Sending
     let sendWakeup = Wakeup()
@@ -29,7 +26,7 @@ public actor DocumentClient {
     var currentTargets: Set<Int32> = []
     var targetUses: [Int32: Int] = [:]
     var missing: [DocumentName] = []
-    var lastHeard = ContinuousClock.now
+    var lastHeard: Duration
     // Watchers
     var listeners: [Int: QueryListener] = [:]
     var nextListener = 0
@@ -42,7 +39,7 @@ public actor DocumentClient {
     var isClosed = false
     var needsSignIn = false
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// Opens, or makes, the state file. Blocks while it is brought up to date.
     package init(
@@ -51,29 +48,24 @@ public actor DocumentClient {
         var configuration = SQLiteConfiguration()
         configuration.cacheKiB = options.cacheKiB
         let file = try SQLiteDatabase(path: path, configuration: configuration)
-        let id = options.replicaID.isEmpty ? DocumentID.make() : options.replicaID
+        let id = options.replicaID.isEmpty ? DocumentID.make(in: options.surroundings) : options.replicaID
         let replica = try Replica(
             database: file, databaseName: database, replicaID: id, policies: options.policies,
-            receipt: options.receipt, clock: Self.milliseconds)
+            receipt: options.receipt, clock: options.surroundings.wallClock)
         if let identity = options.remoteIdentity, let known = try replica.bindRemote(identity) {
             status.connection = .otherRemote("The state belongs to \(known), but the remote is \(identity).")
         }
         self.replica = replica
         self.remote = remote
         self.options = options
+        surroundings = options.surroundings
+        lastHeard = surroundings.now()
         status.pendingCount = replica.journal.count - replica.journal.parkedCount
         status.parkedCount = replica.journal.parkedCount
-        thread = SerialThread()
+        executor = surroundings.executor?() ?? SerialThread()
     }
 
-    deinit { thread.stop() }
-
-    /// The local clock, for showing only.
-    private static func milliseconds() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    deinit { (executor as? SerialThread)?.stop() }
 
     // MARK: Transactions of the file
 

@@ -1,10 +1,17 @@
+package import SystemIO
+
 /// Ids for documents that nobody named.
 public enum DocumentID {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
     /// 20 letters and digits from the system's randomness, as the official clients make them.
     public static func make() -> String {
-        var random = SystemRandomNumberGenerator()
+        make(in: .system)
+    }
+
+    /// The same with the randomness of `surroundings`.
+    package static func make(in surroundings: Surroundings) -> String {
+        var random = surroundings
         return make(using: &random)
     }
 

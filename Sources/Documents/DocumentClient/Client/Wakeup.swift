@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 /// Wakes one waiting task, or the next one to wait: several calls before that count as one.
 final class Wakeup: Sendable {
@@ -41,9 +42,9 @@ final class Wakeup: Sendable {
     }
 
     /// As `wait`, but no longer than `duration`. Answers false when the time was up.
-    func wait(atMost duration: Duration) async -> Bool {
+    func wait(atMost duration: Duration, in surroundings: Surroundings) async -> Bool {
         let timer = Task { [self] in
-            try? await Task.sleep(for: duration)
+            try? await surroundings.sleep(for: duration)
             if Task.isCancelled { return false }
             set()
             return true

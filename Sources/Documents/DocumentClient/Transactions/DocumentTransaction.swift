@@ -1,6 +1,7 @@
 public import DocumentModel
 import FirestoreProtocol
 import Synchronization
+import SystemIO
 
 /// Reads and writes that take effect together, on the remote's newest versions. Needs a connection.
 ///
@@ -95,7 +96,7 @@ extension DocumentClient {
                 try await transaction.commit()
                 return result
             } catch let error as RemoteError where error.code == .precondition {
-                try await Task.sleep(for: delay.next(random: Double.random(in: 0..<1)) / 10)
+                try await surroundings.sleep(for: delay.next(random: surroundings.fraction) / 10)
             }
         }
         throw DocumentClientError(

@@ -19,14 +19,18 @@ package actor MemoryDocumentStore: DocumentStore {
     private var waiters: [CheckedContinuation<Void, Never>] = []
     private var listeners: [CheckedContinuation<Void, Never>] = []
 
-    package init(_ database: DatabaseName, lockWaitLimit: Duration = .seconds(15)) {
+    /// - Parameter now: the clock, in microseconds since 1970; nil: the system's.
+    package init(
+        _ database: DatabaseName, lockWaitLimit: Duration = .seconds(15),
+        now: (@Sendable () -> Int64)? = nil
+    ) {
         self.database = database
         var generator = SystemRandomNumberGenerator()
         epoch = (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         var limits = LockTable.Limits()
         limits.lockWait = lockWaitLimit
         transactions = TransactionRegistry(limits: limits)
-        now = CommitClock.system
+        self.now = now ?? CommitClock.system
     }
 
     // MARK: Time
