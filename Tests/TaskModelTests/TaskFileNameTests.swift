@@ -35,13 +35,12 @@ import Testing
         #expect(zalgo.name == "Untitled.md")
     }
 
-    @Test func `a taken name gets a number and leaves the title to the front matter`() {
-        let taken: Set = ["A.md", "A (2).md"]
-        let found = TaskFileName.file(for: "A") { taken.contains($0) }
+    @Test func `a name with a number leaves the title to the front matter`() {
+        let found = TaskFileName.file(for: "A", number: 3)
         #expect(found.name == "A (3).md")
         #expect(!found.carriesTitle)
         let long = String(repeating: "a", count: 249)
-        let other = TaskFileName.file(for: long) { $0 == long + ".md" }
+        let other = TaskFileName.file(for: long, number: 2)
         #expect(other.name.utf8.count == 252)
         #expect(other.name.hasSuffix(" (2).md"))
     }

@@ -18,16 +18,18 @@ extension TaskFile {
     /// result, not with the argument.
     /// - Parameters:
     ///   - name: the file's name from now on; nil if it stays.
-    ///   - writesTitle: whether the front matter must have a `title` even if it has none now. One that it has is kept true.
+    ///   - writesTitle: whether the front matter must have a `title` even if it has none now.
+    ///   - keepsTitle: whether a `title` that it has is kept, and kept true, though it need not be there.
     /// - Throws: `tooLarge` or `overLimit` for a task that no file may hold, `cannotEdit` if the result would not read back.
     public func updated(
-        to item: TaskItem, named name: String? = nil, writesTitle: Bool = false
+        to item: TaskItem, named name: String? = nil, writesTitle: Bool = false, keepsTitle: Bool = true
     ) throws(TaskFileProblem) -> TaskFile {
         let name = name ?? self.name
-        var wanted = FrontMatterContent(item, title: hasTitleKey || writesTitle ? item.title : nil)
+        var wanted = FrontMatterContent(item, title: hasTitleKey && keepsTitle || writesTitle ? item.title : nil)
         let texts = wanted.makeWritable(keeping: content.fields)
         guard wanted == content || !isFlow else {
-            return try withoutBraces().updated(to: item, named: name, writesTitle: writesTitle)
+            return try withoutBraces().updated(
+                to: item, named: name, writesTitle: writesTitle, keepsTitle: keepsTitle)
         }
         let notes = item.notes.asNotes
         let changed = keys(of: wanted).filter { differs($0, wanted) }
@@ -75,7 +77,16 @@ extension TaskFile {
             let body = NotesEditor.body(bytes[layout.body], changedTo: notes, lineEnding: lineEnding)
             edits.replace(layout.body, with: body)
         }
-        return try TaskFile(parsing: edits.apply(to: bytes), named: name)
+        let result = try TaskFile(parsing: edits.apply(to: bytes), named: name)
+        return try keys.isEmpty ? result : result.withoutEmptyHead(from: self)
+    }
+
+    /// Without the two `---` where an edit has left nothing between them.
+    private func withoutEmptyHead(from old: TaskFile) throws(TaskFileProblem) -> TaskFile {
+        guard let frontMatter = layout.frontMatter, frontMatter.isEmpty, old.layout.frontMatter?.isEmpty == false,
+            !TaskFileLayout.isMistakable(item.notes)
+        else { return self }
+        return try TaskFile(parsing: Array(bytes[..<layout.start] + bytes[layout.body]), named: name)
     }
 
     private func differs(_ key: String, _ wanted: FrontMatterContent) -> Bool {

@@ -18,30 +18,22 @@ public struct TaskFileName: Sendable, Hashable {
         name.hasSuffix(suffix) && name.utf8.count > suffix.utf8.count ? String(name.dropLast(suffix.count)) : name
     }
 
-    /// The first of `Title.md`, `Title (2).md`, `Title (3).md` … that is not taken.
-    /// - Parameter isTaken: asked about names with suffix; may compare as loosely as the file system does.
-    public static func file(for title: String, isTaken: (String) -> Bool = { _ in false }) -> TaskFileName {
-        unique(stem(for: title, isFolder: false), for: title, suffix: suffix, isTaken: isTaken)
+    /// `Title.md`, or `Title (2).md` for the number 2, and so on.
+    public static func file(for title: String, number: Int = 1) -> TaskFileName {
+        name(stem(for: title, isFolder: false), number, suffix, for: title)
     }
 
-    /// As `file`, for the folder of a list. A folder has no front matter, so where its name does not carry the list's, only the
+    /// The same for the folder of a list. A folder has no front matter, so where its name does not carry the list's, only the
     /// list's document does.
-    public static func folder(for name: String, isTaken: (String) -> Bool = { _ in false }) -> TaskFileName {
-        unique(stem(for: name, isFolder: true), for: name, suffix: "", isTaken: isTaken)
+    public static func folder(for name: String, number: Int = 1) -> TaskFileName {
+        self.name(stem(for: name, isFolder: true), number, "", for: name)
     }
 
-    private static func unique(
-        _ stem: String, for title: String, suffix: String, isTaken: (String) -> Bool
-    ) -> TaskFileName {
-        let first = stem + suffix
-        if !isTaken(first) { return TaskFileName(name: first, carriesTitle: stem.isIdentical(to: title)) }
-        var number = 2
-        while true {
-            let ending = " (\(number))"
-            let name = stem.prefix(bytes: maximumBytes - ending.utf8.count) + ending + suffix
-            if !isTaken(name) { return TaskFileName(name: name, carriesTitle: false) }
-            number += 1
-        }
+    private static func name(_ stem: String, _ number: Int, _ suffix: String, for title: String) -> TaskFileName {
+        if number <= 1 { return TaskFileName(name: stem + suffix, carriesTitle: stem.isIdentical(to: title)) }
+        let ending = " (\(number))"
+        let start = stem.prefix(bytes: maximumBytes - ending.utf8.count)
+        return TaskFileName(name: start + ending + suffix, carriesTitle: false)
     }
 
     private static func stem(for title: String, isFolder: Bool) -> String {
