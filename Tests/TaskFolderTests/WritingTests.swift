@@ -65,7 +65,9 @@ struct WritingTests {
         try grounds.save("a.md", "one")
         let path = try TaskPath("a.md")
         #expect(try grounds.folder.identifier(path) == nil)
-        guard let stamp = try grounds.folder.setIdentifier(path, to: "id7") else { return }
+        guard let before = try grounds.folder.stamp(path),
+            let stamp = try grounds.folder.setIdentifier(path, to: "id7", of: before)
+        else { return }
         #expect(try grounds.stamp("a.md") == stamp)
         #expect(try grounds.folder.identifier(path) == "id7")
     }

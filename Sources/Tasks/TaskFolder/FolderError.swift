@@ -38,11 +38,11 @@ package struct FolderError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// Whether the same call may succeed later by itself or when somebody frees what lacks.
+    /// Whether the same call may succeed later by itself, or when somebody frees what lacks or takes away what is in the way.
     package var isTransient: Bool {
         switch code {
-        case .noSpace, .unstable, .limit, .rootMissing, .notPermitted, .readOnly: true
-        default: cause?.isTransient ?? false
+        case .invalidName, .tooLarge: false
+        default: true
         }
     }
 

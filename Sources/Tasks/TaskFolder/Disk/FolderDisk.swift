@@ -31,6 +31,9 @@ package protocol FolderDisk: AnyObject, Sendable {
         in directory: String, _ bytes: [UInt8], mode: UInt32?, attributes: [FileAttribute], synchronize: Bool
     ) throws(SystemError) -> String
 
+    /// Waits until the content of the file is on the disk.
+    func synchronizeFile(_ path: String) throws(SystemError)
+
     /// Waits until the content of all these files is on the disk.
     func synchronizeFileSystems(of paths: [String]) throws(SystemError)
 

@@ -98,6 +98,10 @@ package final class KernelDisk: FolderDisk {
         }
     }
 
+    package func synchronizeFile(_ path: String) throws(SystemError) {
+        try directory().open(path, [.read, .nonBlocking]).synchronize()
+    }
+
     package func synchronizeFileSystems(of paths: [String]) throws(SystemError) {
         var done: Set<UInt64> = []
         for path in paths where done.insert(try status(path).device).inserted {

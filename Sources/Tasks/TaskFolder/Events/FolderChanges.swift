@@ -1,10 +1,12 @@
 import Synchronization
+package import SystemIO
 
 /// The settled changes of a folder in real time, for one reader.
 package final class FolderChanges: Sendable {
     private let folder: any TaskFolder
     private let settler: Mutex<FolderEventSettler>
-    private let start = ContinuousClock.now
+    private let surroundings: Surroundings
+    private let start: Duration
     private let wakeUp = WakeUp()
     private let scanInterval: Duration
     /// When the next scan is due while not all directories are watched.
@@ -12,9 +14,12 @@ package final class FolderChanges: Sendable {
 
     /// - Parameter scanInterval: how often to ask for a scan while not all directories can be watched.
     package init(
-        _ folder: any TaskFolder, times: SettleTimes = SettleTimes(), scanInterval: Duration = .seconds(30)
+        _ folder: any TaskFolder, times: SettleTimes = SettleTimes(), scanInterval: Duration = .seconds(30),
+        surroundings: Surroundings = .system
     ) {
         self.folder = folder
+        self.surroundings = surroundings
+        start = surroundings.now()
         self.scanInterval = scanInterval
         nextScan = Mutex(scanInterval)
         settler = Mutex(FolderEventSettler(times: times))
@@ -38,10 +43,13 @@ package final class FolderChanges: Sendable {
     /// whether they are the first of many.
     package var missingCount: Int { settler.withLock { $0.missingCount } }
 
+    /// Those paths.
+    package var missingPaths: Set<TaskPath> { settler.withLock { $0.missingPaths } }
+
     /// Paths that a scan did not find where the reader knew them: each is reported as removed after the settle time,
     /// unless it comes back.
     package func noteMissing(_ paths: [TaskPath]) {
-        let now = ContinuousClock.now - start
+        let now = surroundings.now() - start
         settler.withLock { settler in
             for path in paths { settler.handleMissing(path, at: now) }
         }
@@ -51,7 +59,7 @@ package final class FolderChanges: Sendable {
     /// Takes the events that are there and looks at what is due; gives when something will be due next.
     private func turn(limit: Int) throws -> Duration? {
         let events = try folder.takeEvents()
-        let now = ContinuousClock.now - start
+        let now = surroundings.now() - start
         let due = settler.withLock { settler in
             for event in events { settler.handle(event, at: now) }
             return settler.duePaths(at: now, limit: limit)
@@ -91,12 +99,12 @@ package final class FolderChanges: Sendable {
     }
 
     private func wait(until deadline: Duration?) async throws {
-        if let deadline, start + deadline <= .now { return }
-        try await withThrowingTaskGroup { [folder, wakeUp, start] group in
+        if let deadline, start + deadline <= surroundings.now() { return }
+        try await withThrowingTaskGroup { [folder, wakeUp, surroundings, start] group in
             group.addTask { try await folder.waitForEvents() }
             group.addTask { await wakeUp.wait() }
             if let deadline {
-                group.addTask { try await Task.sleep(until: start + deadline, tolerance: .zero, clock: .continuous) }
+                group.addTask { try await surroundings.sleepUntil(start + deadline) }
             }
             defer { group.cancelAll() }
             try await group.next()

@@ -29,6 +29,8 @@ package struct FolderEventSettler: Sendable {
         /// It had content before: something else than a creation came first.
         var isKnown: Bool
         var removed: Duration?
+        /// Whether it was seen to be gone.
+        var isAbsent = false
         var foundEmpty: Duration?
     }
 
@@ -49,6 +51,9 @@ package struct FolderEventSettler: Sendable {
 
     /// How many paths are gone and wait whether they come back.
     package var missingCount: Int { pending.values.count { $0.removed != nil } }
+
+    /// Those paths.
+    package var missingPaths: Set<TaskPath> { Set(pending.filter { $0.value.removed != nil }.keys) }
 
     /// When to call `duePaths` next; nil while nothing waits.
     package var nextDeadline: Duration? { queue.first?.deadline }
@@ -86,7 +91,7 @@ package struct FolderEventSettler: Sendable {
             forget(path)
             settled.append(.directoryAppeared(path))
         case .directoryRemoved(let path):
-            update(path, at: now, isKnown: true, after: times.removed) {
+            update(path, at: now, isKnown: true) {
                 $0.isDirectory = true
                 $0.removed = now
             }
@@ -123,10 +128,14 @@ package struct FolderEventSettler: Sendable {
         guard let state = pending[path] else { return }
         switch observation {
         case .absent:
-            // Gone without an event to say so: as if it had just been seen to go.
+            // An event may be older than what is there now, so what was seen twice counts.
             let removed = state.removed ?? now
-            if removed + times.removed > now {
-                return wait(path, until: removed + times.removed) { $0.removed = removed }
+            let settles = removed + times.removed
+            if settles > now || !state.isAbsent {
+                return wait(path, until: max(settles, now + times.closed)) {
+                    $0.removed = removed
+                    $0.isAbsent = true
+                }
             }
             forget(path)
             if state.isDirectory {
@@ -165,6 +174,7 @@ package struct FolderEventSettler: Sendable {
     ) {
         var state = pending[path] ?? Pending(number: 0, deadline: now, since: now, isKnown: isKnown)
         if state.isDirectory { state = Pending(number: 0, deadline: now, since: now, isKnown: isKnown) }
+        state.isAbsent = false
         change(&state)
         if state.isDirectory {
             state.deadline = now + (time ?? times.closed)
@@ -182,10 +192,12 @@ package struct FolderEventSettler: Sendable {
         var state = pending[path] ?? Pending(number: 0, deadline: now, since: now, isKnown: true)
         // A file that came and went unseen leaves no trace but the question whether the path was known before.
         state.removed = now
+        state.isAbsent = false
         state.isWriting = false
         state.isKnown = true
         state.isDirectory = false
-        state.deadline = now + times.removed
+        // Looked at soon: a save that renames its file into place has only exchanged it.
+        state.deadline = now + times.closed
         schedule(path, state)
     }
 

@@ -56,6 +56,21 @@ extension DiskTaskFolder {
         return results.map { $0 ?? .failure(FolderError(.other, "a write had no result")) }
     }
 
+    package func synchronize(_ paths: [TaskPath]) {
+        guard paths.count <= 4 else {
+            try? disk.synchronizeFileSystems(of: paths.map(\.string))
+            return
+        }
+        for path in paths { try? disk.synchronizeFile(path.string) }
+        var directories: Set<TaskPath> = []
+        for path in paths {
+            // A directory that is new itself has to stay as well.
+            var parent = path.parent
+            while directories.insert(parent).inserted, !parent.isRoot { parent = parent.parent }
+        }
+        for directory in directories { try? disk.synchronizeDirectory(directory.string) }
+    }
+
     /// Refused, with the outcome to report.
     private struct Refusal: Error {
         var outcome: WriteOutcome

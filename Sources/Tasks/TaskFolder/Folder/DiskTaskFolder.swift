@@ -124,13 +124,14 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         return String(validating: value, as: UTF8.self)
     }
 
-    package func setIdentifier(_ path: TaskPath, to identifier: String) throws(FolderError) -> FileStamp? {
-        let before = try stamp(path)
+    package func setIdentifier(
+        _ path: TaskPath, to identifier: String, of before: FileStamp
+    ) throws(FolderError) -> FileStamp? {
         let isSet = try translating { () throws(SystemError) in
             try disk.setAttribute(path.string, FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)))
         }
-        guard isSet, let before, let after = try stamp(path) else { return nil }
-        // An edit that came in between must not be taken for the echo of this call.
+        guard isSet, let after = try stamp(path) else { return nil }
+        // An edit since then must not be taken for the echo of this call.
         return after.hasContent(of: before) ? after : before
     }
 }

@@ -76,7 +76,14 @@ package protocol TaskFolder: AnyObject, Sendable {
     func identifier(_ path: TaskPath) throws(FolderError) -> String?
 
     /// Sets it and gives the new stamp; nil where the file system has no such attributes.
-    func setIdentifier(_ path: TaskPath, to identifier: String) throws(FolderError) -> FileStamp?
+    ///
+    /// - Parameter before: of the content that was read. If the file has another by now, that stamp is the answer.
+    func setIdentifier(
+        _ path: TaskPath, to identifier: String, of before: FileStamp
+    ) throws(FolderError) -> FileStamp?
+
+    /// Makes the content and the names of these files survive a power cut, as far as the disk can.
+    func synchronize(_ paths: [TaskPath])
 
     // MARK: Attachments
 

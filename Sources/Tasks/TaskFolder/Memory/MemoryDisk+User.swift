@@ -78,6 +78,8 @@ extension MemoryDisk {
     /// Bytes that fit; none more can be written once they are used up. A disk without limit has `Int.max`.
     package func setCapacity(_ bytes: Int) { tree.withLock { $0.capacity = bytes } }
 
+    package var capacity: Int { tree.withLock { $0.capacity } }
+
     package var usedBytes: Int { tree.withLock { $0.used } }
 
     package func setReadOnly(_ isReadOnly: Bool) { tree.withLock { $0.isReadOnly = isReadOnly } }

@@ -7,20 +7,25 @@ package final class MemoryDisk: FolderDisk {
     let tree = Mutex(MemoryTree())
     private let bell = WakeUp()
     /// Asked before each call with its name and path; a number of errno(3) makes the call fail with it.
-    private let fault = Mutex<@Sendable (String, String) -> Int32?>({ _, _ in nil })
+    private let fault = Mutex(Fault { _, _ in nil })
+
+    /// Boxed: a bare closure gets one more thunk around it each time it passes through the mutex.
+    private struct Fault: Sendable {
+        let errno: @Sendable (_ operation: String, _ path: String) -> Int32?
+    }
 
     package init() {}
 
     /// Replaces the scripted faults; nil ends them.
     package func setFault(_ fault: (@Sendable (_ operation: String, _ path: String) -> Int32?)?) {
-        self.fault.withLock { $0 = fault ?? { _, _ in nil } }
+        self.fault.withLock { $0 = Fault(errno: fault ?? { _, _ in nil }) }
     }
 
     /// Runs one call on the tree and rings the bell where it made events.
     func change<Result>(
         _ operation: String, _ path: String, _ body: (inout MemoryTree) throws(SystemError) -> Result
     ) throws(SystemError) -> Result {
-        if let errno = fault.withLock({ $0 })(operation, path) {
+        if let errno = fault.withLock({ $0 }).errno(operation, path) {
             throw SystemError(errno: errno, operation: operation, path: path)
         }
         defer { if tree.withLock({ !$0.queue.isEmpty }) { bell.signal() } }
@@ -154,6 +159,12 @@ package final class MemoryDisk: FolderDisk {
     }
 
     package func uniqueName() -> String { tree.withLock { MemoryDisk.name(&$0) } }
+
+    package func synchronizeFile(_ path: String) throws(SystemError) {
+        try change("write to disk", path) { tree throws(SystemError) in
+            tree.synchronize(try tree.find(path, "write to disk"))
+        }
+    }
 
     package func synchronizeFileSystems(of paths: [String]) throws(SystemError) {
         try change("write to disk", paths.first ?? "") { tree throws(SystemError) in tree.synchronizeAll() }

@@ -23,6 +23,9 @@ package struct FileStamp: Hashable, Sendable {
             changed: status.changed)
     }
 
+    /// The same file, whatever it is called and says.
+    package func isFile(of other: FileStamp) -> Bool { inode == other.inode && device == other.device }
+
     /// The same file with the same content, whatever its name: a rename moves `changed`, and so do modes and
     /// attributes.
     package func hasContent(of other: FileStamp) -> Bool {
