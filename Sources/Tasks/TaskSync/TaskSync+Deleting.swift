@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import SystemIO
 import SystemService
 import TaskFolder
 import TaskModel
@@ -22,8 +23,14 @@ extension TaskSync {
             }
             tasks.append(entry.task)
         }
+        // What has been deleted elsewhere is no delete of this machine's.
+        let gone = tasks.filter { catalog[$0].map { $0.deletion != nil } ?? true }
+        if !gone.isEmpty { try await forgetFiles(of: gone) }
+        tasks.removeAll { gone.contains($0) }
         guard !tasks.isEmpty else { return }
-        if deleteGuard.holds(tasks.count, following: changes.missingCount, of: index.count, at: .now - start) {
+        if deleteGuard.holds(
+            tasks.count, following: changes.missingCount, of: index.count, at: surroundings.now() - start)
+        {
             try await hold(tasks)
         } else {
             for task in tasks { index.remove(task: task) }
@@ -58,6 +65,7 @@ extension TaskSync {
             held[task] = nil
             attachments.removeAll(of: task)
         }
+        retries.formUnion(misnamed)
         for path in paths {
             guard let files = try? path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
                 continue

@@ -34,7 +34,7 @@ extension TaskSync {
         }
         for view in views {
             switch view.name.collectionPath {
-            case "tasks": catalog.update(task: view)
+            case "tasks": learn(view)
             case "lists": catalog.update(list: view)
             default: break
             }
@@ -84,10 +84,10 @@ extension TaskSync {
         }
         guard !isRetryPlanned else { return }
         isRetryPlanned = true
-        let pause = retryDelay.next(random: Double.random(in: 0..<1), isOverloaded: false)
+        let pause = retryDelay.next(random: surroundings.fraction, isOverloaded: false)
         // Ends by itself after one look; a bridge that is gone is not held.
-        Task { [weak self] in
-            try? await Task.sleep(for: pause)
+        Task { [weak self, surroundings] in
+            try? await surroundings.sleep(for: pause)
             try? await self?.retryNow()
         }
     }
@@ -121,17 +121,28 @@ extension TaskSync {
         var writes: [(row: FileRow, write: FolderWrite)] = []
         var reserved = Set<TaskPath>()
         var changedHere: [TaskPath] = []
+        for item in pending { learn(item.view) }
         for item in pending {
-            catalog.update(task: item.view)
             await exportAttachments(of: item.view)
             if item.view.hasParkedWrites { noteParked(item.view) } else { problems["parked \(item.task)"] = nil }
             // A held delete stands until somebody decides, or somebody edits.
             if held[item.task] != nil, try await !cancelHold(item) { continue }
             do {
                 let directory = try await self.directory(ofList: TaskItem(fields: item.view.fields).listId)
-                let plan = try FileExport.plan(item.view, row: item.row, directory: directory) { path in
-                    reserved.contains(path) || index[path] != nil || !folder.isAbsent(path)
+                try await makeWay(for: item, in: directory)
+                let plan = try FileExport.plan(
+                    item.view, row: item.row, directory: directory, number: names.number(of: item.task)
+                ) { path in
+                    if reserved.contains(path) || index[path] != nil { return true }
+                    do throws(FolderError) {
+                        return try folder.stamp(path) != nil
+                    } catch {
+                        // Something that is no file, such as a directory.
+                        guard error.code == .wrongKind else { throw error }
+                        return true
+                    }
                 }
+                noteMisnamed(item.task, plan, in: directory)
                 switch plan {
                 case .nothing: problems["export \(item.task)"] = nil
                 case .create(let path, let bytes):
@@ -142,9 +153,10 @@ extension TaskSync {
                     writes.append(
                         (row, FolderWrite(path: path, bytes: bytes, expecting: .absent, identifier: item.task)))
                 case .update(var row, let path, let bytes):
+                    // With the path in one step: the directory that a file is in must be that of the list it is known to be in.
+                    row.list = TaskItem(fields: item.view.fields).listId
                     guard try await rename(&row, to: path, &changedHere) else { continue }
                     reserved.insert(path)
-                    row.list = TaskItem(fields: item.view.fields).listId
                     let isSame = bytes == row.bytes
                     row.bytes = bytes
                     if isSame {
@@ -199,6 +211,68 @@ extension TaskSync {
             for: "parked \(view.name.id)")
     }
 
+    /// Notes what lists show of a task and what its file is to be called. Others that are called otherwise by that follow.
+    func learn(_ view: DocumentSnapshot) {
+        catalog.update(task: view)
+        retries.formUnion(noteName(of: view).filter { index.path(of: $0) != nil })
+    }
+
+    /// Answers whose names may be others by that.
+    func noteName(of view: DocumentSnapshot) -> Set<String> {
+        let fields = view.fields(pendingTimes: .previous)
+        let item = TaskItem(fields: fields)
+        guard view.exists, !item.isDeleted, !FileExport.isBeingDeleted(view) else {
+            return names.set(view.name.id, nil)
+        }
+        return names.set(
+            view.name.id,
+            NameBook.Claim(
+                place: item.listId ?? "", title: TaskLayout.title(of: item, fields), time: view.createTime))
+    }
+
+    /// Where another task's file has the name that is this task's by right, that one is called otherwise first.
+    private func makeWay(for item: Pending, in directory: TaskPath) async throws {
+        guard let path = try rightPath(of: item.task, in: directory), let other = index[path]?.task,
+            other != item.task, let claim = names.claim(of: other)
+        else { return }
+        let place = lists.path(claim.place) ?? .root
+        guard let right = try rightPath(of: other, in: place), right != path else { return }
+        let row = try await client.reading { try SyncTables($0).file(other) }
+        guard var row, row.path == path else { return }
+        retries.insert(other)
+        var number = names.number(of: other)
+        while true {
+            let free = try path.parent.appending(TaskFileName.file(for: claim.title, number: number).name)
+            number += 1
+            guard free != path, index[free] == nil, try folder.stamp(free) == nil else { continue }
+            var changedHere: [TaskPath] = []
+            _ = try await rename(&row, to: free, &changedHere)
+            if !changedHere.isEmpty { try await importFiles(changedHere) }
+            return
+        }
+    }
+
+    /// Remembers whose file could not have the name that is its own, because something else has it.
+    private func noteMisnamed(_ task: String, _ plan: FileExport.Plan, in directory: TaskPath) {
+        let path: TaskPath?
+        switch plan {
+        case .create(let wanted, _): path = wanted
+        case .update(_, let wanted, _): path = wanted
+        case .nothing: path = index.path(of: task)
+        case .trash: path = nil
+        }
+        if let path, let right = try? rightPath(of: task, in: directory), right != path {
+            misnamed.insert(task)
+        } else {
+            misnamed.remove(task)
+        }
+    }
+
+    private func rightPath(of task: String, in directory: TaskPath) throws -> TaskPath? {
+        guard let claim = names.claim(of: task) else { return nil }
+        return try directory.appending(TaskFileName.file(for: claim.title, number: names.number(of: task)).name)
+    }
+
     /// Moves a file to where its task's title and list want it. False: it changed meanwhile and is to be read first.
     private func rename(_ row: inout FileRow, to path: TaskPath, _ changedHere: inout [TaskPath]) async throws -> Bool {
         guard path != row.path else { return true }
@@ -215,7 +289,7 @@ extension TaskSync {
             retries.insert(row.task)
             return false
         case .changed(let stamp):
-            if stamp != nil { changedHere.append(row.path) }
+            if stamp != nil { changedHere.append(row.path) } else { isMissing(row) }
             return false
         }
     }
@@ -225,26 +299,43 @@ extension TaskSync {
         if let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true {
             items.append(TrashItem(path: files, expecting: .anything))
         }
-        var isGone = false
+        let outcome: TrashOutcome
         do throws(FolderError) {
-            switch try folder.trash(items) {
-            case .trashed: isGone = true
-            case .changed(_, nil): isGone = true
-            case .changed(let path, _): changedHere.append(path)
-            }
+            outcome = try folder.trash(items)
         } catch {
             guard error.code == .notFound else { throw error }
-            isGone = true
+            outcome = .changed(row.path, nil)
         }
-        guard isGone else { return }
-        index.remove(task: row.task)
-        attachments.removeAll(of: row.task)
-        let task = row.task
+        switch outcome {
+        case .trashed: try await forgetFiles(of: [row.task])
+        // The user has deleted it too, or moved it, which is an edit.
+        case .changed(_, nil): isMissing(row)
+        case .changed(let path, _): changedHere.append(path)
+        }
+    }
+
+    /// Whether a file that is not there was deleted, moved or is only out of reach will turn out; until then its task is behind.
+    private func isMissing(_ row: FileRow) {
+        changes.noteMissing([row.path])
+        retries.insert(row.task)
+    }
+
+    /// The tasks have no files here any more.
+    func forgetFiles(of tasks: [String]) async throws {
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            try tables.removeFile(task)
-            try tables.unhold(task)
+            for task in tasks {
+                try tables.removeFile(task)
+                try tables.unhold(task)
+                try tables.removeAttachments(of: task)
+            }
         }
+        for task in tasks {
+            index.remove(task: task)
+            attachments.removeAll(of: task)
+            held[task] = nil
+        }
+        retries.formUnion(misnamed)
     }
 
     /// Writes files together, so that they share their syncs, and remembers those that were written.
@@ -253,6 +344,9 @@ extension TaskSync {
         for directory in Set(writes.map { $0.write.path.parent }) where !directory.isRoot {
             try? folder.makeDirectory(directory)
         }
+        // Whose a new file is must be known before it is there: it may be edited before this replica, cut off, looks again.
+        let new = writes.filter { $0.write.expecting == .absent }.map(\.row)
+        try await remember(new)
         var done: [FileRow] = []
         for ((row, write), result) in zip(writes, folder.write(writes.map(\.write))) {
             switch result {
@@ -263,12 +357,11 @@ extension TaskSync {
                 problems["export \(row.task)"] = nil
             case .success(.changed(let stamp)):
                 if stamp == nil {
-                    // Removed meanwhile: whether that is a delete, its event will tell.
-                    changes.noteMissing([write.path])
+                    isMissing(row)
+                } else if row.stamp == .none {
+                    if try await isOwnWrite(write) { done.append(row) } else { retries.insert(row.task) }
                 } else if index[write.path]?.task == row.task {
                     changedHere.append(write.path)
-                } else if try await isOwnWrite(write) {
-                    done.append(row)
                 } else {
                     retries.insert(row.task)
                 }
@@ -279,6 +372,13 @@ extension TaskSync {
                         hint: error.isTransient ? "It is tried again by itself." : nil), for: "export \(row.task)")
                 if error.isTransient { retries.insert(row.task) }
             }
+        }
+        let unwritten = Set(new.map(\.task)).subtracting(done.map(\.task))
+        if !unwritten.isEmpty {
+            try await client.transaction { transaction in
+                for task in unwritten { try SyncTables(transaction).removeFile(task) }
+            }
+            for task in unwritten { index.remove(task: task) }
         }
         try await remember(
             done.map { row in

@@ -18,6 +18,7 @@ extension TaskSync {
     /// Takes over a batch of settled changes.
     func importChanges(_ batch: [SettledChange]) async throws {
         guard rootHold == nil else { return }
+        logger.debug("settled: \(batch)")
         var files: [TaskPath] = []
         var removed: [TaskPath] = []
         for change in batch {
@@ -83,15 +84,19 @@ extension TaskSync {
             if let file = try await read(path, claimed: imported) { imported.append(file) }
         }
         guard !imported.isEmpty else { return }
+        // A power cut must not take back on this disk what others have been told.
+        folder.synchronize(imported.map(\.path))
         var listIDs: [TaskPath: String?] = [:]
         for file in imported where listIDs[file.path.parent] == nil {
             listIDs[file.path.parent] = try await list(at: file.path.parent)
         }
-        let (files, directories, userID) = (imported, listIDs, configuration.userID)
+        let (files, directories, userID, surroundings) = (imported, listIDs, configuration.userID, surroundings)
         let rows = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             return try files.map { file in
-                try Self.take(file, list: directories[file.path.parent] ?? nil, userID, transaction, tables)
+                let merge = DocumentID.make(in: surroundings)
+                return try Self.take(
+                    file, list: directories[file.path.parent] ?? nil, userID, merge, transaction, tables)
             }
         }
         for (file, row) in zip(imported, rows) {
@@ -105,7 +110,8 @@ extension TaskSync {
     }
 
     private static func take(
-        _ file: ImportedFile, list: String?, _ userID: String, _ transaction: ReplicaTransaction, _ tables: SyncTables
+        _ file: ImportedFile, list: String?, _ userID: String, _ merge: String, _ transaction: ReplicaTransaction,
+        _ tables: SyncTables
     ) throws -> FileRow {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)
         let row = try tables.file(file.task)
@@ -121,7 +127,9 @@ extension TaskSync {
         said.item.listId = row.map { $0.path.parent == file.path.parent } == true ? row?.list : list
         let view = try transaction.document(name)
         let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
-        if let mutation = engine.mutation(shadow: shadow, file: said, view: view) { try transaction.append(mutation) }
+        if let mutation = engine.mutation(shadow: shadow, file: said, view: view, id: merge) {
+            try transaction.append(mutation)
+        }
         let new = FileRow(
             task: file.task, path: file.path, list: said.item.listId, stamp: file.stamp, bytes: file.file.bytes)
         try tables.put(new)
@@ -167,12 +175,9 @@ extension TaskSync {
             if entry.stamp != content.stamp { try await restamp(entry.task, path, content.stamp) }
             return nil
         }
+        let file: TaskFile
         do throws(TaskFileProblem) {
-            let file = try TaskFile(parsing: content.bytes, named: path.name)
-            let (task, isNew) = identify(path, content.stamp, claimed: claimed)
-            var stamp = content.stamp
-            if isNew, let changed = try? folder.setIdentifier(path, to: task) { stamp = changed }
-            return ImportedFile(path: path, stamp: stamp, file: file, task: task, isNew: isNew)
+            file = try TaskFile(parsing: content.bytes, named: path.name)
         } catch {
             note(
                 SyncProblem(
@@ -181,23 +186,53 @@ extension TaskSync {
                 for: path.string)
             return nil
         }
+        let (task, isNew) = try await identify(path, content, claimed: claimed)
+        var stamp = content.stamp
+        if isNew, let changed = try? folder.setIdentifier(path, to: task, of: stamp) { stamp = changed }
+        return ImportedFile(path: path, stamp: stamp, file: file, task: task, isNew: isNew)
     }
 
-    /// Whose file this is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
-    private func identify(_ path: TaskPath, _ stamp: FileStamp, claimed: [ImportedFile]) -> (String, isNew: Bool) {
-        if let entry = index[path] { return (entry.task, false) }
+    /// Whose a file is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
+    private func identify(
+        _ path: TaskPath, _ content: TaskFileContent, claimed: [ImportedFile]
+    ) async throws -> (task: String, isNew: Bool) {
         func isFree(_ task: String) -> Bool {
             guard !claimed.contains(where: { $0.task == task }) else { return false }
             guard let known = index.path(of: task) else {
                 return catalog[task]?.deletion == nil && catalog[task] != nil
             }
-            return folder.isAbsent(known)
+            return known != path && folder.isAbsent(known)
         }
-        if let known = index.path(withInodeOf: stamp), let task = index[known]?.task, isFree(task) {
-            return (task, false)
+        let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
+        let identifier = try? folder.identifier(path)
+        if let entry = index[path] {
+            // Another task's file was put in the place of this one's while nobody watched. An inode alone may be an old number
+            // that was given to a new file.
+            let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }
+            guard let other, other != entry.task, index.path(of: other) != nil, isFree(other) else {
+                return (entry.task, false)
+            }
+            try await forgetReplaced(entry.task)
+            return (other, false)
         }
-        if let task = try? folder.identifier(path), isFree(task) { return (task, false) }
-        return (DocumentID.make(), true)
+        if let task = sameInode?.task, isFree(task) { return (task, false) }
+        if let identifier, isFree(identifier) { return (identifier, false) }
+        if let task = try await missingTask(like: content, named: path.name), isFree(task) { return (task, false) }
+        return (DocumentID.make(in: surroundings), true)
+    }
+
+    /// The task of a file that has just gone, and that this one continues: it says the same, or it has the same name elsewhere.
+    private func missingTask(like content: TaskFileContent, named name: String) async throws -> String? {
+        let missing = missingInScan.union(changes.missingPaths)
+        let likely = missing.filter { index[$0].map { $0.stamp.size == content.stamp.size } ?? false }
+        let tasks = likely.prefix(100).compactMap { index[$0]?.task }
+        let same = try await client.reading { transaction in
+            let tables = SyncTables(transaction)
+            return try tasks.filter { try tables.file($0)?.bytes == content.bytes }
+        }
+        if let task = same.min() { return task }
+        let namesakes = missing.filter { $0.name.utf8.elementsEqual(name.utf8) }
+        return namesakes.count == 1 ? namesakes.first.flatMap { index[$0]?.task } : nil
     }
 
     /// `kebab-case` of a case's name.
@@ -215,10 +250,14 @@ extension TaskSync {
     /// A known file has a new path; its attachments go with it.
     private func moved(_ from: TaskPath, _ to: TaskPath, _ stamp: FileStamp) async throws {
         guard let entry = index[from], from.kind(isDirectory: false) == .taskFile else { return }
+        // The echo of a move of Ferry's own, after which the old name may have been given to another task.
+        if let known = index[to], known.stamp.isFile(of: stamp) { return }
+        guard entry.stamp.isFile(of: stamp) || folder.isAbsent(from) else { return }
         if let replaced = index[to], replaced.task != entry.task { try await forgetReplaced(replaced.task) }
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
         // The row keeps its old path until the file was read there: then title and list follow from the difference.
         index.set(to, FileIndex.Entry(task: entry.task, stamp: FileStamp(unknownContentOf: stamp)))
+        retries.formUnion(misnamed)
     }
 
     /// The file of another task was renamed over this one's: to the user this one is gone.
@@ -251,7 +290,7 @@ extension TaskSync {
         guard !path.isRoot, path.kind(isDirectory: true) == .list else { return nil }
         if let known = lists.id(path) { return known }
         var id = ListIndex.id(named: path.string, of: configuration.userID)
-        if lists.path(id) != nil { id = DocumentID.make() }
+        if lists.path(id) != nil { id = DocumentID.make(in: surroundings) }
         let (list, userID) = (id, configuration.userID)
         let view = try await client.transaction { transaction in
             let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
@@ -347,6 +386,7 @@ extension TaskSync {
             _ = try await checkRoot()
             return
         }
+        try await forgetUnwrittenFiles()
         for path in scan.lists.sorted() { _ = try await list(at: path) }
         var missing = Set(index.allPaths)
         var changed: [TaskPath] = []
@@ -361,10 +401,12 @@ extension TaskSync {
                 continue
             }
         }
+        missingInScan = missing.filter { scan.isAbsenceBelievable($0) }
+        defer { missingInScan = [] }
         for start in stride(from: 0, to: changed.count, by: 500) {
             try await importFiles(Array(changed[start..<min(start + 500, changed.count)]))
         }
-        let gone = missing.filter { index[$0] != nil && scan.isAbsenceBelievable($0) }
+        let gone = missingInScan.filter { index[$0] != nil }
         if !gone.isEmpty { changes.noteMissing(Array(gone)) }
         await noteMissingAttachments(scan, found: found)
     }

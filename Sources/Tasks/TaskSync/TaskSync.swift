@@ -3,6 +3,7 @@ package import DocumentModel
 package import ObjectStorage
 import SQLite
 import Synchronization
+package import SystemIO
 package import SystemService
 package import TaskFolder
 import TaskModel
@@ -37,7 +38,7 @@ package actor TaskSync {
         }
     }
 
-    private let thread: SerialThread
+    private let executor: any SerialExecutor
     /// Copies files into the directory; a long copy must not hold up the turns.
     let copier = SerialThread()
     let configuration: Configuration
@@ -47,11 +48,14 @@ package actor TaskSync {
     let objects: (any ObjectStore)?
     let logger: Logger
     let changes: FolderChanges
-    let start = ContinuousClock.now
+    let surroundings: Surroundings
+    let start: Duration
 
     var index = FileIndex()
     var lists = ListIndex()
     package internal(set) var catalog = TaskCatalog()
+    /// What each task's file is to be called.
+    var names = NameBook { TaskFileName.file(for: $0, number: $1).name }
     /// Lists whose directories are gone here while tasks may still be in them, with where they were.
     var vanishedLists: [String: TaskPath] = [:]
     var attachments = AttachmentIndex()
@@ -68,9 +72,15 @@ package actor TaskSync {
     var rememberedRetries: Set<String> = []
     var retryDelay = Backoff()
     var isRetryPlanned = false
+    /// Tasks whose files have other names than they should, because those are taken.
+    var misnamed: Set<String> = []
+    /// Known files that a scan under way has not found.
+    var missingInScan: Set<TaskPath> = []
     /// Why nothing is inferred from the directory; nil while it is the known one.
-    package internal(set) var rootHold: SyncProblem?
-    package internal(set) var isPaused = false
+    package internal(set) var rootHold: SyncProblem? { didSet { holdBell.yield() } }
+    package internal(set) var isPaused = false { didSet { holdBell.yield() } }
+    /// Rings when the two above may have changed.
+    private let (holdChanges, holdBell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var transfers: [String: Transfer] = [:]
     /// The transfers that somebody paused, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
@@ -79,23 +89,25 @@ package actor TaskSync {
     private var turn = Turn()
     private var isLoaded = false
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     package init(
         configuration: Configuration, folder: any TaskFolder, client: DocumentClient, objects: (any ObjectStore)?,
-        logger: Logger
+        logger: Logger, surroundings: Surroundings = .system
     ) {
         self.configuration = configuration
         self.folder = folder
         self.client = client
         self.objects = objects
         self.logger = logger
-        changes = FolderChanges(folder)
-        thread = SerialThread()
+        self.surroundings = surroundings
+        start = surroundings.now()
+        changes = FolderChanges(folder, surroundings: surroundings)
+        executor = surroundings.executor?() ?? SerialThread()
     }
 
     deinit {
-        thread.stop()
+        (executor as? SerialThread)?.stop()
         copier.stop()
     }
 
@@ -161,6 +173,7 @@ package actor TaskSync {
         for view in views.0 { catalog.update(list: view) }
         for view in views.1 {
             catalog.update(task: view)
+            _ = noteName(of: view)
             await exportAttachments(of: view)
         }
         return queries
@@ -190,8 +203,17 @@ package actor TaskSync {
     }
 
     /// In a directory that was bound anew nothing that is absent was deleted: it is written again.
-    private func forgetAbsentFiles() async throws {
-        let absent = index.allPaths.filter { folder.isAbsent($0) }.compactMap { index[$0]?.task }
+    private func forgetAbsentFiles() async throws { try await forget(index.allPaths.filter { folder.isAbsent($0) }) }
+
+    /// What this replica was cut off from writing was never there, so it has not been deleted either.
+    func forgetUnwrittenFiles() async throws {
+        try await forget(index.allPaths.filter { index[$0]?.stamp == FileStamp.none && folder.isAbsent($0) })
+    }
+
+    /// The files are written again.
+    private func forget(_ paths: [TaskPath]) async throws {
+        let absent = paths.compactMap { index[$0]?.task }
+        guard !absent.isEmpty else { return }
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             for task in absent {
@@ -217,7 +239,7 @@ package actor TaskSync {
     private func followFolder() async throws {
         while !Task.isCancelled {
             if rootHold != nil {
-                try await Task.sleep(for: .seconds(2))
+                try await surroundings.sleep(for: .seconds(2))
                 try await exclusively {
                     guard try await checkRoot() else { return }
                     try await rescan(isFirst: false)
@@ -239,15 +261,15 @@ package actor TaskSync {
     }
 
     private func followDocuments() async throws {
+        var holds = holdChanges.makeAsyncIterator()
         while !Task.isCancelled {
             // One read for both: a change between two would be waited past.
             let (hasChanges, latest) = try await client.reading { transaction in
                 (try !transaction.changes(for: Self.consumer, limit: 1).isEmpty, transaction.latestSequence)
             }
             if !hasChanges { try await client.waitForChanges(after: latest) }
-            if isPaused || rootHold != nil {
-                try await Task.sleep(for: .milliseconds(200))
-                continue
+            while isPaused || rootHold != nil {
+                guard await holds.next() != nil else { return }
             }
             try await exclusively { try await exportChanges() }
         }
@@ -345,7 +367,7 @@ package actor TaskSync {
         if case .valid(let marker) = root.marker, marker.account == configuration.userID {
             rootID = marker.rootID
         } else {
-            rootID = DocumentID.make()
+            rootID = DocumentID.make(in: surroundings)
         }
         let marker = RootMarker(rootID: rootID, account: configuration.userID, remote: configuration.remote)
         do throws(FolderError) { try folder.claim(marker) } catch {

@@ -57,7 +57,7 @@ extension TaskSync {
             try requireRoot()
             var item = try edit.applied(to: TaskItem(title: title))
             item.listId = try await list(named: edit.listName ?? "")
-            let id = DocumentID.make()
+            let id = DocumentID.make(in: surroundings)
             let (task, userID, now) = (item, configuration.userID, configuration.wallClock())
             try await client.transaction { transaction in
                 let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)

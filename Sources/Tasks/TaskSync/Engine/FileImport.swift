@@ -15,31 +15,38 @@ struct FileImport {
     ///   - shadow: what the file said when it was last in step; nil if it never was.
     ///   - file: what it says now.
     ///   - view: the document as this replica sees it.
-    func mutation(shadow: Said?, file: Said, view: DocumentSnapshot) -> Mutation? {
+    ///   - id: names what the merge displaces; not used before.
+    func mutation(shadow: Said?, file: Said, view: DocumentSnapshot, id: String) -> Mutation? {
         guard view.exists else { return creation(file) }
         // Through the model, so that another client's way of writing a value (CRLF in notes) is no difference.
         let known = view.fields(pendingTimes: .previous)
         let theirs = known.merging(TaskItem(fields: known).documentFields) { $1 }
         var mine = file.fields
         // A first meeting: what only the remote knows is not something that the file removed.
-        if shadow == nil { mine.merge(theirs) { own, _ in own } }
+        if shadow == nil {
+            mine.merge(theirs) { own, _ in own }
+            if mine[TaskLayout.head] == .string("") { mine[TaskLayout.head] = theirs[TaskLayout.head] }
+        }
         let result = DocumentMerge.merge(
             base: shadow?.fields, mine: mine, theirs: theirs, policy: .tasks)
         guard let merged = result.fields else { return nil }
         let diff = TaskDiff(from: TaskItem(fields: theirs), to: TaskItem(fields: merged))
-        let appearance = TaskLayout.fields.filter { merged[$0] != theirs[$0] }.map { ($0, merged[$0]) }
+        let appearance = TaskLayout.changes(from: theirs, to: merged)
         guard !diff.isEmpty || !appearance.isEmpty else { return nil }
         let displaced = result.displaced.filter { $0.side == .theirs }
         return mutation(
             diff, .merge, appearance: appearance,
             companions: TaskHistory.writes(
-                of: displaced, from: known, task: name, userID: userID, replica: replica, baseTime: view.updateTime))
+                of: displaced, from: known, task: name, userID: userID, replica: replica, baseTime: view.updateTime,
+                id: id))
     }
 
     func creation(_ said: Said) -> Mutation {
         var item = said.item
         item.userId = userID
-        let appearance = TaskLayout.fields.map { ($0, said.fields[$0]) }
+        let appearance = TaskLayout.fields.compactMap { field in
+            said.fields[field].flatMap { $0 == .string("") ? nil : (field, $0) }
+        }
         return mutation(TaskDiff(from: nil, to: item), .create, appearance: appearance)
     }
 

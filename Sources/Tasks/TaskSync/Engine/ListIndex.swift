@@ -32,13 +32,15 @@ struct ListIndex {
     }
 
     /// The directory for a list's name, which may have several levels and comes from anywhere.
-    static func directory(named name: String, isTaken: (TaskPath) -> Bool) throws -> TaskPath {
+    static func directory(named name: String, isTaken: (TaskPath) throws -> Bool) throws -> TaskPath {
         let parts = name.split(separator: "/").map(String.init)
         var path = TaskPath.root
         for part in parts.dropLast() { path = try path.appending(TaskFileName.folder(for: part).name) }
-        let last = TaskFileName.folder(for: parts.last ?? "") { candidate in
-            (try? path.appending(candidate)).map(isTaken) ?? true
+        var number = 1
+        while true {
+            let found = try path.appending(TaskFileName.folder(for: parts.last ?? "", number: number).name)
+            if try !isTaken(found) { return found }
+            number += 1
         }
-        return try path.appending(last.name)
     }
 }

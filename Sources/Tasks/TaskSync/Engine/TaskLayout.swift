@@ -5,7 +5,7 @@ import TaskModel
 /// title, so that every machine's file has the same bytes under the same name. What a task says stands in the other fields, and
 /// wins where the two differ.
 enum TaskLayout {
-    /// The file's head as it was last saved.
+    /// The file's head as it was last saved; empty where it was taken away.
     static let head = "layout"
     /// The file's name without `.md`, where the front matter has the title.
     static let fileName = "fileName"
@@ -14,27 +14,37 @@ enum TaskLayout {
 
     static func fields(of file: TaskFile, named name: String) -> [String: Value] {
         var fields: [String: Value] = [:]
-        if !file.head.isEmpty { fields[head] = String(validating: file.head, as: UTF8.self).map { .string($0) } }
+        fields[head] = String(validating: file.head, as: UTF8.self).map { .string($0) }
         if file.hasTitleKey { fields[fileName] = .string(TaskFileName.title(of: name)) }
         return fields
     }
 
-    /// The file that says `item` in the layout of its document; nil where there is none, or none that can be used.
-    static func file(
-        for item: TaskItem, _ fields: [String: Value], named name: String, writesTitle: Bool
-    ) -> TaskFile? {
-        guard let head = fields[head]?.stringValue,
-            let source = try? TaskFile(parsing: Array(head.utf8) + Array(item.notes.utf8), named: name)
-        else { return nil }
-        return try? source.updated(to: item, writesTitle: writesTitle)
+    /// The fields of `TaskLayout` that make `new` of `old`; nil removes one.
+    static func changes(from old: [String: Value], to new: [String: Value]) -> [(String, Value?)] {
+        fields.filter { old[$0] != new[$0] }.map { ($0, new[$0]) }
     }
 
-    /// A file's name for the document, and whether the file must have a title of its own.
-    static func name(
-        of item: TaskItem, _ fields: [String: Value], isTaken: (String) -> Bool
-    ) -> (name: String, writesTitle: Bool) {
+    /// What the file is to be called, before others that want the same name are considered.
+    static func title(of item: TaskItem, _ fields: [String: Value]) -> String {
+        fields[fileName]?.stringValue ?? item.title
+    }
+
+    /// The file of this name that says `item`: in the layout of its document, or else in that of `old`.
+    static func file(
+        for item: TaskItem, _ fields: [String: Value], named name: String, instead old: TaskFile?
+    ) throws(TaskFileProblem) -> TaskFile {
         let chosen = fields[fileName]?.stringValue
-        let name = TaskFileName.file(for: chosen ?? item.title, isTaken: isTaken)
-        return (name.name, !name.carriesTitle || chosen.map { !$0.utf8.elementsEqual(item.title.utf8) } ?? false)
+        let isTitle = TaskFileName.title(of: name).utf8.elementsEqual(item.title.utf8)
+        let writesTitle = !isTitle || chosen.map { !$0.utf8.elementsEqual(item.title.utf8) } ?? false
+        // A title that was written for the sake of a number goes with it.
+        let keepsTitle = chosen != nil
+        if let head = fields[head]?.stringValue,
+            let source = try? TaskFile(parsing: Array(head.utf8) + Array(item.notes.utf8), named: name),
+            let file = try? source.updated(to: item, writesTitle: writesTitle, keepsTitle: keepsTitle)
+        {
+            return file
+        }
+        guard let old else { return try TaskFile.make(for: item, named: name, writesTitle: writesTitle) }
+        return try old.updated(to: item, named: name, writesTitle: writesTitle, keepsTitle: keepsTitle)
     }
 }

@@ -11,12 +11,14 @@ enum TaskHistory {
     static let collection = "history"
 
     /// The writes that keep what a merge of a file with its document, which had `theirs`, displaced.
+    ///
+    /// - Parameter id: unique to this merge; the entries' ids begin with it.
     static func writes(
         of displaced: [Merge.DisplacedValue], from theirs: [String: Value], task: DocumentName, userID: String,
-        replica: String, baseTime: Timestamp?
+        replica: String, baseTime: Timestamp?, id: String
     ) -> [Write] {
-        displaced.compactMap { entry in
-            let path = "\(task.path)/\(collection)/\(DocumentID.make())"
+        displaced.enumerated().compactMap { index, entry in
+            let path = "\(task.path)/\(collection)/\(id)-\(index)"
             guard let name = try? DocumentName(database: task.database, path: path) else { return nil }
             var fields = MergePolicy.tasks.origin(of: entry, mine: nil, theirs: theirs)
             fields.merge([
@@ -36,6 +38,6 @@ extension RebasePolicies {
     /// How tasks and lists that changed on two sides are brought together: the rules of the sync model, with history.
     package static let tasks = RebasePolicies([
         "tasks": MergingPolicy(.tasks, historyCollection: TaskHistory.collection, copiedFields: ["userId"]),
-        "lists": MergingPolicy(.lists),
+        "lists": MergingPolicy(.lists, historyCollection: TaskHistory.collection, copiedFields: ["userId"]),
     ])
 }

@@ -1,0 +1,89 @@
+import DocumentModel
+
+/// Which of those that want the same name in the same place gets which: the one that the remote knows longest has the name itself,
+/// the next ones `Name (2)`, `Name (3)` … Follows from the documents alone, so that every machine comes to the same names. Pure.
+struct NameBook {
+    /// What somebody wants to be called.
+    struct Claim: Hashable {
+        /// Where: names in other places do not matter.
+        var place: String
+        var title: String
+        /// When the remote first had it; nil while it has not.
+        var time: Timestamp?
+    }
+
+    /// Exact bytes: names that differ in Unicode form are two.
+    private struct Name: Hashable {
+        let place: String
+        let bytes: [UInt8]
+    }
+
+    /// The name of a title and a number from 1.
+    private let name: (String, Int) -> String
+    private var claims: [String: Claim] = [:]
+    /// Those that want a name, in the order of their right to it.
+    private var claimants: [Name: [String]] = [:]
+    /// The names that several want.
+    private var shared: Set<Name> = []
+
+    init(name: @escaping (_ title: String, _ number: Int) -> String) {
+        self.name = name
+    }
+
+    func claim(of id: String) -> Claim? { claims[id] }
+
+    /// Notes what `id` wants; nil: it is gone. Answers whose number may have become another by that.
+    mutating func set(_ id: String, _ claim: Claim?) -> Set<String> {
+        guard claims[id] != claim else { return [] }
+        var affected: Set<String> = []
+        if let old = claims.removeValue(forKey: id) {
+            let key = key(old, 1)
+            claimants[key]?.removeAll { $0 == id }
+            if claimants[key]?.isEmpty == true { claimants[key] = nil }
+            affected.formUnion(neighbours(of: key))
+            if (claimants[key]?.count ?? 0) < 2 { shared.remove(key) }
+        }
+        if let claim {
+            claims[id] = claim
+            let key = key(claim, 1)
+            let others = claimants[key] ?? []
+            let place = others.firstIndex { precedes(id, $0) } ?? others.count
+            claimants[key, default: []].insert(id, at: place)
+            if !others.isEmpty { shared.insert(key) }
+            affected.formUnion(neighbours(of: key))
+        }
+        affected.remove(id)
+        return affected
+    }
+
+    /// 1: the name itself.
+    func number(of id: String) -> Int {
+        guard let claim = claims[id], let others = claimants[key(claim, 1)], others.first != id else { return 1 }
+        var number = 1
+        for other in others.dropFirst() {
+            // Somebody may be called just that.
+            repeat { number += 1 } while claimants[key(claim, number)] != nil
+            if other == id { break }
+        }
+        return number
+    }
+
+    private func precedes(_ a: String, _ b: String) -> Bool {
+        let (first, second) = (claims[a]?.time?.microseconds ?? .max, claims[b]?.time?.microseconds ?? .max)
+        return (first, a) < (second, b)
+    }
+
+    private func key(_ claim: Claim, _ number: Int) -> Name {
+        Name(place: claim.place, bytes: Array(name(claim.title, number).utf8))
+    }
+
+    /// Who wants this name, and those who share a name and would be called this as well: of `Name (2)` those that want `Name`.
+    private func neighbours(of key: Name) -> [String] {
+        var found = claimants[key] ?? []
+        for name in shared where name.place == key.place && name != key {
+            guard let others = claimants[name], let first = others.first, let claim = claims[first] else { continue }
+            if (2...others.count + 1).contains(where: { self.key(claim, $0) == key }) { found += others }
+        }
+        return found
+    }
+}
