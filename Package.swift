@@ -73,7 +73,7 @@ let package = Package(
         room("DocumentStore", on: "Documents", uses: ["DocumentModel", "FirestoreProtocol", "SQLite", "SystemIO"]),
         room(
             "DocumentClient", on: "Documents",
-            uses: ["DocumentModel", "FirestoreProtocol", "Merge", "SQLite", "GRPC", "SystemService"]),
+            uses: ["DocumentModel", "FirestoreProtocol", "Merge", "SQLite", "GRPC", "SystemIO", "SystemService"]),
 
         // Objects
         room(
@@ -136,8 +136,19 @@ let package = Package(
             "TaskSync",
             uses: [
                 "TaskFolder", "TaskModel", "DocumentModel", "DocumentClient", "DocumentStore", "ObjectStorage",
-                "FirestoreProtocol", "SystemService",
+                "FirestoreProtocol", "Simulation", "SystemService",
             ]),
+        .target(
+            name: "Simulation",
+            dependencies: [
+                "TaskFolder", "TaskModel", "TaskSync", "DocumentModel", "DocumentClient", "DocumentStore",
+                "FirestoreProtocol", "SystemIO", "SystemService",
+            ], path: "Tests/Simulation/Harness", swiftSettings: settings),
+        .executableTarget(
+            name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulation/Tool", swiftSettings: settings),
+        .testTarget(
+            name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Seeds",
+            swiftSettings: settings),
         tests("Control", uses: ["HTTP", "JSON"]),
         tests(
             "FerryServer",

@@ -4,6 +4,7 @@
 #
 #   Tests/run.sh              everything
 #   Tests/run.sh format|build|unit|interop|end-to-end|systemd ...     only these
+#   Tests/run.sh --soak MINUTES                                       fresh seeds of the simulation for so long, see Tests/Simulation
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export LC_ALL=C.UTF-8
@@ -47,6 +48,14 @@ install_packages() {
 headline packages
 mapfile -t packages < <(grep -v '^#' Sources/C/packages.txt)
 install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd || { echo "The packages could not be installed."; count 0 1; finish; }
+
+if [[ ${1:-} == --soak ]]; then
+    headline "simulation, fresh seeds for ${2:?minutes} min of processor time"
+    # Scheduled through the runtime's hook, which only the shared runtime has.
+    check "simulation builds" swift build -c release --scratch-path .build/soak --product simulate || finish
+    if .build/soak/release/simulate --minutes "$2" --shrink; then count 1 0; else count 0 1; fi
+    finish
+fi
 
 if wanted format; then
     headline format

@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentModel
 import DocumentStore
+import Simulation
 import TaskModel
 import Testing
 

@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import Glibc
 import ObjectStorage
+import Simulation
 import SystemService
 import TaskFolder
 
@@ -76,18 +77,25 @@ final class Machine: Sendable {
 
     func rename(_ name: String, to target: String) { Glibc.rename(path(name), path(target)) }
 
-    /// Waits until `condition` holds; false after 20 seconds.
-    ///
-    /// Looks after every turn of the bridge, and every few milliseconds at what only the disk knows.
+    /// Waits until `condition` holds; false after a minute. Looks after every turn of the bridge and whenever the client's status
+    /// changes: nothing else writes files or documents.
     func eventually(_ condition: @Sendable () async throws -> Bool) async rethrows -> Bool {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while ContinuousClock.now < deadline {
-            if try await condition() { return true }
-            await Task.yield()
-            var pause = timespec(tv_sec: 0, tv_nsec: 2_000_000)
-            nanosleep(&pause, nil)
+        let (events, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let observer = await sync.observe { bell.yield() }
+        let watcher = Task { [client] in
+            for await _ in await client.statuses { bell.yield() }
         }
-        return try await condition()
+        let alarm = Task {
+            try await Task.sleep(for: .seconds(60))
+            bell.finish()
+        }
+        var holds = try await condition()
+        var iterator = events.makeAsyncIterator()
+        while !holds, await iterator.next() != nil { holds = try await condition() }
+        watcher.cancel()
+        alarm.cancel()
+        await sync.stopObserving(observer)
+        return holds
     }
 
     /// Whether it knows that many tasks, and the file of each.

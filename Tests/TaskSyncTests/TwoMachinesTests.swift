@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import Glibc
 import ObjectStorage
+import Simulation
 import Testing
 
 @testable import TaskSync

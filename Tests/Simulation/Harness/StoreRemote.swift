@@ -1,12 +1,11 @@
-import DocumentModel
-import DocumentStore
-import FirestoreProtocol
+package import DocumentClient
+package import DocumentModel
+package import DocumentStore
+package import FirestoreProtocol
 import Synchronization
 
-@testable import DocumentClient
-
 /// A document store as a client's remote, without a network between them. It can be cut off.
-final class StoreRemote: RemoteDocuments {
+package final class StoreRemote: RemoteDocuments {
     private let store: any DocumentStore
     private struct State {
         var isCut = false
@@ -14,12 +13,12 @@ final class StoreRemote: RemoteDocuments {
     }
     private let state = Mutex(State())
 
-    init(_ store: any DocumentStore) {
+    package init(_ store: any DocumentStore) {
         self.store = store
     }
 
     /// Cuts every call and stream off, or mends the connection.
-    func cut(_ isCut: Bool) {
+    package func cut(_ isCut: Bool) {
         let streams = state.withLock { state in
             state.isCut = isCut
             defer { state.streams = [:] }
@@ -33,11 +32,11 @@ final class StoreRemote: RemoteDocuments {
         do { return try await body() } catch let error as DocumentStoreError { throw RemoteError(error) }
     }
 
-    func commit(_ writes: [Write]) async throws -> CommitResult {
+    package func commit(_ writes: [Write]) async throws -> CommitResult {
         try await connected { try await store.commit(writes) }
     }
 
-    func documents(_ names: [DocumentName]) async throws -> RemoteRead {
+    package func documents(_ names: [DocumentName]) async throws -> RemoteRead {
         try await connected {
             let result = try await store.get(names, at: .strong)
             let missing = zip(names, result.documents).filter { $0.1 == nil }.map(\.0)
@@ -45,7 +44,7 @@ final class StoreRemote: RemoteDocuments {
         }
     }
 
-    func results(of query: Query) async throws -> [EncodedDocument] {
+    package func results(of query: Query) async throws -> [EncodedDocument] {
         try await connected {
             var documents: [EncodedDocument] = []
             for try await document in try await store.query(query).documents { documents.append(document) }
@@ -53,7 +52,7 @@ final class StoreRemote: RemoteDocuments {
         }
     }
 
-    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
+    package func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
         try await connected {
             let stream = StoreListen(store.listen())
             for target in targets { await stream.add(target) }

@@ -1,0 +1,89 @@
+/// One thing that a user, a network or a disk does. What exactly follows from `seed` and from what is there at the time, so that
+/// leaving out another action changes as little as possible.
+package struct Action: Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
+        // A user at the files
+        case create, edit, rename, move, copy, delete, replace, deleteMany, renameList, removeList
+        // A user at the command line
+        case addByCommand, tagByCommand, removeByCommand, restoreByCommand, decideDeletes, pause, rescan
+        // The machine
+        case kill, losePower, stopAndStart, skewClock, fillDisk, loseRoot, overflow
+        // The network
+        case cut, silence, mend, lose
+
+        /// How often, in thousandths.
+        var weight: Int {
+            switch self {
+            case .create: 150
+            case .edit: 430
+            case .rename: 60
+            case .move: 50
+            case .copy: 25
+            case .delete: 50
+            case .replace: 12
+            case .deleteMany: 3
+            case .renameList: 8
+            case .removeList: 6
+            case .addByCommand: 20
+            case .tagByCommand: 40
+            case .removeByCommand: 10
+            case .restoreByCommand: 12
+            case .decideDeletes: 10
+            case .pause: 4
+            case .rescan: 5
+            case .kill: 24
+            case .losePower: 5
+            case .stopAndStart: 5
+            case .skewClock: 5
+            case .fillDisk: 4
+            case .loseRoot: 4
+            case .overflow: 4
+            case .cut: 14
+            case .silence: 5
+            case .mend: 30
+            case .lose: 8
+            }
+        }
+
+        /// Whether it stands for something that a user wants.
+        package var isUser: Bool {
+            switch self {
+            case .create, .edit, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList, .removeList,
+                .addByCommand, .tagByCommand, .removeByCommand, .restoreByCommand:
+                true
+            default: false
+            }
+        }
+    }
+
+    package var time: Duration
+    package var machine: Int
+    package var kind: Kind
+    package var seed: UInt64
+}
+
+/// All that happens in one run, before it is run.
+package struct Plan: Sendable {
+    package var seed: UInt64
+    package var machineCount: Int
+    package var actions: [Action]
+
+    private static let lots = Action.Kind.allCases.flatMap { Array(repeating: $0, count: $0.weight) }
+
+    package init(seed: UInt64, actionCount: Int) {
+        var random = SeededRandom(seed ^ 0xACE5)
+        self.seed = seed
+        machineCount = 2 + random.below(2)
+        // Some runs are busy, some have time to come to rest between two actions.
+        let longest = [20, 200, 2000, 8000][random.below(4)]
+        var time = Duration.seconds(3)
+        actions = []
+        var machine = 0
+        for _ in 0..<actionCount {
+            time += .milliseconds(random.chance(5) ? random.below(10_000) : random.below(longest))
+            if random.chance(40) { machine = random.below(machineCount) }
+            guard let kind = random.pick(Self.lots) else { continue }
+            actions.append(Action(time: time, machine: machine, kind: kind, seed: random.next()))
+        }
+    }
+}

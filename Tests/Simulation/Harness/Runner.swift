@@ -1,0 +1,70 @@
+import Glibc
+
+/// Runs plans, and makes what fails short.
+package enum Runner {
+    /// What a run has shown.
+    package struct Result: Sendable {
+        package let seed: UInt64
+        package let violations: [String]
+        package let story: [String]
+        package let userActionCount: Int
+        package let jobCount: Int
+    }
+
+    package static let defaultActionCount = 150
+    /// Whether stories have the calls of the disk that Ferry makes.
+    nonisolated(unsafe) package static var tracesCalls = false
+
+    package static func run(_ plan: Plan) -> Result {
+        let scheduler = Scheduler(seed: plan.seed)
+        return scheduler.takingOver {
+            let simulation = Simulation(plan, scheduler, scratch: scratch)
+            simulation.run()
+            return Result(
+                seed: plan.seed, violations: simulation.violations, story: simulation.story,
+                userActionCount: simulation.userActionCount, jobCount: scheduler.jobCount)
+        }
+    }
+
+    /// A directory in memory for state files.
+    package static let scratch: String = {
+        for parent in ["/dev/shm", "/tmp"] {
+            var template = Array("\(parent)/ferry-simulation-XXXXXX".utf8CString)
+            if mkdtemp(&template) != nil {
+                return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            }
+        }
+        return "/tmp"
+    }()
+
+    /// The shortest plan found that still fails: leaves out ever smaller parts as long as that helps.
+    package static func shrink(_ plan: Plan, attempts: Int = 400) -> Plan {
+        var plan = plan
+        var attempts = attempts
+        var size = max(1, plan.actions.count / 2)
+        while attempts > 0 {
+            var start = 0
+            var hasShrunk = false
+            while start < plan.actions.count, attempts > 0 {
+                var shorter = plan
+                shorter.actions.removeSubrange(start..<min(start + size, plan.actions.count))
+                attempts -= 1
+                if !run(shorter).violations.isEmpty {
+                    plan = shorter
+                    hasShrunk = true
+                } else {
+                    start += size
+                }
+            }
+            if size == 1, !hasShrunk { break }
+            size = max(1, size / 2)
+        }
+        return plan
+    }
+
+    /// A failed run as text for people.
+    package static func describe(_ result: Result) -> String {
+        "seed \(result.seed):\n  " + result.violations.prefix(12).joined(separator: "\n  ") + "\n"
+            + result.story.map { "    \($0)" }.joined(separator: "\n")
+    }
+}

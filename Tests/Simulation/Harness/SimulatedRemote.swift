@@ -1,0 +1,135 @@
+import DocumentClient
+import DocumentModel
+import FirestoreProtocol
+
+/// The way between one machine and the store: late, lossy, repeating itself, sometimes cut.
+///
+/// `@unchecked Sendable`: the scheduler runs one job at a time.
+final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
+    enum Link: String {
+        case good
+        /// Every call fails at once, and streams break.
+        case cut
+        /// Calls never come back before their deadline, and streams say nothing more.
+        case silent
+    }
+
+    private let remote: any RemoteDocuments
+    private let scheduler: Scheduler
+    private var streams: [ObjectIdentifier: Stream] = [:]
+    private(set) var link = Link.good
+    /// Percent of calls that are lost, on the way there or back.
+    var lossRate = 0
+    var slowest = 40
+    /// What the remote refuses for good.
+    var refuses: (Write) -> RemoteError.Code? = { _ in nil }
+
+    init(_ remote: any RemoteDocuments, _ scheduler: Scheduler) {
+        self.remote = remote
+        self.scheduler = scheduler
+    }
+
+    func set(_ link: Link) {
+        self.link = link
+        if link == .cut { for stream in streams.values { stream.close() } }
+    }
+
+    /// The process at this end is gone: nothing arrives any more, and nothing is answered.
+    func hangUp() {
+        for stream in streams.values { stream.close() }
+        streams = [:]
+    }
+
+    private func travel() async throws {
+        try await scheduler.sleep(for: scheduler.random.milliseconds(1...max(1, slowest)))
+        if link == .silent { try await scheduler.sleep(for: .seconds(30)) }
+        if link != .good { throw RemoteError(.transient, "the network is \(link.rawValue)") }
+        if scheduler.random.chance(lossRate) { throw RemoteError(.transient, "lost on the way") }
+    }
+
+    private func call<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
+        try await travel()
+        let result = try await body()
+        try await travel()
+        return result
+    }
+
+    // MARK: Calls
+
+    func commit(_ writes: [Write]) async throws -> CommitResult {
+        do {
+            try await travel()
+        } catch let error as RemoteError {
+            // What was cut off may still arrive, or not.
+            if scheduler.random.chance(40) { deliverLate(writes) }
+            throw error
+        }
+        if let code = writes.lazy.compactMap({ self.refuses($0) }).first { throw RemoteError(code, "refused") }
+        if scheduler.random.chance(3) { deliverLate(writes) }
+        let result = try await remote.commit(writes)
+        try await travel()
+        return result
+    }
+
+    /// The same request once more, much later.
+    private func deliverLate(_ writes: [Write]) {
+        let (remote, pause) = (remote, scheduler.random.milliseconds(1...20_000))
+        scheduler.after(pause) { Task { _ = try? await remote.commit(writes) } }
+    }
+
+    func documents(_ names: [DocumentName]) async throws -> RemoteRead {
+        let remote = remote
+        return try await call { try await remote.documents(names) }
+    }
+
+    func results(of query: Query) async throws -> [EncodedDocument] {
+        let remote = remote
+        return try await call { try await remote.results(of: query) }
+    }
+
+    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
+        try await travel()
+        let stream = Stream(try await remote.listen(targets), self)
+        streams[ObjectIdentifier(stream)] = stream
+        return stream
+    }
+
+    // MARK: Streams
+
+    private final class Stream: RemoteListen, @unchecked Sendable {
+        private let stream: any RemoteListen
+        private let remote: SimulatedRemote
+        private var isBroken = false
+        private var lastArrival = Duration.zero
+
+        init(_ stream: any RemoteListen, _ remote: SimulatedRemote) {
+            self.stream = stream
+            self.remote = remote
+        }
+
+        nonisolated(nonsending) func next() async throws -> RemoteEvent? {
+            if isBroken { throw RemoteError(.transient, "the stream broke") }
+            let event = try await stream.next()
+            let scheduler = remote.scheduler
+            if scheduler.now > lastArrival + .milliseconds(1) {
+                try await scheduler.sleep(for: scheduler.random.milliseconds(1...max(1, remote.slowest)))
+                if scheduler.random.chance(remote.lossRate) { close() }
+            }
+            // Said into a dead line: the stream stands still until somebody notices.
+            while remote.link == .silent, !isBroken { try await scheduler.sleep(for: .seconds(1)) }
+            if isBroken { throw RemoteError(.transient, "the stream broke") }
+            lastArrival = scheduler.now
+            return event
+        }
+
+        func add(_ target: RemoteTarget) async { await stream.add(target) }
+
+        func remove(_ target: Int32) async { await stream.remove(target) }
+
+        func close() {
+            isBroken = true
+            remote.streams[ObjectIdentifier(self)] = nil
+            stream.close()
+        }
+    }
+}

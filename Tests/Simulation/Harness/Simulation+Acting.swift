@@ -1,0 +1,359 @@
+import SystemIO
+import TaskFolder
+import TaskModel
+import TaskSync
+
+extension Action.Kind {
+    /// Whether a user does it to files, so that it may come in the middle of the bridge's own work.
+    var isFile: Bool {
+        switch self {
+        case .create, .edit, .rename, .move, .copy, .delete, .replace: true
+        default: false
+        }
+    }
+}
+
+/// What each action means when its time has come.
+extension Simulation {
+    func perform(_ action: Action, on machine: SimulatedMachine) {
+        var random = SeededRandom(action.seed)
+        if action.kind.isFile || action.kind == .deleteMany || action.kind == .renameList || action.kind == .removeList
+        {
+            // Where the disk says no, the user has not done it.
+            try? machine.byUser { _ in try touchFiles(action.kind, machine, &random) }
+        } else if action.kind.isUser || [.decideDeletes, .pause, .rescan].contains(action.kind) {
+            command(action.kind, machine, random)
+        } else {
+            happen(action.kind, machine, &random)
+        }
+    }
+
+    // MARK: At the files
+
+    private func touchFiles(_ kind: Action.Kind, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        let disk = machine.disk
+        let files = machine.files
+        // What is just being saved is left alone by its user.
+        let paths = files.keys.filter { !machine.busy.contains($0) }.sorted()
+        switch kind {
+        case .create:
+            let path = place(title(&random), machine, &random)
+            guard files[path] == nil, !machine.busy.contains(path) else { return }
+            if let end = path.lastIndex(of: "/") { try disk.makeDirectories(String(path[..<end])) }
+            var draft = Draft([])
+            draft.body = ["born \(words.makeBirth())"]
+            for _ in 0..<random.below(4) { _ = draft.edit(&random, words.make()) }
+            try disk.write(path, draft.bytes)
+            words.replace([], with: draft.bytes)
+            words.rename("", to: path)
+            tell(machine, "makes '\(path)': \(Self.short(draft.bytes))")
+        case .edit:
+            guard let path = random.pick(paths), let old = files[path] else { return }
+            var draft = Draft(old)
+            let what = draft.edit(&random, words.make())
+            try save(path, old, draft.bytes, machine, &random)
+            tell(machine, "\(what) in '\(path)'")
+        case .rename:
+            guard let path = random.pick(paths.filter(machine.hasSeen)) else { return }
+            let target = String(path.prefix { $0 != "/" } + (path.contains("/") ? "/" : ""))
+            let directory = path.contains("/") ? target : ""
+            let new = directory + title(&random) + ".md"
+            guard files[new] == nil, !machine.busy.contains(new) else { return }
+            try disk.rename(path, to: new, .exclusive)
+            words.rename(path, to: new)
+            machine.noteRename(new)
+            tell(machine, "renames '\(path)' to '\(new)'")
+        case .move:
+            guard let path = random.pick(paths.filter(machine.hasSeen)) else { return }
+            let name = path.split(separator: "/").last.map(String.init) ?? path
+            let new = place(String(name.dropLast(3)), machine, &random)
+            guard files[new] == nil, new != path, !machine.busy.contains(new) else { return }
+            if let end = new.lastIndex(of: "/") { try disk.makeDirectories(String(new[..<end])) }
+            try disk.rename(path, to: new, .exclusive)
+            machine.noteRename(new)
+            tell(machine, "moves '\(path)' to '\(new)'")
+        case .copy:
+            guard let path = random.pick(paths), let bytes = files[path] else { return }
+            let new = place(title(&random), machine, &random)
+            guard files[new] == nil, !machine.busy.contains(new) else { return }
+            if let end = new.lastIndex(of: "/") { try disk.makeDirectories(String(new[..<end])) }
+            try disk.write(new, bytes)
+            words.copy(bytes)
+            words.rename("", to: new)
+            tell(machine, "copies '\(path)' to '\(new)'")
+        case .delete:
+            guard let path = random.pick(paths), let bytes = files[path] else { return }
+            try disk.remove(path)
+            words.delete(bytes)
+            words.rename(path, to: "")
+            tell(machine, "deletes '\(path)'")
+        case .replace:
+            guard let path = random.pick(paths.filter(machine.hasSeen)), let other = random.pick(paths), other != path,
+                let bytes = files[other]
+            else { return }
+            try disk.rename(path, to: other, .replacing)
+            words.delete(bytes)
+            words.rename(path, to: other)
+            machine.noteRename(other)
+            tell(machine, "puts '\(path)' in the place of '\(other)'")
+        case .deleteMany:
+            for path in paths where random.chance(80) {
+                try disk.remove(path)
+                words.delete(files[path] ?? [])
+                words.rename(path, to: "")
+                tell(machine, "deletes '\(path)' with many others")
+            }
+        case .renameList:
+            guard let directory = random.pick(machine.directories), isIdle(directory, machine),
+                paths.allSatisfy({ !$0.hasPrefix(directory + "/") || machine.hasSeen($0) })
+            else { return }
+            let new = "List \(words.make())"
+            try disk.rename(directory, to: new, .exclusive)
+            words.rename(directory, to: new)
+            for path in paths where path.hasPrefix(directory + "/") {
+                machine.noteRename(new + path.dropFirst(directory.count))
+            }
+            tell(machine, "renames the list '\(directory)' to '\(new)'")
+        case .removeList:
+            guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
+            for path in paths where path.hasPrefix(directory + "/") {
+                words.delete(files[path] ?? [])
+                words.rename(path, to: "")
+            }
+            words.rename(directory, to: "")
+            try disk.removeTree(directory)
+            tell(machine, "removes the list '\(directory)' and all in it")
+        default: break
+        }
+    }
+
+    private func isIdle(_ directory: String, _ machine: SimulatedMachine) -> Bool {
+        !machine.busy.contains { $0.hasPrefix(directory + "/") }
+    }
+
+    private func title(_ random: inout SeededRandom) -> String {
+        if random.chance(12) {
+            return random.pick(["Same", "same", "Caf\u{E9}", "Cafe\u{301}", "Call: \"Anna\"", "Same 2"]) ?? "Same"
+        }
+        return "Task \(words.make())"
+    }
+
+    private func place(_ title: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) -> String {
+        if random.chance(60) { return title + ".md" }
+        let directory =
+            (random.chance(70) ? random.pick(machine.directories) : nil) ?? ["Work", "Home"][random.below(2)]
+        return directory + "/" + title + ".md"
+    }
+
+    static func short(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes, as: UTF8.self).replacing("\n", with: "|")
+    }
+
+    /// Saves as some editor does, in one go or in steps that others may come between.
+    private func save(
+        _ path: String, _ old: [UInt8], _ new: [UInt8], _ machine: SimulatedMachine, _ random: inout SeededRandom
+    ) throws {
+        let disk = machine.disk
+        // Of a file that has both another name and another inode since Ferry saw it, nobody can say whose it is.
+        let habits = MemoryDisk.SaveHabit.allCases
+        let habit = machine.hasSeen(path) ? habits[random.below(habits.count)] : .inPlace
+        if habit != .inPlace, habit != .truncatingFirst { machine.noteRename(path) }
+        if random.chance(50) {
+            try disk.save(path, new, habit: habit)
+            words.replace(old, with: new)
+            return
+        }
+        var steps: [(MemoryDisk) throws -> Void]
+        let content = { (disk: MemoryDisk, path: String) in (try? disk.read(path, limit: .max).bytes) ?? [] }
+        // Editors look whether the file is still the one that they read, and leave it alone if it is not.
+        let check = { (disk: MemoryDisk, expected: [UInt8]) in
+            guard content(disk, path) == expected else { throw SystemError(.busy, operation: "save", path: path) }
+        }
+        let write = { [unowned self] (disk: MemoryDisk) in
+            try disk.write(path, new)
+            words.replace(old, with: new)
+        }
+        // Where the name was given away meanwhile, the user takes another one.
+        let writeNew = { [unowned self] (disk: MemoryDisk) in
+            if (try? disk.status(path)) == nil { return try write(disk) }
+            let other = path.dropLast(3) + " mine.md"
+            try disk.write(String(other), new)
+            words.copy(new)
+            words.replace(old, with: new)
+            words.rename("", to: String(other))
+        }
+        switch habit {
+        case .inPlace:
+            steps = [
+                { try check($0, old) },
+                { disk in
+                    try check(disk, old); try write(disk)
+                },
+            ]
+        case .renamingOver:
+            steps = [
+                { try $0.write(path + ".swp", new) },
+                { [unowned self] disk in
+                    do { try check(disk, old) } catch { return try disk.remove(path + ".swp") }
+                    try disk.rename(path + ".swp", to: path, .replacing)
+                    words.replace(old, with: new)
+                },
+            ]
+        case .backupDance:
+            steps = [
+                { disk in
+                    try check(disk, old); try disk.rename(path, to: path + "~", .replacing)
+                }, writeNew,
+                { try $0.remove(path + "~") },
+            ]
+        case .deleteAndCreate:
+            steps = [
+                { [unowned self] disk in
+                    try check(disk, old)
+                    try disk.remove(path)
+                    words.replace(old, with: new)
+                }, writeNew,
+            ]
+        case .truncatingFirst:
+            steps = [
+                { [unowned self] disk in
+                    try check(disk, old)
+                    try disk.write(path, [])
+                    words.replace(old, with: new)
+                },
+                { disk in
+                    try check(disk, []); try write(disk)
+                },
+            ]
+        }
+        machine.busy.insert(path)
+        go(through: steps[...], of: path, machine, random)
+    }
+
+    /// One step after the other; the first that fails is the last.
+    private func go(
+        through steps: ArraySlice<(MemoryDisk) throws -> Void>, of path: String, _ machine: SimulatedMachine,
+        _ random: SeededRandom
+    ) {
+        guard let step = steps.first else {
+            machine.busy.remove(path)
+            return
+        }
+        var random = random
+        scheduler.after(random.milliseconds(0...15)) { [unowned self] in
+            do {
+                try machine.byUser { try step($0) }
+                go(through: steps.dropFirst(), of: path, machine, random)
+            } catch {
+                machine.busy.remove(path)
+                tell(machine, "cannot save '\(path)': \(error)")
+            }
+        }
+    }
+
+    // MARK: At the command line
+
+    private func command(_ kind: Action.Kind, _ machine: SimulatedMachine, _ random: SeededRandom) {
+        machine.perform { [self] sync in
+            var random = random
+            switch kind {
+            case .addByCommand:
+                let (title, birth) = ("Task \(words.make())", words.makeBirth())
+                var edit = TaskEdit()
+                edit.title = title
+                edit.notes = "born \(birth)\n"
+                if random.chance(30) { edit.listName = ["Work", "Home"][random.below(2)] }
+                _ = try await sync.add(edit)
+                words.rename("", to: title)
+                tell(machine, "adds '\(title)' by command")
+            case .tagByCommand:
+                let ids = await sync.catalog.living.map(\.id).sorted()
+                guard let id = random.pick(ids) else { return }
+                let word = words.make()
+                var edit = TaskEdit()
+                edit.addTags = [word]
+                if random.chance(30) { edit.isCompleted = random.chance(50) }
+                if random.chance(15) { edit.listName = ["", "Work", "Home"][random.below(3)] }
+                try await sync.edit(id, edit)
+                words.rename("", to: word)
+                tell(machine, "adds the tag \(word) to \(id) by command")
+            case .removeByCommand:
+                let ids = await sync.catalog.living.map(\.id).sorted()
+                guard let id = random.pick(ids), let item = try? await sync.detail(id).item else { return }
+                words.delete(Array(item.notes.utf8))
+                tell(machine, "removes \(id) '\(item.title)' by command")
+                try await sync.remove([id])
+            case .restoreByCommand:
+                guard let id = random.pick(await sync.catalog.trashed.map(\.id).sorted()) else { return }
+                try await sync.restore([id])
+                tell(machine, "restores \(id)")
+            case .decideDeletes:
+                let held = await sync.heldDeletes.map(\.entry.id)
+                guard !held.isEmpty else { return }
+                let approves = random.chance(50)
+                tell(machine, "\(approves ? "approves" : "takes back") \(held.count) held deletes")
+                if approves { try await sync.approveDeletes(held) } else { try await sync.restoreDeletes(held) }
+            case .pause:
+                let isPaused = await sync.isPaused
+                tell(machine, isPaused ? "goes on syncing" : "pauses")
+                await sync.setPaused(!isPaused)
+            case .rescan: try await sync.rescanNow()
+            default: break
+            }
+        }
+    }
+
+    // MARK: Of themselves
+
+    private func happen(_ kind: Action.Kind, _ machine: SimulatedMachine, _ random: inout SeededRandom) {
+        switch kind {
+        case .kill:
+            guard machine.isRunning else { return }
+            machine.callsToLive = random.below(40)
+            tell(machine, "will die after \(machine.callsToLive ?? 0) calls")
+        case .losePower:
+            guard machine.isRunning else { return }
+            tell(machine, "loses power")
+            // What a user saved and Ferry has not seen yet is not Ferry's to keep.
+            words.forget(machine.losePower())
+            scheduler.after(random.milliseconds(100...5000)) { machine.start() }
+        case .stopAndStart:
+            guard machine.isRunning else { return }
+            tell(machine, "is off for a while")
+            machine.kill()
+            scheduler.after(random.milliseconds(100...60_000)) { machine.start() }
+        case .skewClock:
+            let years = random.pick([-56, 44, 0, 1, -1]) ?? 0
+            machine.clockSkew = Int64(years) * 31_557_600_000
+            tell(machine, "has its clock off by \(years) years")
+        case .fillDisk:
+            tell(machine, "has a full disk")
+            machine.disk.setCapacity(machine.disk.usedBytes + random.below(100))
+            scheduler.after(random.milliseconds(10...20_000)) { machine.disk.setCapacity(.max) }
+        case .loseRoot:
+            tell(machine, "has its directory unmounted")
+            machine.disk.setRootMissing(true)
+            scheduler.after(random.milliseconds(10...20_000)) { machine.disk.setRootMissing(false) }
+        case .overflow:
+            tell(machine, "has a short queue of events")
+            machine.disk.setQueueLimit(1 + random.below(4))
+            scheduler.after(random.milliseconds(10...5000)) { machine.disk.setQueueLimit(16_384) }
+        case .cut, .silence:
+            machine.link = kind == .cut ? .cut : .silent
+            tell(machine, "has its network \(machine.link.rawValue)")
+            scheduler.after(random.milliseconds(10...60_000)) { [unowned self] in mend(machine) }
+        case .mend: mend(machine)
+        case .lose:
+            machine.lossRate = random.below(30)
+            tell(machine, "loses \(machine.lossRate) % of its messages")
+        default: break
+        }
+    }
+
+    private func mend(_ machine: SimulatedMachine) {
+        guard machine.link != .good else { return }
+        tell(machine, "has its network back")
+        machine.link = .good
+        machine.networkChanged()
+    }
+}

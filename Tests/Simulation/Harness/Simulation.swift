@@ -1,0 +1,273 @@
+import DocumentClient
+package import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import Glibc
+import SystemIO
+import SystemService
+import TaskFolder
+import TaskSync
+
+/// One run of a plan: some machines, one store, a network, users, and everything that can go wrong.
+///
+/// `@unchecked Sendable`: the scheduler runs one job at a time.
+package final class Simulation: @unchecked Sendable {
+    package static let database = DatabaseName(project: "ferry")
+
+    let scheduler: Scheduler
+    let store: MemoryDocumentStore
+    let machines: [SimulatedMachine]
+    var words = Words()
+    /// What happened, in words.
+    package private(set) var story: [String] = []
+    package private(set) var violations: [String] = []
+    package private(set) var userActionCount = 0
+    private let plan: Plan
+    private var left: [Action]
+    private let directory: String
+
+    /// - Parameter scratch: a directory for state files, in memory where possible.
+    package init(_ plan: Plan, _ scheduler: Scheduler, scratch: String) {
+        self.plan = plan
+        left = plan.actions
+        self.scheduler = scheduler
+        store = MemoryDocumentStore(Self.database) {
+            let (seconds, attoseconds) = scheduler.now.components
+            return 1_790_000_000_000_000 + seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        }
+        directory = scratch + "/\(plan.seed)"
+        mkdir(directory, 0o700)
+        let (directory, remote) = (directory, StoreRemote(store))
+        machines = (0..<plan.machineCount).map {
+            SimulatedMachine(
+                name: ["laptop", "desk", "tablet", "server"][$0 % 4], store: remote, scheduler: scheduler,
+                statePath: "\(directory)/\($0).db")
+        }
+        for (index, machine) in machines.enumerated() {
+            machine.onDeath = { [unowned self] in
+                tell(machine, "dies")
+                scheduler.after(.milliseconds(500)) { machine.start() }
+            }
+            if Runner.tracesCalls {
+                machine.logger = Logger(label: "", level: .debug) { [unowned self] record in
+                    tell(machine, "  · \(record.message)")
+                }
+                machine.trace = { [unowned self] operation, path in
+                    if operation != "examine" { tell(machine, "  · \(operation) '\(path)'") }
+                }
+            }
+            machine.interfere = { [unowned self] in interfere(index) }
+        }
+    }
+
+    deinit {
+        for machine in machines {
+            for suffix in ["", "-wal", "-shm"] { unlink(machine.statePath + suffix) }
+        }
+        rmdir(directory)
+    }
+
+    func tell(_ machine: SimulatedMachine, _ what: String) {
+        let (seconds, attoseconds) = scheduler.now.components
+        let fraction = String(1000 + attoseconds / 1_000_000_000_000_000).dropFirst()
+        story.append("\(seconds).\(fraction) \(machine.name) \(what)")
+    }
+
+    func break_(_ law: String) { violations.append(law) }
+
+    // MARK: Running
+
+    package func run() {
+        for machine in machines { machine.start() }
+        for action in plan.actions { scheduler.at(action.time) { [unowned self] in take(action) } }
+        scheduler.run(until: (plan.actions.last?.time ?? .zero) + .seconds(1))
+        comeToRest()
+        if violations.isEmpty { checkLaws() }
+        if violations.isEmpty { restartAndCompare() }
+        for machine in machines { machine.kill() }
+        // Time for whoever sleeps to find the process gone.
+        scheduler.run(until: scheduler.now + .seconds(200))
+    }
+
+    /// Does an action unless somebody was in a hurry and it has been done.
+    private func take(_ action: Action) {
+        guard let place = left.firstIndex(where: { $0.seed == action.seed }) else { return }
+        left.remove(at: place)
+        if action.kind.isUser { userActionCount += 1 }
+        perform(action, on: machines[action.machine % machines.count])
+    }
+
+    /// Now and then a user acts in the middle of what the bridge does on the disk.
+    private func interfere(_ index: Int) {
+        guard scheduler.random.chance(2) else { return }
+        guard
+            let next = left.first(where: {
+                $0.time < scheduler.now + .seconds(5) && $0.machine == index && $0.kind.isFile
+            })
+        else { return }
+        take(next)
+    }
+
+    // MARK: The end
+
+    /// Everything is mended, and nobody acts any more: until nothing is left to do.
+    private func comeToRest() {
+        story.append("--- everything is mended")
+        for machine in machines {
+            machine.callsToLive = nil
+            machine.lossRate = 0
+            machine.link = .good
+            machine.disk.setCapacity(.max)
+            machine.disk.setRootMissing(false)
+            machine.disk.setQueueLimit(16_384)
+            machine.start()
+            machine.networkChanged()
+        }
+        var quiet = 0
+        for round in 0..<120 {
+            scheduler.run(until: scheduler.now + .seconds(round < 4 ? 3 : 15))
+            for machine in machines { violations += machine.failures }
+            guard violations.isEmpty else { return }
+            let reasons = unrest()
+            quiet = reasons.isEmpty ? quiet + 1 : 0
+            if quiet == 3 { return }
+            if round == 119 { violations.append("never comes to rest: \(reasons.joined(separator: "; "))") }
+        }
+    }
+
+    private func unrest() -> [String] {
+        var reasons: [String] = []
+        for machine in machines {
+            let found = ask(machine) { sync, client -> [String] in
+                var reasons: [String] = []
+                let status = await client.currentStatus
+                if status.pendingCount > 0 { reasons.append("\(status.pendingCount) pending") }
+                if status.parkedCount > 0 { reasons.append("\(status.parkedCount) parked") }
+                if !status.isCurrent { reasons.append("not current, \(status.connection)") }
+                let held = await sync.heldDeletes.map(\.entry.id)
+                if !held.isEmpty {
+                    reasons.append("\(held.count) held")
+                    try await sync.restoreDeletes(held)
+                }
+                if await sync.isPaused { await sync.setPaused(false) }
+                if try await !sync.isSettled() { reasons.append("not settled") }
+                let problems = await sync.allProblems
+                if !problems.isEmpty {
+                    reasons.append("\(problems.map { "\($0.code) \($0.subject ?? ""): \($0.message)" })")
+                }
+                return reasons
+            }
+            reasons += (found ?? ["is not there"]).map { "\(machine.name): \($0)" }
+        }
+        return reasons
+    }
+
+    /// What the bridge and the client of a machine answer; nil and a broken law if they do not.
+    func ask<Result: Sendable>(
+        _ machine: SimulatedMachine, _ body: @escaping @Sendable (TaskSync, DocumentClient) async throws -> Result
+    ) -> Result? {
+        switch scheduler.run({ try await machine.withSync(body) }) {
+        case .success(let result): return result
+        case .failure(let error):
+            violations.append("\(machine.name) does not answer: \(error)")
+            return nil
+        }
+    }
+
+    // MARK: Laws
+
+    struct State: Equatable {
+        var files: [[String: [UInt8]]]
+        var documents: [String: Document]
+    }
+
+    func state() -> State {
+        let queries = ["tasks", "lists", "history"].map {
+            Query(parent: ParentName(Self.database), collectionID: $0, allDescendants: true)
+        }
+        let store = store
+        let result = scheduler.run {
+            var documents: [String: Document] = [:]
+            for query in queries {
+                for try await document in try await store.query(query).documents {
+                    documents[document.name.path] = Document(
+                        name: document.name, fields: try document.fields.decoded(), createTime: document.createTime,
+                        updateTime: document.updateTime)
+                }
+            }
+            return documents
+        }
+        return State(files: machines.map(\.files), documents: (try? result.get()) ?? [:])
+    }
+
+    private func checkLaws() {
+        let state = state()
+        for (machine, files) in zip(machines, state.files).dropFirst() {
+            compare(machines[0].name, state.files[0], machine.name, files)
+        }
+        var seen: [String: Int] = [:]
+        var words = Set<String>()
+        var living = 0
+        for (path, document) in state.documents.sorted(by: { $0.key < $1.key }) {
+            let text = Self.text(of: document)
+            words.formUnion(Words.found(in: text, "q"))
+            guard document.name.collectionPath == "tasks" else { continue }
+            let marks = Words.found(in: text, "b")
+            if document.fields["deletedTime"] == nil {
+                living += 1
+                for mark in marks { seen[mark, default: 0] += 1 }
+            } else if !marks.isEmpty, marks.isDisjoint(with: self.words.deleted) {
+                violations.append("\(path) (\(marks.sorted())) is in the trash, and nobody deleted it")
+            }
+        }
+        for (mark, count) in seen.sorted(by: { $0.key < $1.key }) where count > self.words.births[mark, default: 0] {
+            violations.append("the task \(mark) is there \(count) times instead of \(self.words.births[mark] ?? 0)")
+        }
+        for machine in machines { words.formUnion(machine.words) }
+        let lost = self.words.written.subtracting(self.words.replaced).subtracting(words)
+        if !lost.isEmpty { violations.append("lost: \(lost.sorted().joined(separator: " "))") }
+        for (machine, files) in zip(machines, state.files) {
+            let count = files.keys.filter { $0.hasSuffix(".md") }.count
+            if count != living { violations.append("\(machine.name) has \(count) files, the remote \(living) tasks") }
+        }
+    }
+
+    private func compare(_ a: String, _ left: [String: [UInt8]], _ b: String, _ right: [String: [UInt8]]) {
+        for path in Set(left.keys).union(right.keys).sorted() where left[path] != right[path] {
+            func show(_ bytes: [UInt8]?) -> String {
+                bytes.map { String(decoding: $0, as: UTF8.self).replacing("\n", with: "|") } ?? "nothing"
+            }
+            violations.append("\(path): \(a) has \(show(left[path])), \(b) has \(show(right[path]))")
+        }
+    }
+
+    /// What a user can see of a document; not how its file is laid out, nor who made it.
+    static func text(of document: Document) -> [UInt8] {
+        func text(_ value: Value) -> String {
+            switch value {
+            case .string(let text): text
+            case .map(let map): map.map { "\($0.key) \(text($0.value))" }.sorted().joined(separator: "\n")
+            case .array(let array): array.map(text).joined(separator: "\n")
+            default: ""
+            }
+        }
+        let told = ["title", "notes", "tags", "fields", "fileName", "name", "value"]
+        return Array(told.compactMap { document.fields[$0].map(text) }.joined(separator: "\n").utf8)
+    }
+
+    private func restartAndCompare() {
+        let before = state()
+        story.append("--- every process is started again")
+        for machine in machines { machine.kill() }
+        scheduler.run(until: scheduler.now + .seconds(1))
+        comeToRest()
+        let after = state()
+        for (index, machine) in machines.enumerated() {
+            compare("\(machine.name) before a restart", before.files[index], "after", after.files[index])
+        }
+        for path in Set(before.documents.keys).union(after.documents.keys).sorted()
+        where before.documents[path] != after.documents[path] {
+            violations.append("a restart changed \(path)")
+        }
+    }
+}

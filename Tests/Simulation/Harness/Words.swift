@@ -1,0 +1,67 @@
+/// The values by which a run is judged: each word that a user writes is written once, so that it can be found again.
+///
+/// A word looks like `q17z`; a task's birth mark like `b5z`, a line of the body that nobody edits.
+package struct Words {
+    /// Written to a file, or by a command that succeeded.
+    private(set) var written: Set<String> = []
+    /// Taken away by a user who had it before the eyes.
+    private(set) var replaced: Set<String> = []
+    /// How often each task may be there: once, and once more for each copy.
+    private(set) var births: [String: Int] = [:]
+    /// Tasks that a user deleted, or put another over.
+    private(set) var deleted: Set<String> = []
+    private var last = 0
+
+    mutating func make() -> String {
+        last += 1
+        return "q\(last)z"
+    }
+
+    mutating func makeBirth() -> String {
+        last += 1
+        let mark = "b\(last)z"
+        births[mark] = 1
+        return mark
+    }
+
+    /// A user puts `new` in the place of `old`.
+    mutating func replace(_ old: [UInt8], with new: [UInt8]) {
+        written.formUnion(Self.found(in: new, "q"))
+        replaced.formUnion(Self.found(in: old, "q").subtracting(Self.found(in: new, "q")))
+    }
+
+    /// A user deletes a task that says `old`.
+    mutating func delete(_ old: [UInt8]) {
+        replace(old, with: [])
+        deleted.formUnion(Self.found(in: old, "b"))
+    }
+
+    mutating func copy(_ content: [UInt8]) {
+        for mark in Self.found(in: content, "b") { births[mark, default: 1] += 1 }
+    }
+
+    /// What was gone before anybody could read it.
+    mutating func forget(_ words: Set<String>) { replaced.formUnion(words) }
+
+    mutating func rename(_ old: String, to new: String) { replace(Array(old.utf8), with: Array(new.utf8)) }
+
+    /// The words of a kind (`q` or `b`) in a text.
+    static func found(in bytes: [UInt8], _ kind: Character) -> Set<String> {
+        guard let first = kind.asciiValue else { return [] }
+        var words: Set<String> = []
+        var index = 0
+        while index < bytes.count {
+            guard bytes[index] == first else {
+                index += 1
+                continue
+            }
+            var end = index + 1
+            while end < bytes.count, (0x30...0x39).contains(bytes[end]) { end += 1 }
+            if end > index + 1, end < bytes.count, bytes[end] == UInt8(ascii: "z") {
+                words.insert(String(decoding: bytes[index...end], as: UTF8.self))
+            }
+            index = end
+        }
+        return words
+    }
+}

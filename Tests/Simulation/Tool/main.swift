@@ -1,0 +1,60 @@
+import Glibc
+import Simulation
+
+// simulate [--seeds A-B] [--minutes N] [--actions N] [--shrink]: runs plans and prints the story of each that breaks a law.
+// Without --seeds it takes fresh ones.
+
+// A run can only be repeated where sets and dictionaries have the same order each time.
+if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
+    setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
+    execv("/proc/self/exe", CommandLine.unsafeArgv)
+}
+
+func value(_ name: String) -> String? {
+    guard let place = CommandLine.arguments.firstIndex(of: name), place + 1 < CommandLine.arguments.count else {
+        return nil
+    }
+    return CommandLine.arguments[place + 1]
+}
+
+func processorSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+let bounds = (value("--seeds") ?? "").split(separator: "-").compactMap { UInt64($0) }
+let first = bounds.first ?? UInt64.random(in: 1_000_000..<1_000_000_000)
+let last = bounds.isEmpty ? UInt64.max : bounds.last ?? first
+let minutes = value("--minutes").flatMap(Double.init) ?? .infinity
+let actions = value("--actions").flatMap { Int($0) } ?? Runner.defaultActionCount
+let start = processorSeconds()
+var done = 0
+var runs = 0
+var failed = 0
+var seed = first
+while seed <= last, processorSeconds() - start < minutes * 60 {
+    let plan = Plan(seed: seed, actionCount: actions)
+    let result = Runner.run(plan)
+    done += result.userActionCount
+    runs += 1
+    if CommandLine.arguments.contains("--story") { print(Runner.describe(result)) }
+    if !result.violations.isEmpty {
+        failed += 1
+        print("FAILED seed \(seed): \(result.violations[0])")
+        fflush(nil)
+        if CommandLine.arguments.contains("--shrink") {
+            let short = Runner.shrink(plan)
+            Runner.tracesCalls = CommandLine.arguments.contains("--trace")
+            print(Runner.describe(Runner.run(short)))
+            Runner.tracesCalls = false
+        }
+        if failed >= (value("--failures").flatMap { Int($0) } ?? 1) { break }
+    }
+    seed += 1
+}
+let spent = processorSeconds() - start
+print(
+    "\(runs) runs from seed \(first), \(done) actions of users in \(Int(spent * 10) / 10) s of processor time: \(Int(Double(done) / spent)) a second; \(failed) failed"
+)
+exit(failed == 0 ? 0 : 1)
