@@ -46,6 +46,29 @@ def test_attach_drop_detach_and_get(root, machines):
           lambda: [sorted(machine.files()) for machine in machines])
 
 
+def test_large_attachments_come_when_they_are_asked_for(root, machines):
+    laptop, desk = machines
+    desk.stop()
+    desk.daemon.arguments += ["--download", "1M"]
+    desk.start()
+    laptop.ferry("add", "Film")
+    small, large = root / "poster.jpg", root / "film.bin"
+    small.write_bytes(os.urandom(100_000))
+    large.write_bytes(os.urandom(3 << 20))
+    laptop.ferry("attach", "Film", large, small)
+    until(lambda: attached(desk, "Film") == {"poster.jpg": "here", "film.bin": "remote"}, lambda: attached(desk, "Film"))
+    desk.sync()
+    assert [path.name for path in (desk.tasks / "Film.files").iterdir()] == ["poster.jpg"]
+    # It is no delete that it is not here.
+    assert attached(laptop, "Film") == {"poster.jpg": "here", "film.bin": "here"}
+    desk.ferry("get", "Film", "film.bin")
+    assert (desk.tasks / "Film.files/film.bin").read_bytes() == large.read_bytes()
+    # What is here once stays up to date.
+    (laptop.tasks / "Film.files/film.bin").write_bytes(small.read_bytes() * 20)
+    agree(laptop, desk)
+    assert (desk.tasks / "Film.files/film.bin").read_bytes() == small.read_bytes() * 20
+
+
 def test_what_is_still_being_downloaded_waits_for_its_name(machines):
     laptop, desk = machines
     laptop.ferry("add", "Film")

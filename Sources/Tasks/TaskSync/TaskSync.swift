@@ -23,17 +23,20 @@ package actor TaskSync {
         package var remote: String
         /// Take the directory as it is although it is not the one remembered: files are united with documents, nothing is deleted.
         package var rebinds: Bool
+        /// Attachments up to this many bytes come by themselves, others when they are fetched; nil: all.
+        package var downloadsUpTo: Int64?
         /// The local clock in seconds since 1970, for showing only.
         package var wallClock: @Sendable () -> Int64
 
         package init(
             userID: String, directory: String, remote: String, rebinds: Bool = false,
-            wallClock: @escaping @Sendable () -> Int64
+            downloadsUpTo: Int64? = nil, wallClock: @escaping @Sendable () -> Int64
         ) {
             self.userID = userID
             self.directory = directory
             self.remote = remote
             self.rebinds = rebinds
+            self.downloadsUpTo = downloadsUpTo
             self.wallClock = wallClock
         }
     }

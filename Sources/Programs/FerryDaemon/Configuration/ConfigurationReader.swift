@@ -90,6 +90,7 @@ struct ConfigurationReader {
         }
         configuration.uploadLimit = try rate(.uploadLimit)
         configuration.downloadLimit = try rate(.downloadLimit)
+        configuration.downloadsUpTo = try downloadsUpTo()
         configuration.rebinds = flags.has("rebind")
         configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
@@ -183,12 +184,28 @@ struct ConfigurationReader {
 
     private func rate(_ setting: Setting) throws -> Int? {
         guard let (text, source) = try value(setting) else { return nil }
+        guard let bytes = Self.bytes(text) else {
+            throw invalid(setting, source, "is bytes a second, such as 500K or 2M, not '\(text)'")
+        }
+        return bytes == 0 ? nil : bytes
+    }
+
+    private func downloadsUpTo() throws -> Int? {
+        guard let (text, source) = try value(.download), text != "all" else { return nil }
+        if text == "none" { return 0 }
+        guard let bytes = Self.bytes(text) else {
+            throw invalid(.download, source, "is all, none, or a size such as 500K or 10M, not '\(text)'")
+        }
+        return bytes
+    }
+
+    private static func bytes(_ text: String) -> Int? {
         let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
         let unit = text.last.flatMap { units[Character($0.uppercased())] }
         guard let number = Int(unit == nil ? text[...] : text.dropLast()), number >= 0,
             case (let bytes, false) = number.multipliedReportingOverflow(by: unit ?? 1)
-        else { throw invalid(setting, source, "is bytes a second, such as 500K or 2M, not '\(text)'") }
-        return bytes == 0 ? nil : bytes
+        else { return nil }
+        return bytes
     }
 
     /// An absolute path without `.`, `..` of its own making, or a slash at its end.

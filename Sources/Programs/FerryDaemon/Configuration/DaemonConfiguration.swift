@@ -11,11 +11,14 @@ struct DaemonConfiguration: Sendable, Hashable {
     /// Bytes a second for attachments; nil: no limit.
     var uploadLimit: Int?
     var downloadLimit: Int?
+    /// Attachments up to this many bytes come by themselves; nil: all.
+    var downloadsUpTo: Int?
     /// Take the tasks directory and the remote as they are, although they are not those remembered.
     var rebinds = false
 
     /// What the running daemon cannot change.
     func hasSamePlaces(as other: DaemonConfiguration) -> Bool {
         tasks == other.tasks && state == other.state && socket == other.socket && deviceName == other.deviceName
+            && downloadsUpTo == other.downloadsUpTo
     }
 }

@@ -48,8 +48,12 @@ struct Setting: Sendable, Hashable {
     static let downloadLimit = Setting(
         "download-limit", "RATE", "bytes a second for downloads (default: no limit)",
         details: "As upload-limit.")
+    static let download = Setting(
+        "download", "WHAT", "attachments that come by themselves: all, none, or up to a size such as 10M (default all)",
+        details:
+            "'ferry get' brings the others; newer versions of what is here always come. A restart applies a change.")
 
-    static let all = [tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit]
+    static let all = [tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download]
 }
 
 extension Option {

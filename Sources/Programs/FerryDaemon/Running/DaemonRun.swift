@@ -119,7 +119,7 @@ struct DaemonRun {
         if new.hasSamePlaces(as: configuration) {
             logger.notice("the configuration was read again")
         } else {
-            logger.warning("the directories, the socket or the name have changed; restart the daemon to apply that")
+            logger.warning("what only a restart applies has changed: directories, socket, device-name or download")
         }
     }
 }

@@ -44,7 +44,7 @@ final class SyncStack: Sendable {
         sync = TaskSync(
             configuration: TaskSync.Configuration(
                 userID: userID, directory: configuration.tasks, remote: server.url, rebinds: configuration.rebinds,
-                wallClock: Clocks.wallSeconds),
+                downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), wallClock: Clocks.wallSeconds),
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
             logger: logger)
         devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)

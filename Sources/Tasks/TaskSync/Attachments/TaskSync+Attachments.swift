@@ -91,6 +91,8 @@ extension TaskSync {
         guard view.exists, !item.isDeleted else { return }
         let rows = attachments.rows(of: task)
         for (id, attachment) in item.attachments where rows[id]?.sha256 != attachment.sha256 {
+            // What was here once is wanted here.
+            if rows[id] == nil, let limit = configuration.downloadsUpTo, attachment.size ?? 0 > limit { continue }
             queueDownload(task, id, attachment)
         }
         for (id, row) in rows where item.attachments[id] == nil { await removeDetached(row) }
