@@ -65,6 +65,7 @@ struct FirestoreService: Sendable {
         routes[Self.path("Write")] = .streaming { call in
             try await answering { try await write(call) }
         }
+        routes.longLived = [Self.path("Listen"), Self.path("Write")]
         return routes
     }
 

@@ -11,9 +11,19 @@ import Synchronization
 final class CompletionQueue: @unchecked Sendable {
     let queue: OpaquePointer
 
-    init(threads: Int) {
+    /// - Parameter readsNetwork: false for a queue that only hands out what threads of other queues have read.
+    init(threads: Int, readsNetwork: Bool = true) {
         Core.start()
-        queue = grpc_completion_queue_create_for_next(nil)
+        if readsNetwork {
+            queue = grpc_completion_queue_create_for_next(nil)
+        } else {
+            var attributes = grpc_completion_queue_attributes()
+            attributes.version = GRPC_CQ_CURRENT_VERSION
+            attributes.cq_completion_type = GRPC_CQ_NEXT
+            attributes.cq_polling_type = GRPC_CQ_NON_POLLING
+            queue = grpc_completion_queue_create(
+                grpc_completion_queue_factory_lookup(&attributes), &attributes, nil)
+        }
         let poller = Poller(queue: queue, threads: max(threads, 1))
         for _ in 0..<max(threads, 1) { poller.startThread() }
     }

@@ -4,13 +4,25 @@ import CGRPC
 ///
 /// Sendable because the core writes the memory between a request and its completion, and only the completion reads it.
 final class CallAcceptor: CompletionTarget, @unchecked Sendable {
+    /// A method whose calls are asked for apart from the others.
+    struct Method {
+        let path: String
+        let handle: UnsafeMutableRawPointer
+    }
+
     private let server: ServerCore
+    /// Where the operations of the calls end.
+    private let queue: CompletionQueue
+    /// nil for all methods that are not asked for apart.
+    private let method: Method?
     private let call = UnsafeMutablePointer<OpaquePointer?>.allocate(capacity: 1)
     private let details = UnsafeMutablePointer<grpc_call_details>.allocate(capacity: 1)
     private let headers = UnsafeMutablePointer<grpc_metadata_array>.allocate(capacity: 1)
 
-    init(_ server: ServerCore) {
+    init(_ server: ServerCore, _ queue: CompletionQueue, _ method: Method? = nil) {
         self.server = server
+        self.queue = queue
+        self.method = method
         call.initialize(to: nil)
         details.initialize(to: grpc_call_details())
         headers.initialize(to: grpc_metadata_array())
@@ -26,8 +38,16 @@ final class CallAcceptor: CompletionTarget, @unchecked Sendable {
         grpc_call_details_init(details)
         grpc_metadata_array_init(headers)
         let tag = tag(.accept)
-        let queue = server.queue.queue
-        let error = grpc_server_request_call(server.server, call, details, headers, queue, queue, tag)
+        let (notified, bound) = (server.queue.queue, queue.queue)
+        let error =
+            if let method {
+                withUnsafeMutablePointer(to: &details.pointee.deadline) { deadline in
+                    grpc_server_request_registered_call(
+                        server.server, method.handle, call, deadline, headers, nil, bound, notified, tag)
+                }
+            } else {
+                grpc_server_request_call(server.server, call, details, headers, bound, notified, tag)
+            }
         if error != GRPC_CALL_OK { Self.release(tag) }
     }
 
@@ -40,7 +60,8 @@ final class CallAcceptor: CompletionTarget, @unchecked Sendable {
         }
         guard success, let call = call.pointee else { return }
         let core = ServerCallCore(
-            call, server: server, path: Message.text(details.pointee.method), metadata: GRPCMetadata(headers.pointee),
+            call, server: server, queue: queue, path: method?.path ?? Message.text(details.pointee.method),
+            metadata: GRPCMetadata(headers.pointee),
             deadline: ContinuousClock.Instant(deadline: details.pointee.deadline))
         server.handlerStarted()
         core.run()

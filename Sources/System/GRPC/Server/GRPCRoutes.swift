@@ -15,7 +15,10 @@ package enum GRPCMethod: Sendable {
 ///         for try await message in call.requests { try await call.send(message) }
 ///     }
 package struct GRPCRoutes: Sendable {
-    private var methods: [String: GRPCMethod] = [:]
+    private(set) var methods: [String: GRPCMethod] = [:]
+    /// Methods whose calls stay open for long. However many do, they do not slow the others down: Debian's core looks
+    /// through all operations under way on a queue whenever one of them ends, so these calls get a queue of their own.
+    package var longLived: Set<String> = []
 
     package init() {}
 

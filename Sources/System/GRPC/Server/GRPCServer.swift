@@ -11,12 +11,14 @@ import Synchronization
 package final class GRPCServer: Sendable {
     private let configuration: GRPCServerConfiguration
     private let resolve: @Sendable (String) -> GRPCMethod?
+    private let longLived: Set<String>
     private let core = Mutex<ServerCore?>(nil)
 
     /// A server of known methods; calls of others end with `unimplemented`.
     package init(_ configuration: GRPCServerConfiguration = GRPCServerConfiguration(), routes: GRPCRoutes) {
         self.configuration = configuration
         resolve = { routes[$0] }
+        longLived = routes.longLived
     }
 
     /// A server whose handler looks at the path itself; see `GRPCMethod.streaming` for what the handler may do.
@@ -26,6 +28,7 @@ package final class GRPCServer: Sendable {
     ) {
         self.configuration = configuration
         resolve = { _ in .streaming(handler) }
+        longLived = []
     }
 
     deinit {
@@ -44,7 +47,7 @@ package final class GRPCServer: Sendable {
                 return .failure(GRPCServerError(code: .alreadyStarted, message: "The server was started before."))
             }
             do throws(GRPCServerError) {
-                let started = try ServerCore(configuration, resolve: resolve)
+                let started = try ServerCore(configuration, longLived: longLived, resolve: resolve)
                 core = started
                 started.run()
                 return .success(started.port)

@@ -24,14 +24,14 @@ final class ServerCallCore: CallCore, @unchecked Sendable {
 
     /// Takes over the reference to the call.
     init(
-        _ call: OpaquePointer, server: ServerCore, path: String, metadata: GRPCMetadata,
+        _ call: OpaquePointer, server: ServerCore, queue: CompletionQueue, path: String, metadata: GRPCMetadata,
         deadline: ContinuousClock.Instant?
     ) {
         self.server = server
         self.path = path
         self.metadata = metadata
         self.deadline = deadline
-        super.init(call, queue: server.queue)
+        super.init(call, queue: queue)
         var receiveClose = cgrpc_batch()
         cgrpc_receive_close(&receiveClose, results)
         _ = start(&receiveClose, on: call, as: .status)

@@ -15,6 +15,8 @@ final class ServerCore: CompletionTarget, @unchecked Sendable {
     }
 
     let queue: CompletionQueue
+    /// For the calls of long-lived methods; nil where there are none.
+    private let streams: (queue: CompletionQueue, methods: [CallAcceptor.Method])?
     let server: OpaquePointer
     /// The port that was bound.
     let port: Int
@@ -26,7 +28,8 @@ final class ServerCore: CompletionTarget, @unchecked Sendable {
 
     /// Binds the port; calls are taken after `run`.
     init(
-        _ configuration: GRPCServerConfiguration, resolve: @escaping @Sendable (String) -> GRPCMethod?
+        _ configuration: GRPCServerConfiguration, longLived: Set<String>,
+        resolve: @escaping @Sendable (String) -> GRPCMethod?
     ) throws(GRPCServerError) {
         self.resolve = resolve
         queue = CompletionQueue(threads: configuration.pollingThreads)
@@ -34,6 +37,11 @@ final class ServerCore: CompletionTarget, @unchecked Sendable {
         guard let created else { throw GRPCServerError(code: .other, message: "The transport made no server.") }
         server = created
         grpc_server_register_completion_queue(server, queue.queue, nil)
+        let methods = longLived.sorted().compactMap { path in
+            grpc_server_register_method(created, path, nil, GRPC_SRM_PAYLOAD_NONE, 0)
+                .map { CallAcceptor.Method(path: path, handle: $0) }
+        }
+        streams = methods.isEmpty ? nil : (CompletionQueue(threads: 1, readsNetwork: false), methods)
         do {
             port = try Self.bind(server, configuration)
         } catch {
@@ -46,7 +54,11 @@ final class ServerCore: CompletionTarget, @unchecked Sendable {
 
     func run() {
         grpc_server_start(server)
-        for _ in 0..<Self.acceptors { CallAcceptor(self).accept() }
+        for _ in 0..<Self.acceptors { CallAcceptor(self, queue).accept() }
+        guard let streams else { return }
+        for method in streams.methods {
+            for _ in 0..<Self.acceptors { CallAcceptor(self, streams.queue, method).accept() }
+        }
     }
 
     // MARK: Handlers
