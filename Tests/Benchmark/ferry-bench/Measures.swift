@@ -114,7 +114,7 @@ extension Bench {
                         try await client.query(Self.newest(of: round * 37 % Self.users))
                     }
                     guard found == expected else { throw Failure(description: "\(found) results, not \(expected)") }
-                    if round == 19 { try await Task.sleep(for: .seconds(Double(count) / 20_000)) }
+                    if round == 19 { try await Task.sleep(for: .seconds(Double(count) / 10_000)) }
                 }
                 say(
                     "equality and order, 20 of \(Double(count).text())",
