@@ -195,19 +195,26 @@ def measure_log(mebibytes=1024):
     pair.close()
 
 
-def measure_small(count=2000):
-    pair = ready_pair(["Many"])
-    source = pair.root / "many"
-    source.mkdir()
-    for number in range(count):
-        (source / f"{number:04}.bin").write_bytes(os.urandom(100 << 10))
-    there = pair.b.tasks / "Many.files"
+def measure_small(tasks=100, each=20):
+    names = [f"Task {number:03}" for number in range(tasks)]
+    pair = ready_pair(names)
+    for name in names:
+        (pair.root / name).mkdir()
+        for number in range(each):
+            (pair.root / name / f"{number:04}.bin").write_bytes(os.urandom(100 << 10))
+    count = tasks * each
     start = time.monotonic()
-    source.rename(pair.a.tasks / "Many.files")
-    until(lambda: there.exists() and sum(1 for entry in os.scandir(there) if entry.name.endswith(".bin")) == count,
-          lambda: f"{count} files; {pair.a.status()}", timeout=600, step=0.02)
+    for name in names:
+        (pair.root / name).rename(pair.a.tasks / f"{name}.files")
+
+    def there():
+        return sum(1 for folder in os.scandir(pair.b.tasks) if folder.name.endswith(".files")
+                   for entry in os.scandir(folder) if entry.name.endswith(".bin"))
+
+    until(lambda: there() == count, lambda: f"{count} files, {there()} are there; {pair.a.status()}", timeout=600, step=0.02)
     took = time.monotonic() - start
-    say(f"{count} files of 100 KiB dropped beside a task, until all are on the other machine", f"{count / took:.0f} files/s", "≥ 840 files/s")
+    say(f"{count} files of 100 KiB dropped beside {tasks} tasks, until all are on the other machine", f"{count / took:.0f} files/s",
+        "≥ 840 files/s")
     pair.close()
 
 
