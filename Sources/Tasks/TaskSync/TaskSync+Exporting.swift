@@ -179,7 +179,7 @@ extension TaskSync {
             }
         }
         try await perform(writes, &changedHere)
-        if !changedHere.isEmpty { try await importFiles(changedHere) }
+        if !changedHere.isEmpty { try await importFiles(changedHere, isSettled: false) }
     }
 
     private func noteExport(_ item: Pending, _ error: any Error) {
@@ -247,7 +247,7 @@ extension TaskSync {
             guard free != path, index[free] == nil, try folder.stamp(free) == nil else { continue }
             var changedHere: [TaskPath] = []
             _ = try await rename(&row, to: free, &changedHere)
-            if !changedHere.isEmpty { try await importFiles(changedHere) }
+            if !changedHere.isEmpty { try await importFiles(changedHere, isSettled: false) }
             return
         }
     }

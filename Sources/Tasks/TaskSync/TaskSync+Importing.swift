@@ -77,11 +77,14 @@ extension TaskSync {
     // MARK: Files
 
     /// Reads task files and appends what the user changed, in one transaction.
-    func importFiles(_ paths: [TaskPath]) async throws {
+    ///
+    /// - Parameter isSettled: whether they have been left alone for a while. Otherwise one that is empty now is left to its events:
+    ///   editors truncate before they write.
+    func importFiles(_ paths: [TaskPath], isSettled: Bool = true) async throws {
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
         for path in paths where seen.insert(path).inserted {
-            if let file = try await read(path, claimed: imported) { imported.append(file) }
+            if let file = try await read(path, isSettled: isSettled, claimed: imported) { imported.append(file) }
         }
         guard !imported.isEmpty else { return }
         // A power cut must not take back on this disk what others have been told.
@@ -152,7 +155,7 @@ extension TaskSync {
     }
 
     /// The file if it is there, changed, and readable; what keeps it out is noted.
-    private func read(_ path: TaskPath, claimed: [ImportedFile]) async throws -> ImportedFile? {
+    private func read(_ path: TaskPath, isSettled: Bool, claimed: [ImportedFile]) async throws -> ImportedFile? {
         let content: TaskFileContent
         do throws(FolderError) {
             guard try folder.stamp(path) != nil else {
@@ -175,6 +178,7 @@ extension TaskSync {
             if entry.stamp != content.stamp { try await restamp(entry.task, path, content.stamp) }
             return nil
         }
+        if !isSettled, content.bytes.isEmpty, let entry = index[path], entry.stamp.size > 0 { return nil }
         let file: TaskFile
         do throws(TaskFileProblem) {
             file = try TaskFile(parsing: content.bytes, named: path.name)
