@@ -137,7 +137,7 @@ actor CommitWriter {
     /// Where syncs are slow, gives clients whose commits the last group acknowledged the time to send their next: else two
     /// crowds of clients would take turns, and half of the commits would share a sync that could.
     private func waitForCompany() {
-        let patience = lastGroup.duration / 8
+        let patience = lastGroup.duration / 4
         guard patience > .microseconds(250) else { return }
         let end = ContinuousClock.now + min(patience, .milliseconds(5))
         while queue.withLock({ $0.jobs.count }) < min(lastGroup.commits, Self.groupLimit), ContinuousClock.now < end {
