@@ -6,13 +6,14 @@ import TaskModel
 
 /// From documents to files.
 extension TaskSync {
-    /// Writes what the feed of changes tells, batch by batch, until nothing is left.
-    func exportChanges() async throws {
+    /// Writes what the feed of changes tells, batch by batch, until nothing is left or `batches` are written.
+    func exportChanges(batches: Int = .max) async throws {
         guard rootHold == nil else { return }
         if isPaused { return try await showChanges() }
-        while true {
+        for number in 0... {
             let batch = try await client.reading { try $0.changes(for: Self.consumer, limit: 500) }
             guard let last = batch.last else { break }
+            guard number < batches else { return }
             let names = Set(batch.map(\.name))
             try await noteHistory(names.filter { $0.collectionID == TaskHistory.collection })
             let lists = names.filter { $0.collectionPath == "lists" }

@@ -84,6 +84,8 @@ package actor TaskSync {
     package internal(set) var isPaused = false { didSet { holdBell.yield() } }
     /// Rings when the two above may have changed.
     private let (holdChanges, holdBell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let (holdBeginnings, holdBegins) = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var transfers: [String: Transfer] = [:]
     /// The transfers that somebody paused, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
@@ -133,6 +135,7 @@ package actor TaskSync {
         try await begin()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.followFolder() }
+            group.addTask { try await self.followHold() }
             group.addTask { try await self.followDocuments() }
             try await group.next()
             group.cancelAll()
@@ -239,17 +242,23 @@ package actor TaskSync {
         throw CancellationError()
     }
 
-    private func followFolder() async throws {
-        while !Task.isCancelled {
-            if rootHold != nil {
+    /// Whichever turn found that the directory is not the known one: looks until it is, then takes in what happened meanwhile.
+    private func followHold() async throws {
+        for await _ in holdBeginnings {
+            while rootHold != nil {
                 try await surroundings.sleep(for: .seconds(2))
                 try await exclusively {
                     guard try await checkRoot() else { return }
                     try await rescan(isFirst: false)
                     try await exportChanges()
                 }
-                continue
             }
+        }
+        throw CancellationError()
+    }
+
+    private func followFolder() async throws {
+        while !Task.isCancelled {
             let batch = try await nextFolderChanges()
             try await exclusively {
                 try await importChanges(batch)
@@ -274,7 +283,8 @@ package actor TaskSync {
             while isPaused || rootHold != nil {
                 guard await holds.next() != nil else { return }
             }
-            try await exclusively { try await exportChanges() }
+            // A batch a turn: an edit need not wait until thousands of files are written.
+            try await exclusively { try await exportChanges(batches: 1) }
         }
     }
 
@@ -389,6 +399,7 @@ package actor TaskSync {
 
     private func hold(_ code: String, _ message: String, hint: String?) {
         rootHold = SyncProblem(code: code, subject: nil, message: message, hint: hint)
+        holdBegins.yield()
     }
 
     // MARK: Problems
