@@ -51,9 +51,12 @@ extension TaskSync {
         openConflicts.formUnion(open)
     }
 
-    /// Tasks whose files have to be looked at again.
+    /// Tasks and lists whose files and directories have to be looked at again.
     func exportRetries() async throws {
         guard rootHold == nil, !isPaused else { return }
+        let lists = retriedLists
+        retriedLists = []
+        for list in lists { try await exportList(list) }
         // A file that changes at every try must not keep the turn.
         for _ in 0..<3 where !retries.isEmpty {
             let tasks = retries
@@ -79,7 +82,7 @@ extension TaskSync {
 
     /// Nothing tells when a disk has room or a directory may be written again, so time does.
     private func retryLater() {
-        guard !retries.isEmpty else {
+        guard !retries.isEmpty || !retriedLists.isEmpty else {
             retryDelay = Backoff()
             return
         }
@@ -473,6 +476,7 @@ extension TaskSync {
         } catch let error as FolderError {
             note(
                 SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
+            retriedLists.insert(name)
             return
         }
         problems["list \(list)"] = nil

@@ -73,6 +73,8 @@ package actor TaskSync {
     var retries: Set<String> = []
     /// Those of them that the replica's file names.
     var rememberedRetries: Set<String> = []
+    /// Lists whose directories could not be made.
+    var retriedLists: Set<DocumentName> = []
     var retryDelay = Backoff()
     var isRetryPlanned = false
     /// Tasks whose files have other names than they should, because those are taken.
