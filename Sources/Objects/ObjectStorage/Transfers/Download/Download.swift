@@ -18,7 +18,7 @@ struct Download: Sendable {
     let placement: Placement?
     let budget: ByteBudget
     /// Chunks under way at once.
-    var width = 6
+    var width = 10
 
     func run(_ progress: TransferProgress) async throws -> DownloadedFile {
         try await BufferPool.shared.withBuffers {

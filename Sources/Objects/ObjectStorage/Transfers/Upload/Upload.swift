@@ -12,7 +12,7 @@ struct Upload: Sendable {
     let ledger: any ChunkLedger
     let budget: ByteBudget
     /// Chunks under way at once: enough to keep the processors busy while others wait for the store.
-    var width = 6
+    var width = 10
 
     /// From about so many chunks on one listing costs less than a question for each.
     private static let listingPays = 32
