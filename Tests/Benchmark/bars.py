@@ -88,6 +88,8 @@ class Pair:
 
 
 def measure_edits(pair, count=100):
+    for machine in (pair.a, pair.b):
+        machine.sync()
     times = []
     draw = random.Random(1)
     for number in range(count):
