@@ -1,3 +1,4 @@
+import Synchronization
 import SystemIO
 
 extension DiskTaskFolder {
@@ -10,7 +11,7 @@ extension DiskTaskFolder {
         for item in items {
             if let refusal = try refusal(of: item) { return refusal }
         }
-        let entry = TrashEntry(name: disk.uniqueName(), origins: items.map(\.path))
+        let entry = TrashEntry(name: nextName(), origins: items.map(\.path))
         let directory = Self.trash + "/" + entry.name
         try translating { () throws(SystemError) in
             try disk.makeDirectories(directory)
@@ -51,6 +52,12 @@ extension DiskTaskFolder {
             for parent in Set(items.map(\.path.parent)) { try disk.synchronizeDirectory(parent.string) }
         }
         return .trashed(entry)
+    }
+
+    /// Names in the order in which they are made: the file system's clock gives the same time to entries of one tick.
+    private func nextName() -> String {
+        let number = String(trashed.wrappingAdd(1, ordering: .relaxed).newValue, radix: 16)
+        return String(repeating: "0", count: 8 - number.utf8.count) + number + "-" + disk.uniqueName()
     }
 
     private func refusal(of item: TrashItem) throws(FolderError) -> TrashOutcome? {

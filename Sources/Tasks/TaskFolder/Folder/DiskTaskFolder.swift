@@ -5,6 +5,8 @@ import SystemIO
 package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     package let disk: Disk
     let watching = Mutex(WatchState())
+    /// How many entries this folder has put into the trash.
+    let trashed = Atomic<UInt32>(0)
 
     package init(disk: Disk) { self.disk = disk }
 
