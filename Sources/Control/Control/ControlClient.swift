@@ -145,7 +145,8 @@ package struct ControlClient: ControlService {
     }
 
     private func send(_ route: ControlRoute, _ body: JSON? = nil) async throws -> JSON {
-        try JSON(parsing: try await receive(route, body))
+        let bytes = try await receive(route, body)
+        do { return try JSON(parsing: bytes) } catch { throw ControlError.unreadable(error) }
     }
 
     private func receive(

@@ -53,6 +53,14 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
         ControlError(.invalidArgument, "Malformed message: \(what).")
     }
 
+    /// An answer of the daemon that this version cannot read.
+    static func unreadable(_ error: any Error) -> ControlError {
+        let reason = "\(error)"
+        return ControlError(
+            .internal, "The daemon's answer cannot be read: \(reason)\(reason.hasSuffix(".") ? "" : ".")",
+            hint: "Restart the daemon, so that it is of the same version as this program.")
+    }
+
     package var json: JSON {
         .members(
             (

@@ -27,8 +27,8 @@ struct TaskTable {
     private func cells(_ task: TaskSummary, _ length: Int, showsList: Bool) -> [String] {
         let title = (showsList && !task.list.isEmpty ? "\(task.list)/" : "") + task.title
         return [
-            String(task.id.prefix(length)), task.isCompleted ? "[x]" : "[ ]",
-            task.priority == .none ? "" : task.priority.rawValue, title.printable, task.due ?? "",
+            String(task.id.prefix(length)).printable, task.isCompleted ? "[x]" : "[ ]",
+            task.priority == .none ? "" : task.priority.rawValue, title.printable, (task.due ?? "").printable,
             task.tags.map { "+\($0)" }.joined(separator: " ").printable,
             task.attachmentCount == 0 ? "" : "📎\(task.attachmentCount)", mark(task.sync),
         ]

@@ -23,8 +23,12 @@ package struct TaskListing: Sendable {
     /// What came over the socket; it is not looked at before `summaries()`.
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// - Throws: `JSONError` or `ControlError` for what is no such document.
-    package func summaries() throws -> [TaskSummary] {
+    /// - Throws: `ControlError` for what is no such document.
+    package func summaries() throws(ControlError) -> [TaskSummary] {
+        do { return try decoded() } catch { throw .unreadable(error) }
+    }
+
+    private func decoded() throws -> [TaskSummary] {
         var summaries: [TaskSummary] = []
         try JSONReader.read(bytes) { (reader) throws(JSONError) in
             try reader.members { (reader, key) throws(JSONError) in
