@@ -1,0 +1,80 @@
+import DocumentClient
+import DocumentModel
+import TaskFolder
+import TaskModel
+
+/// From lists to directories.
+extension TaskSync {
+    /// The directory of a task's list; the root where the list is not known.
+    func directory(ofList list: String?) async throws -> TaskPath {
+        guard let list else { return .root }
+        if lists.path(list) == nil {
+            let database = try await client.reading { $0.databaseName }
+            if let name = try? DocumentName(database: database, collection: "lists", id: list) {
+                try await exportList(name)
+            }
+        }
+        return lists.path(list) ?? .root
+    }
+
+    /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries.
+    func exportList(_ name: DocumentName) async throws {
+        let view = try await client.document(name)
+        catalog.update(list: view)
+        let list = name.id
+        guard view.exists else { return }
+        let wanted = TaskList(fields: view.fields).name
+        if let path = lists.path(list), path.string.utf8.elementsEqual(wanted.utf8) { return }
+        let current = lists.path(list)
+        let target = try ListIndex.directory(named: wanted) { candidate in
+            candidate != current && lists.id(candidate).map { $0 != list } ?? false
+        }
+        guard target != current else { return }
+        do {
+            if let current, (try? folder.hasDirectory(current)) == true, (try? folder.hasDirectory(target)) != true {
+                _ = try folder.move(current, to: target, expecting: .anything)
+                try await moveRows(from: current, to: target)
+            } else {
+                try folder.makeDirectory(target)
+            }
+        } catch let error as FolderError {
+            note(
+                SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
+            retriedLists.insert(name)
+            return
+        }
+        problems["list \(list)"] = nil
+        lists.set(list, target)
+        try await client.transaction { try SyncTables($0).put(list: list, at: target) }
+    }
+
+    /// Removes the directory of a list that was deleted, if nothing is in it any more.
+    func removeDeletedList(_ name: DocumentName) async throws {
+        let list = name.id
+        guard let path = lists.path(list), try await !client.document(name).exists,
+            (try? folder.removeDirectoryIfEmpty(path)) == true
+        else { return }
+        lists.remove(list)
+        try await client.transaction { try SyncTables($0).remove(list: list) }
+    }
+
+    /// The rows of files whose directory was renamed from here.
+    private func moveRows(from: TaskPath, to: TaskPath) async throws {
+        let moved = index.paths(beneath: from).compactMap { path in index[path].map { (path, $0) } }
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for (path, entry) in moved {
+                guard var row = try tables.file(entry.task) else { continue }
+                row.path = path.moved(from: from, to: to)
+                try tables.put(row)
+            }
+        }
+        for (path, entry) in moved { index.set(path.moved(from: from, to: to), entry) }
+    }
+
+    /// A directory that a task was moved out of goes if it is no list any more.
+    func removeIfEmpty(_ directory: TaskPath) {
+        guard !directory.isRoot, lists.id(directory) == nil else { return }
+        _ = try? folder.removeDirectoryIfEmpty(directory)
+    }
+}
