@@ -136,7 +136,7 @@ let package = Package(
             "TaskSync",
             uses: [
                 "TaskFolder", "TaskModel", "DocumentModel", "DocumentClient", "DocumentStore", "ObjectStorage",
-                "FirestoreProtocol", "Simulation", "SystemService",
+                "FirestoreProtocol", "Simulation", "SystemIO", "SystemService",
             ]),
         .target(
             name: "Simulation",

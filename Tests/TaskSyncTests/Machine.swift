@@ -4,6 +4,7 @@ import DocumentStore
 import Glibc
 import ObjectStorage
 import Simulation
+import SystemIO
 import SystemService
 import TaskFolder
 
@@ -11,7 +12,8 @@ import TaskFolder
 
 /// One machine: a real directory, a real replica, a bridge between them, and a remote shared with others.
 final class Machine: Sendable {
-    let root: String
+    let home: Home
+    var root: String { home.path }
     let sync: TaskSync
     let client: DocumentClient
     let remote: StoreRemote
@@ -19,21 +21,22 @@ final class Machine: Sendable {
 
     static let database = DatabaseName(project: "ferry")
 
-    /// - Parameter root: an existing directory for tasks and state; nil makes one.
-    init(_ store: any DocumentStore, objects: (any ObjectStore)? = nil, root: String? = nil, rebinds: Bool = false)
+    /// - Parameter home: the home of another machine, to go on with its tasks and state; nil makes one.
+    init(_ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, rebinds: Bool = false)
         throws
     {
-        self.root = root ?? temporaryDirectory()
-        mkdir("\(self.root)/Tasks", 0o700)
+        self.home = home ?? Home()
+        let root = self.home.path
+        mkdir("\(root)/Tasks", 0o700)
         remote = StoreRemote(store)
         var options = ClientOptions()
         options.policies = .tasks
         client = try DocumentClient(
-            path: "\(self.root)/replica.db", database: Self.database, remote: remote, options: options)
+            path: "\(root)/replica.db", database: Self.database, remote: remote, options: options)
         sync = TaskSync(
             configuration: TaskSync.Configuration(
-                userID: "alice", directory: "\(self.root)/Tasks", remote: "test", rebinds: rebinds, wallClock: { 0 }),
-            folder: DirectoryTaskFolder(path: "\(self.root)/Tasks"), client: client, objects: objects,
+                userID: "alice", directory: "\(root)/Tasks", remote: "test", rebinds: rebinds, wallClock: { 0 }),
+            folder: DirectoryTaskFolder(path: "\(root)/Tasks"), client: client, objects: objects,
             logger: Logger(label: "test", level: .error))
         let (sync, client) = (sync, client)
         work = Task {
@@ -115,8 +118,15 @@ final class Machine: Sendable {
     }
 }
 
-func temporaryDirectory() -> String {
-    var template = Array("/tmp/ferry-sync-XXXXXX".utf8CString)
-    _ = mkdtemp(&template)
-    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+/// A directory for tasks and state, which goes when the last machine that lived in it has gone.
+final class Home: Sendable {
+    let path: String
+
+    init() {
+        var template = Array("/tmp/ferry-sync-XXXXXX".utf8CString)
+        _ = mkdtemp(&template)
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { try? FileSystem.removeTree(path) }
 }

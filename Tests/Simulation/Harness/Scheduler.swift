@@ -167,7 +167,8 @@ package final class Scheduler: @unchecked Sendable {
 
         static let install: Void = {
             guard let symbol = dlsym(nil, "swift_task_enqueueGlobal_hook") else {
-                preconditionFailure("Swift's runtime has no hook for jobs; link it dynamically.")
+                // Says so in release builds, too.
+                fatalError("Swift's runtime has no hook for jobs here; build without --static-swift-stdlib.")
             }
             symbol.assumingMemoryBound(to: Enqueue?.self).pointee = { job, original in
                 guard let scheduler = Scheduler.running, pthread_equal(scheduler.thread, pthread_self()) != 0 else {
