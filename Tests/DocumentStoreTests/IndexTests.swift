@@ -41,7 +41,7 @@ struct IndexTests {
         }
     }
 
-    @Test(arguments: [1, 7, 100_000])
+    @Test(arguments: [0, 1, 7, 100_000])
     func `entries that were pending are made again from the log`(batch: Int) async throws {
         var configuration = SQLiteDocumentStore.Configuration()
         configuration.indexBatch = batch
@@ -82,14 +82,17 @@ struct IndexTests {
         await store.close()
     }
 
-    @Test func `check finds entries that are missing and entries of nothing`() async throws {
-        let store = try await temporary.open()
+    @Test(arguments: [("recent", 100_000), ("entry", 0)])
+    func `check finds entries that are missing and entries of nothing`(table: String, batch: Int) async throws {
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.indexBatch = batch
+        let store = try await temporary.open(configuration)
         _ = try await store.commit([try write(1, n: 1), try write(2, n: 2)])
         await store.close()
         let sqlite = try SQLiteDatabase(path: temporary.path)
-        try sqlite.execute("DELETE FROM entry WHERE row=(SELECT min(row) FROM entry)")
+        try sqlite.execute("DELETE FROM \(table) WHERE row=(SELECT min(row) FROM \(table))")
         #expect(try SQLiteDocumentStore.check(TemporaryStore.database, path: temporary.path).count == 1)
-        try sqlite.execute("INSERT INTO entry VALUES(x'01017777', 1), (x'01017778', 1)")
+        try sqlite.execute("INSERT INTO \(table) VALUES(x'01017777', 1), (x'01017778', 1)")
         sqlite.close()
         #expect(try SQLiteDocumentStore.check(TemporaryStore.database, path: temporary.path).count == 1)
     }

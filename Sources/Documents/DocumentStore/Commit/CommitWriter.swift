@@ -59,6 +59,11 @@ actor CommitWriter {
     /// How many commits were under way when the last group ended, and how long it took.
     private var lastGroup = (commits: 0, duration: Duration.zero)
     private var isIndexing = false
+    /// When the index was last brought up to date.
+    private var lastIndexing = ContinuousClock.now
+
+    /// How long pending index entries may wait while commits keep coming: what a start after a crash reads again.
+    private static let indexingPause = Duration.seconds(30)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -169,7 +174,7 @@ actor CommitWriter {
         var outcomes: [Outcome] = []
         var newest: Int64?
         var lease: Int64?
-        var indexing = IndexWriter.Step()
+        var indexing: IndexWriter.Step?
         let before = clock.lastAssigned
         do {
             try tables.sqlite.transaction {
@@ -195,7 +200,7 @@ actor CommitWriter {
             clock.publish(newest: nil, lease: nil)
             throw error
         }
-        indexer.finish(indexing)
+        if let indexing { indexer.finish(indexing) }
         if newest != nil {
             listeners.publish(outcomes.compactMap { if case .committed(_, _, let record) = $0 { record } else { nil } })
         }
@@ -297,14 +302,25 @@ actor CommitWriter {
         try positions.prune(through: limit, limit: commits * 4 + 16)
     }
 
-    /// Brings the pending index entries into the table soon, a part at a time, where commits do not do it.
+    /// Brings the pending index entries into the table once no commits come for a second, a part at a time. While they come
+    /// a larger batch is worth waiting for.
     private func indexSoon() {
         guard !isIndexing, indexer.hasWork else { return }
         isIndexing = true
+        let newest = clock.lastAssigned
         Task { [weak self] in
             try? await Task.sleep(for: .seconds(1))
             guard let self else { return }
-            thread.async { [self] in assumeIsolated { $0.indexNow() } }
+            thread.async { [self] in assumeIsolated { $0.indexUnlessBusy(since: newest) } }
+        }
+    }
+
+    private func indexUnlessBusy(since newest: Int64) {
+        if clock.lastAssigned == newest || ContinuousClock.now - lastIndexing > Self.indexingPause || indexer.isBusy {
+            indexNow()
+        } else {
+            isIndexing = false
+            indexSoon()
         }
     }
 
@@ -313,21 +329,22 @@ actor CommitWriter {
         indexer.pending.forgetSettled()
         do {
             let through = clock.published
-            var isBuilding = false
+            try indexer.build(at: through)
+            // What is being built is worth waiting for.
+            let minimum = indexer.isBuilding ? indexer.batch : 0
             let step = try tables.sqlite.transaction {
-                isBuilding = try indexer.build()
-                return try indexer.step(of: IndexWriter.slice, ifMoreThan: 0, through: through)
+                try indexer.step(of: IndexWriter.slice, ifMoreThan: minimum, through: through)
             }
             indexer.finish(step)
-            if isBuilding || indexer.isMerging {
+            if indexer.isBusy {
                 // Commits go in between.
                 return thread.async { [self] in assumeIsolated { $0.indexNow() } }
             }
         } catch {
             tables.forgetNumbers()
-            indexer.isBuilding = (try? indexer.builder.isUnfinished()) ?? true
         }
         isIndexing = false
+        lastIndexing = .now
         // Also after a fault, for instance a full disk: commits tell of it, and the index waits.
         indexSoon()
     }
@@ -345,8 +362,9 @@ actor CommitWriter {
 
     private func makeComposite(_ wish: CompositeWish) {
         do {
-            let isNew = try tables.sqlite.transaction { try indexer.register(wish.index, of: wish.collection) }
+            let isNew = try tables.sqlite.transaction { try indexer.builder.register(wish.index, of: wish.collection) }
             tables.forgetNumbers()
+            try indexer.builder.registered()
             guard isNew, !isIndexing else { return }
             isIndexing = true
             indexNow()
@@ -360,7 +378,6 @@ actor CommitWriter {
     /// To be called once before any commit: goes on with what the last process left.
     func start() throws {
         try renewLease()
-        indexer.isBuilding = try indexer.builder.isUnfinished()
         indexSoon()
     }
 

@@ -2,25 +2,35 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// Makes index entries of documents that were stored before there was such an index.
+/// How far a composite index is made of the documents that were there before it.
+struct CompositeProgress: Hashable {
+    let collection: Int64
+    /// The index's column.
+    let field: Int64
+    /// Documents with ids from here on may lack entries; nil when none does.
+    var next: [UInt8]?
+}
+
+/// Makes the entries of composite indexes for documents that were stored before there was such an index.
+///
+/// They become pending entries like those of commits, but the log does not have them: so progress is stored only with
+/// the batch that brings them into the table.
 struct IndexBuilder {
     /// Documents of one step, so that commits need not wait long.
-    static let step = 500
+    private static let step = 500
     /// Each costs every later write of its collection, so there is an end.
-    static let maximumCount = 8
+    private static let maximumCount = 8
 
     let tables: DocumentTables
+    /// Every index that lacks documents, or did when progress was last stored.
+    private(set) var progress: [CompositeProgress]
 
-    // MARK: All entries
-
-    static func buildAll(in sqlite: SQLiteDatabase) throws {
-        // The entries do not have the database's name in them.
-        let builder = IndexBuilder(tables: DocumentTables(sqlite, name: DatabaseName(project: "any")))
-        var next: Int64 = 0
-        while let last = try builder.add(from: next, of: nil, composites: []) { next = last + 1 }
+    init(tables: DocumentTables) throws {
+        self.tables = tables
+        progress = try Self.stored(in: tables)
     }
 
-    // MARK: Composite indexes
+    var isBuilding: Bool { progress.contains { $0.next != nil } }
 
     /// Registers an index; from now on commits maintain it. False if it is there already or there are too many.
     func register(_ index: CompositeIndex, of collection: Int64) throws -> Bool {
@@ -29,50 +39,62 @@ struct IndexBuilder {
         else { return false }
         let number = try tables.makeField(index.path)
         try tables.sqlite.execute(
-            "INSERT OR IGNORE INTO composite(collection, field, next) VALUES(?,?,0)",
+            "INSERT OR IGNORE INTO composite(collection, field, next) VALUES(?,?,x'')",
             [.integer(collection), .integer(number)])
         return tables.sqlite.changedRowCount > 0
     }
 
-    func isUnfinished() throws -> Bool {
-        try tables.sqlite.first("SELECT 1 FROM composite WHERE next IS NOT NULL LIMIT 1") { _ in true } ?? false
+    /// Takes in what `register` stored, once it is durable.
+    mutating func registered() throws {
+        let known = Set(progress.map { [$0.collection, $0.field] })
+        progress += try Self.stored(in: tables).filter { !known.contains([$0.collection, $0.field]) }
     }
 
-    /// Adds the next documents to one index that lacks some. False when there is no such index.
-    func continueBuilding() throws -> Bool {
-        let found = try tables.sqlite.first(
-            "SELECT collection, field, next FROM composite WHERE next IS NOT NULL LIMIT 1"
-        ) { row in (collection: row.int64(0), field: row.int64(1), next: row.int64(2)) }
-        guard let found else { return false }
-        let composites = try tables.composites(of: found.collection).map(\.column).filter { $0.number == found.field }
-        let last = try add(from: found.next, of: found.collection, composites: composites)
-        try tables.sqlite.execute(
-            "UPDATE composite SET next=? WHERE collection=? AND field=?",
-            [.optional(last.map { $0 + 1 }), .integer(found.collection), .integer(found.field)])
-        return true
+    private static func stored(in tables: DocumentTables) throws -> [CompositeProgress] {
+        var progress: [CompositeProgress] = []
+        try tables.sqlite.query("SELECT collection, field, next FROM composite WHERE next IS NOT NULL") { row in
+            progress.append(CompositeProgress(collection: row.int64(0), field: row.int64(1), next: row.bytes(2)))
+        }
+        return progress
     }
 
-    /// Adds the entries of some documents; answers the number of the last, nil if there was none.
-    /// - Parameter collection: nil for all. With it only the entries of `composites` are made, without it all others.
-    private func add(from first: Int64, of collection: Int64?, composites: [CompositeIndex.Column]) throws -> Int64? {
-        var documents: [(number: Int64, collection: Int64, id: [UInt8], fields: [UInt8])] = []
-        var last: Int64?
+    /// The entries of the next documents of one index.
+    /// - Parameter time: of the newest commit.
+    mutating func next(at time: Int64) throws -> IndexChanges {
+        var changes = IndexChanges()
+        guard let place = progress.firstIndex(where: { $0.next != nil }), let first = progress[place].next else {
+            return changes
+        }
+        let (collection, field) = (progress[place].collection, progress[place].field)
+        let composites = try tables.composites(of: collection).map(\.column).filter { $0.number == field }
+        var last: [UInt8]?
         try tables.sqlite.query(
-            "SELECT document, collection, id, fields FROM document WHERE document>=? ORDER BY document LIMIT ?",
-            [.integer(first), .int(Self.step)]
+            "SELECT document, id, fields FROM document WHERE collection=? AND id>=? ORDER BY id LIMIT ?",
+            [.integer(collection), .blob(first), .int(Self.step)]
         ) { row in
-            last = row.int64(0)
-            guard collection == nil || collection == row.int64(1) else { return }
-            documents.append((row.int64(0), row.int64(1), row.bytes(2), row.bytes(3)))
-        }
-        for document in documents {
-            let entries = IndexEntries(collection: document.collection, id: document.id, composites: composites) {
-                collection == nil ? try tables.makeField($0) : nil
+            let id = row.bytes(1)
+            let entries = IndexEntries(collection: collection, id: id, composites: composites) { _ in nil }
+            for entry in try entries.rows(of: try EncodedFields(bytes: row.bytes(2)).decoded()) {
+                changes.append(entry, document: row.int64(0), time: time)
             }
-            for row in try entries.rows(of: try EncodedFields(bytes: document.fields).decoded()) {
-                try row.withUnsafeBytes { try tables.putEntry($0, document.number) }
-            }
+            last = id
         }
-        return last
+        progress[place].next = last.map { $0 + [0] }
+        return changes
+    }
+
+    /// Stores how far the entries reach that are in the table now.
+    func save(_ built: [CompositeProgress]) throws {
+        for index in built {
+            try tables.sqlite.execute(
+                "UPDATE composite SET next=? WHERE collection=? AND field=?",
+                [index.next.map { .blob($0) } ?? .null, .integer(index.collection), .integer(index.field)])
+        }
+    }
+
+    /// What `save` stored is durable.
+    mutating func saved(_ built: [CompositeProgress]) {
+        let finished = Set(built.filter { $0.next == nil })
+        progress.removeAll(where: finished.contains)
     }
 }

@@ -1,10 +1,11 @@
 import DocumentModel
 import SQLite
 
-/// Reads the index: the table, with what is pending laid over it.
+/// Reads the index: its tables, with what is pending laid over them.
 struct IndexReader {
     struct Entry {
         let row: [UInt8]
+        /// 0 if the entry is gone: what `read` calls its body with never is.
         let document: Int64
     }
 
@@ -13,45 +14,35 @@ struct IndexReader {
     /// Calls `body` with each entry from `lower` up to but without `upper` until it answers false.
     func read(lower: [UInt8], upper: [UInt8], descending: Bool, _ body: (Entry) throws -> Bool) throws {
         var pending = PendingScan(tables.pending, lower: lower, upper: upper, descending: descending)
-        var change = pending.next()
-        let sql = "SELECT row, document FROM entry WHERE row>=? AND row<? ORDER BY row \(descending ? "DESC" : "ASC")"
-        try tables.sqlite.withStatement(sql) { statement in
-            try statement.bind(1, lower)
-            try statement.bind(2, upper)
-            while try statement.step() {
-                let row = statement.bytes(0)
-                var isReplaced = false
-                while let next = change {
-                    let order = UTF8Order.compare(next.row, row)
-                    guard order == 0 || (order < 0) != descending else { break }
-                    isReplaced = isReplaced || order == 0
-                    change = pending.next()
-                    guard try tell(next, body) else { return }
+        try tables.index.read(lower: lower, upper: upper, descending: descending) { recent, settled in
+            // The newest layer comes first.
+            var heads = [pending.next(), try Self.next(recent), try Self.next(settled)]
+            while true {
+                var best: Entry?
+                for case let head? in heads {
+                    guard let row = best?.row else {
+                        best = head
+                        continue
+                    }
+                    let order = UTF8Order.compare(head.row, row)
+                    if descending ? order > 0 : order < 0 { best = head }
                 }
-                guard try isReplaced || body(Entry(row: row, document: statement.int64(1))) else { return }
-            }
-            while let next = change {
-                change = pending.next()
-                guard try tell(next, body) else { return }
+                guard let best else { return }
+                if heads[0]?.row == best.row { heads[0] = pending.next() }
+                if heads[1]?.row == best.row { heads[1] = try Self.next(recent) }
+                if heads[2]?.row == best.row { heads[2] = try Self.next(settled) }
+                guard try best.document == 0 || body(best) else { return }
             }
         }
     }
 
-    private func tell(_ change: PendingScan.Change, _ body: (Entry) throws -> Bool) throws -> Bool {
-        guard change.document != 0 else { return true }
-        return try body(Entry(row: change.row, document: change.document))
+    private static func next(_ statement: SQLiteStatement) throws -> Entry? {
+        try statement.step() ? Entry(row: statement.bytes(0), document: statement.int64(1)) : nil
     }
 
     /// About how many entries there are, at most a little over `limit`: what is pending is left out.
     func estimate(lower: [UInt8], upper: [UInt8], limit: Int) throws -> Int {
-        try tables.sqlite.withStatement(
-            "SELECT count(*) FROM (SELECT 1 FROM entry WHERE row>=? AND row<? LIMIT ?)"
-        ) { statement in
-            try statement.bind(1, lower)
-            try statement.bind(2, upper)
-            try statement.bind(3, limit + 1)
-            return try statement.step() ? statement.int(0) : 0
-        }
+        try tables.index.estimate(lower: lower, upper: upper, limit: limit)
     }
 
     /// The document that has an entry.
@@ -65,15 +56,10 @@ struct IndexReader {
     }
 
     func count(lower: [UInt8], upper: [UInt8]) throws -> Int {
-        var count =
-            try tables.sqlite.first(
-                "SELECT count(*) FROM entry WHERE row>=? AND row<?", [.blob(lower), .blob(upper)]
-            ) { $0.int(0) } ?? 0
-        var pending = PendingScan(tables.pending, lower: lower, upper: upper, descending: false)
-        while let change = pending.next() {
-            let isInTable =
-                try tables.sqlite.first("SELECT 1 FROM entry WHERE row=?", [.blob(change.row)]) { _ in true } ?? false
-            if isInTable != (change.document != 0) { count += isInTable ? -1 : 1 }
+        var count = 0
+        try read(lower: lower, upper: upper, descending: false) { _ in
+            count += 1
+            return true
         }
         return count
     }

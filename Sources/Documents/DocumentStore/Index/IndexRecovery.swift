@@ -33,4 +33,20 @@ enum IndexRecovery {
         changes.sort()
         return changes
     }
+
+    /// Fills the empty index table of a database from before there was one of its form.
+    static func buildAll(in sqlite: SQLiteDatabase) throws {
+        // The entries do not have the database's name in them.
+        let tables = DocumentTables(sqlite, name: DatabaseName(project: "any"))
+        try sqlite.query("SELECT document, collection, id, fields FROM document") { document in
+            let entries = IndexEntries(collection: document.int64(1), id: document.bytes(2), composites: []) {
+                try tables.makeField($0)
+            }
+            for row in try entries.rows(of: try EncodedFields(bytes: document.bytes(3)).decoded()) {
+                try sqlite.execute(
+                    "INSERT OR REPLACE INTO entry(row, document) VALUES(?,?)",
+                    [.blob(row), .integer(document.int64(0))])
+            }
+        }
+    }
 }

@@ -127,12 +127,6 @@ final class PendingIndex: Sendable {
 
 /// The pending changes of a range of rows, one a row, in the order of a scan.
 struct PendingScan {
-    struct Change {
-        let row: [UInt8]
-        /// 0 if the entry is gone.
-        let document: Int64
-    }
-
     private let visible: Int64
     private let descending: Bool
     /// Each run, and the part of it that is left.
@@ -148,7 +142,7 @@ struct PendingScan {
     }
 
     /// The next row's latest visible change.
-    mutating func next() -> Change? {
+    mutating func next() -> IndexReader.Entry? {
         while let row = nextRow() {
             var latest: (document: Int64, time: Int64)?
             for place in parts.indices {
@@ -159,7 +153,7 @@ struct PendingScan {
                     if time <= visible, time >= latest?.time ?? .min { latest = (run.document(index), time) }
                 }
             }
-            if let latest { return Change(row: row, document: latest.document) }
+            if let latest { return IndexReader.Entry(row: row, document: latest.document) }
         }
         return nil
     }

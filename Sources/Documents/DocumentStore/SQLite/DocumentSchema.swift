@@ -6,16 +6,17 @@ import SQLite
 /// - `document`: the newest version of each document; `fields` are the entries of the Document message's `fields`.
 /// - `field`: numbers for index columns; `path` is a kind (`=` value, `@` array element) and `KeyBytes.field`, or
 ///   `CompositeIndex.path`.
-/// - `entry`: the automatic index: one row for each indexed value of each document; see `IndexEntries`. It lacks the commits
-///   after the setting `indexed`, or a part of them; see `PendingIndex`.
-/// - `composite`: the composite indexes of collections; `next` is the first document that may be missing, NULL when all are
+/// - `entry`: the index: one row for each indexed value of each document; see `IndexEntries`. `recent` is laid over it; see
+///   `IndexTables`. They lack the commits after the setting `indexed`, or a part of them; see `PendingIndex`.
+/// - `composite`: the composite indexes of collections; documents with ids from `next` on may be missing, NULL when all are
 ///   there.
 /// - `change`: the log: one row for each changed document of each commit, with the version that it replaced (NULLs where
 ///   there was none). A document as of time T is its present version if that is no later than T, else the version replaced
 ///   by its first change after T.
 /// - `stream`: the commits of Write streams, by `StreamPosition`; `response` is a CommitResponse.
 /// - `setting`: `epoch` random bytes that name this database's history, `commit` the newest commit's time, `clock` the
-///   lease of `CommitClock`, `horizon` the log is complete after this time, `indexed` the index has all commits up to it.
+///   lease of `CommitClock`, `horizon` the log is complete after this time, `indexed` the index has all commits up to it,
+///   `recent` the number of rows in that table.
 enum DocumentSchema {
     static let component = "documents"
 
@@ -56,7 +57,14 @@ enum DocumentSchema {
                 CREATE INDEX stream_time ON stream(time);
                 INSERT INTO setting SELECT 'indexed', value FROM setting WHERE name='commit';
                 """)
-            try IndexBuilder.buildAll(in: sqlite)
+            try IndexRecovery.buildAll(in: sqlite)
         },
+        SQLiteMigration(
+            "recent index entries",
+            sql: """
+                CREATE TABLE recent(row BLOB NOT NULL PRIMARY KEY, document INTEGER NOT NULL) WITHOUT ROWID;
+                INSERT INTO setting VALUES('recent', 0);
+                UPDATE composite SET next=x'' WHERE next IS NOT NULL;
+                """),
     ]
 }

@@ -15,7 +15,8 @@ final class DocumentTables {
     let sqlite: SQLiteDatabase
     let name: DatabaseName
     let tuning: QueryTuning
-    /// What is laid over the index table while a reader has its snapshot.
+    var index: IndexTables { IndexTables(sqlite: sqlite) }
+    /// What is laid over the index tables while a reader has its snapshot.
     var pending = PendingIndex.View()
     /// Told of a composite index that a query would gain by.
     var onWish: @Sendable (_ collection: Int64, _ index: CompositeIndex) -> Void = { _, _ in }
@@ -187,21 +188,6 @@ final class DocumentTables {
         if composites.count >= Self.cacheLimit { composites = [:] }
         composites[collection] = found
         return found
-    }
-
-    func putEntry(_ row: UnsafeRawBufferPointer, _ document: Int64) throws {
-        try sqlite.withStatement("INSERT OR REPLACE INTO entry(row, document) VALUES(?,?)") { statement in
-            try statement.bind(1, row)
-            try statement.bind(2, document)
-            try statement.run()
-        }
-    }
-
-    func removeEntry(_ row: UnsafeRawBufferPointer) throws {
-        try sqlite.withStatement("DELETE FROM entry WHERE row=?") { statement in
-            try statement.bind(1, row)
-            try statement.run()
-        }
     }
 
     /// The number of a composite index that has all documents of a collection.
