@@ -227,4 +227,27 @@ struct ObjectCollectionTests {
         #expect(ObjectReferences.hashes(in: Array(text.utf8)) == [hash, hash])
         #expect(ObjectReferences.hashes(in: Array("/manifests/".utf8)).isEmpty)
     }
+
+    @Test func `one that is cancelled changes no more, and the next does the rest`() async throws {
+        let ground = try await Ground()
+        try await ground.attach(nil, to: "t1")
+        let manifest = try await ground.upload(["one", "two"])
+        ground.now += 2 * Ground.day
+        _ = try ground.collect()
+        ground.now += 31 * Ground.day
+        var collection = ObjectCollection(
+            layout: DataLayout(path: ground.directory.path), now: ground.now, grace: 30 * Ground.day)
+        for patience in 0..<2 {
+            var asked = 0
+            collection.isCancelled = {
+                asked += 1
+                return asked > patience
+            }
+            #expect(throws: CancellationError.self) { try collection.run(changes: true) }
+            #expect(try await ground.isStored(alice.manifest(manifest.id)))
+        }
+        #expect(try ground.collect().removed.objects == 3)
+        #expect(try ground.files == 0)
+        await ground.close()
+    }
 }

@@ -11,13 +11,14 @@ extension Command {
                 "gc", summary: "takes away what no document has needed for a while, also while the server runs",
                 discussion: """
                     What nothing refers to is put aside first, and removed by a later run once it has been aside for the grace without
-                    anybody needing it again. So run it about once a day. Multipart uploads that were begun a week ago are
-                    given up.
+                    anybody needing it again. A running server does the same once a day. Multipart uploads that were begun a
+                    week ago are given up.
                     """,
                 options: [
                     Option(
                         "grace", value: "DAYS",
-                        summary: "days aside; more than any machine stays away after an upload; 2 to 3650, else 30"),
+                        summary:
+                            "days aside; more than any machine stays away after an upload; objects-grace by default"),
                     .data, .config,
                 ],
                 action: { try collect($0, changes: true) }),
@@ -25,10 +26,11 @@ extension Command {
 }
 
 private func collect(_ arguments: ParsedArguments, changes: Bool) throws -> ExitStatus {
-    let days = Int64(try arguments.integer("grace", in: 2...3650) ?? 30)
+    let configured = try ConfigurationReader(arguments).configuration().objectsGraceDays
+    let days = try arguments.integer("grace", in: ServerConfiguration.objectsGraceRange) ?? configured
     let layout = DataLayout(path: try Administration.dataDirectory(arguments))
     let collection = ObjectCollection(
-        layout: layout, now: WallClock.microseconds(), grace: days * 24 * 3600 * 1_000_000)
+        layout: layout, now: WallClock.microseconds(), grace: ObjectCollection.microseconds(days: days))
     let report = try collection.run(changes: changes)
     let console = Console()
     console.print("needed: \(report.needed.objects) objects, \(report.needed.bytes) bytes")

@@ -44,6 +44,11 @@ private struct ServerRun {
         let group = ServiceGroup(
             [
                 .init("data", DataService(server: server, supervisor: supervisor, logger: logger)),
+                .init(
+                    "objects",
+                    CollectionService(
+                        DataLayout(path: configuration.data), graceDays: configuration.objectsGraceDays, logger: logger),
+                    stopLimit: .seconds(3)),
                 .init("http", WebService(server: server), stopLimit: .seconds(3)),
                 .init("documents", DocumentService(server: server), stopLimit: .seconds(3)),
             ],

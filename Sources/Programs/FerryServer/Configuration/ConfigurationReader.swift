@@ -19,6 +19,9 @@ struct ConfigurationReader {
         .project,
         Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
         Option(
+            "objects-grace", value: "DAYS",
+            summary: "how long data of attachments that nothing needs is kept (default 30; 2 to 3650)"),
+        Option(
             "log-level", value: "LEVEL", summary: "least level that is logged (default info)",
             completion: .words(LogLevel.allCases.map(\.name))),
         .config,
@@ -53,6 +56,12 @@ struct ConfigurationReader {
         configuration.tls = try tls()
         configuration.project = try project() ?? configuration.project
         configuration.isEmulator = try flag("emulator")
+        if let days = try value("objects-grace") {
+            guard let days = Int(days), ServerConfiguration.objectsGraceRange.contains(days) else {
+                throw invalid("objects-grace", "takes whole days from 2 to 3650, not '\(days)'")
+            }
+            configuration.objectsGraceDays = days
+        }
         if let name = try value("log-level") {
             guard let level = LogLevel(name) else {
                 let names = LogLevel.allCases.map(\.name).joined(separator: ", ")

@@ -18,5 +18,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var isEmulator = false
     /// The audience of ID tokens and the project of the database.
     var project = "ferry"
+    /// How long what no document needs stays put aside before it is removed; see `ObjectCollection`.
+    var objectsGraceDays = 30
+    static let objectsGraceRange = 2...3650
     var logLevel = LogLevel.info
 }

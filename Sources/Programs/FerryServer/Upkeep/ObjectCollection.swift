@@ -15,12 +15,16 @@ struct ObjectCollection {
     let now: Int64
     /// In microseconds.
     let grace: Int64
+    /// Asked now and then; once it answers true, `run` throws `CancellationError`, and the next run does the rest.
+    var isCancelled: () -> Bool = { false }
 
     /// Younger objects are not looked at: their upload may be under way. In microseconds.
-    static let youth: Int64 = 24 * 3600 * 1_000_000
+    static let youth = microseconds(days: 1)
     /// A multipart upload that nobody has completed by then is given up. In microseconds.
-    static let uploadLife: Int64 = 7 * 24 * 3600 * 1_000_000
+    static let uploadLife = microseconds(days: 7)
     private static let batch = 500
+
+    static func microseconds(days: Int) -> Int64 { Int64(days) * 24 * 3600 * 1_000_000 }
 
     struct Tally: Equatable {
         var objects = 0
@@ -67,6 +71,7 @@ struct ObjectCollection {
         let references = try ObjectReferences(in: layout, of: Set(stored.keys))
         var missing = references.manifests
         for (user, objects) in stored.sorted(by: { $0.key < $1.key }) {
+            try checkCancellation()
             missing.subtract(objects.lazy.filter(\.isManifest).map(\.hash))
             try collect(objects, of: user, references, database, changes: changes, &report)
         }
@@ -83,7 +88,7 @@ struct ObjectCollection {
         if !isKnown {
             report.problems.append("the user \(user) has objects and no documents here; they are left alone")
         }
-        let isWhole = chunks(of: objects.filter { $0.isManifest && needed.contains($0.hash) }, &needed, &report)
+        let isWhole = try chunks(of: objects.filter { $0.isManifest && needed.contains($0.hash) }, &needed, &report)
         let chunks = Set(objects.lazy.filter { !$0.isManifest }.map(\.hash))
         for chunk in needed.subtracting(references.manifests).subtracting(chunks).sorted() {
             report.problems.append("the chunk \(chunk) of the user \(user) is missing, and manifests refer to it")
@@ -125,9 +130,12 @@ struct ObjectCollection {
     }
 
     /// Adds the chunks of the manifests to `needed`; false where one cannot be read, so that nobody knows what it needs.
-    private func chunks(of manifests: [Stored], _ needed: inout Set<ContentHash>, _ report: inout Report) -> Bool {
+    private func chunks(
+        of manifests: [Stored], _ needed: inout Set<ContentHash>, _ report: inout Report
+    ) throws -> Bool {
         var isWhole = true
         for manifest in manifests {
+            try checkCancellation()
             do {
                 let file = try FileDescriptor(path: "\(layout.path)/objects/files/\(manifest.file)", .read)
                 let bytes = try file.readAll(limit: Manifest.byteLimit)
@@ -148,8 +156,13 @@ struct ObjectCollection {
         _ objects: [Stored], _ database: SQLiteDatabase, _ change: (Stored) throws -> Void
     ) throws {
         for start in stride(from: 0, to: objects.count, by: Self.batch) {
+            try checkCancellation()
             try database.transaction { for object in objects[start...].prefix(Self.batch) { try change(object) } }
         }
+    }
+
+    private func checkCancellation() throws {
+        if isCancelled() { throw CancellationError() }
     }
 
     /// The chunks and manifests of each user; whatever else there is under other keys is nobody's business.

@@ -1,0 +1,32 @@
+import Synchronization
+import SystemService
+import Testing
+
+@testable import FerryServer
+
+struct CollectionServiceTests {
+    private struct Failure: Error {}
+
+    @Test(.timeLimit(.minutes(1)))
+    func `collects again and again, also after a fault, until it is told to stop`() async throws {
+        let (rounds, next) = AsyncStream.makeStream(of: Int.self)
+        let count = Atomic(0)
+        var service = CollectionService(logger: .silent) { isCancelled in
+            let round = count.add(1, ordering: .relaxed).newValue
+            next.yield(round)
+            if round == 1 { throw Failure() }
+            // The third is still at work when the end comes.
+            while round == 3, !isCancelled() {}
+            if isCancelled() { throw CancellationError() }
+            return ObjectCollection.Report()
+        }
+        service.delay = .zero
+        service.interval = .zero
+        let group = ServiceGroup([.init("objects", service)])
+        let running = Task { try await group.run(signals: nil) }
+        for await round in rounds where round == 3 { break }
+        running.cancel()
+        try await running.value
+        #expect(count.load(ordering: .relaxed) == 3)
+    }
+}
