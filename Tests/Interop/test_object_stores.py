@@ -1,4 +1,6 @@
-"""Ferry's S3 client against real servers, by the contract that all its stores keep: `ferry-server`, and moto as one that is not ours."""
+"""Ferry's S3 client against real servers, by the contract that all its stores keep: `ferry-server`, and two that are not ours, moto and
+Ceph's gateway. The latter runs where Debian's packages are installed: apt-get install ceph-mon ceph-osd radosgw
+"""
 import os
 import socket
 import subprocess
@@ -6,6 +8,7 @@ import sys
 from pathlib import Path
 
 import boto3
+import ceph
 import pytest
 from botocore.config import Config
 from conftest import working_keys
@@ -33,17 +36,43 @@ def test_ferry_server(server):
     keep_the_contract(server.url, working_keys(server, "contract"))
 
 
-def test_moto(tmp_path):
-    with socket.socket() as probe:
+def free_ports(count):
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return not probe.connect_ex(("127.0.0.1", port))
+
+
+def test_moto(tmp_path):
+    [port] = free_ports(1)
     log = tmp_path / "moto.log"
     with open(log, "wb") as out:
         server = subprocess.Popen([str(Path(sys.executable).parent / "moto_server"), "-H", "127.0.0.1", "-p", str(port)],
                                   stdout=out, stderr=out)
     try:
-        until(lambda: not socket.socket().connect_ex(("127.0.0.1", port)), lambda: log.read_text(), timeout=60, step=0.1)
+        until(lambda: listens(port), lambda: log.read_text(), timeout=60, step=0.1)
         keep_the_contract(f"http://127.0.0.1:{port}", ("testing", "testing"))
     finally:
         server.terminate()
         server.wait()
+
+
+@pytest.mark.skipif(not ceph.is_installed(), reason="Ceph is not installed: apt-get install ceph-mon ceph-osd radosgw")
+def test_ceph(tmp_path):
+    monitor, gateway = free_ports(2)
+    cluster = ceph.Ceph(tmp_path, monitor, gateway)
+    try:
+        cluster.start()
+        until(lambda: listens(gateway), lambda: (tmp_path / "client.rgw.log").read_text()[-2000:], timeout=120, step=0.2)
+        cluster.add_user("ferry-key", "ferry-secret")
+        keep_the_contract(cluster.url, ("ferry-key", "ferry-secret"))
+    finally:
+        cluster.stop()
