@@ -24,7 +24,7 @@ final class BucketStore: Sendable {
             try Self.sweep(directory, index: path)
         }
         index = try BucketIndex(path: path)
-        threads = (0..<8).map { _ in SerialThread() }
+        threads = (0..<32).map { _ in SerialThread() }
     }
 
     /// Closes the index and notes that nothing needs to be swept.

@@ -101,23 +101,26 @@ struct SignatureClaim {
             throw S3Error.invalidRequest(
                 "The authorization mechanism you have provided is not supported. Use \(algorithm).")
         }
-        var parts: [Substring: Substring] = [:]
-        for item in header.dropFirst(algorithm.count).split(separator: ",") {
-            let pair = item.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if pair.count == 2 { parts[pair[0]] = pair[1] }
+        var parts: [String: String] = [:]
+        for item in header.utf8.dropFirst(algorithm.utf8.count).split(separator: UInt8(ascii: ",")) {
+            let item = item.drop { $0 == UInt8(ascii: " ") }
+            guard let equals = item.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            parts[String(Substring(item[..<equals]))] = String(Substring(item[equals...].dropFirst()))
         }
         guard let credential = parts["Credential"], let headers = parts["SignedHeaders"],
             let signature = parts["Signature"]
         else { throw Self.malformed }
         (accessKey, scope) = try Self.split(credential: credential)
-        signedHeaders = headers.split(separator: ";").map { $0.lowercased() }
-        self.signature = String(signature)
+        signedHeaders = Self.names(headers)
+        self.signature = signature
         sessionToken = request.headers["x-amz-security-token"]
         date = request.headers["x-amz-date"] ?? ""
         payloadHash = request.headers["x-amz-content-sha256"] ?? SHA256.hash("").hex
         expires = nil
         // A header that steers the request and is not signed could have been added on the way.
-        let steering = request.headers.map { $0.name.lowercased() }.filter { $0.hasPrefix("x-amz-") || $0 == "host" }
+        let steering = request.headers.lazy.map { $0.name.lowercased() }.filter {
+            $0 == "host" || $0.hasPrefix("x-amz-")
+        }
         guard steering.allSatisfy(signedHeaders.contains), signedHeaders.contains("host") else {
             throw S3Error("AccessDenied", "There were headers present in the request which were not signed", 403)
         }
@@ -135,8 +138,8 @@ struct SignatureClaim {
                 "The X-Amz- query parameters of a presigned URL are missing or malformed.",
                 400)
         }
-        (accessKey, scope) = try Self.split(credential: credential[...])
-        signedHeaders = headers.split(separator: ";").map { $0.lowercased() }
+        (accessKey, scope) = try Self.split(credential: credential)
+        signedHeaders = Self.names(headers)
         self.signature = signature
         sessionToken = target[query: "X-Amz-Security-Token"]
         self.date = date
@@ -148,13 +151,21 @@ struct SignatureClaim {
     private static let malformed = S3Error(
         "AuthorizationHeaderMalformed", "The authorization header is malformed.", 400)
 
-    private static func split(credential: Substring) throws -> (accessKey: String, scope: String) {
-        let parts = credential.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count >= 5, parts.last == "aws4_request", parts[parts.count - 4].utf8.count == 8 else {
-            throw malformed
-        }
-        let scope = parts.suffix(4).joined(separator: "/")
-        return (parts.dropLast(4).joined(separator: "/"), scope)
+    private static func names(_ signedHeaders: String) -> [String] {
+        signedHeaders.utf8.split(separator: UInt8(ascii: ";")).map { Substring($0).lowercased() }
+    }
+
+    private static func split(credential: String) throws -> (accessKey: String, scope: String) {
+        let bytes = credential.utf8
+        let slashes = bytes.indices.filter { bytes[$0] == UInt8(ascii: "/") }.suffix(4)
+        guard slashes.count == 4, let first = slashes.first, let last = slashes.last else { throw malformed }
+        let scope = bytes[first...].dropFirst()
+        guard bytes[last...].elementsEqual("/aws4_request".utf8),
+            scope.firstIndex(of: UInt8(ascii: "/")).map({
+                bytes.distance(from: scope.startIndex, to: $0)
+            }) == 8
+        else { throw malformed }
+        return (String(Substring(bytes[..<first])), String(Substring(scope)))
     }
 
     /// Seconds since 1970; nil where the date is malformed or not the scope's.
@@ -168,27 +179,31 @@ struct SignatureClaim {
     }
 
     private func canonicalRequest(_ request: HTTPServerRequest) -> String {
-        let path = request.target.segments.map { PercentEncoding.encode($0) }.joined(separator: "/")
+        var text = "\(request.method)\n"
+        for segment in request.target.segments { text += "/\(PercentEncoding.encode(segment))" }
+        if request.target.segments.isEmpty { text += "/" }
+        text += "\n\(canonicalQuery(request))\n"
+        for name in signedHeaders {
+            let values = request.headers.values(name).map(Self.withSingleSpaces)
+            text += "\(name):\(values.joined(separator: ","))\n"
+        }
+        text += "\n\(signedHeaders.joined(separator: ";"))\n\(payloadHash)"
+        return text
+    }
+
+    private func canonicalQuery(_ request: HTTPServerRequest) -> String {
         var items: [(name: String, value: String)] = []
         for item in request.target.query where item.name != "X-Amz-Signature" {
             items.append((PercentEncoding.encode(item.name), PercentEncoding.encode(item.value ?? "")))
         }
         items.sort { $0.name == $1.name ? $0.value < $1.value : $0.name < $1.name }
-        let query = items.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-        let headers = signedHeaders.map { name in
-            let values = request.headers.values(name).map { value in
-                value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
-            }
-            return "\(name):\(values.joined(separator: ","))\n"
-        }
-        return """
-            \(request.method)
-            /\(path)
-            \(query)
-            \(headers.joined())
-            \(signedHeaders.joined(separator: ";"))
-            \(payloadHash)
-            """
+        return items.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    }
+
+    private static func withSingleSpaces(_ value: String) -> String {
+        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        guard value.utf8.contains(where: isSpace) else { return value }
+        return value.utf8.split(whereSeparator: isSpace).map { String(Substring($0)) }.joined(separator: " ")
     }
 }
 

@@ -31,7 +31,7 @@ package struct HTTPTarget: Hashable, Sendable, CustomStringConvertible {
             rest = rest.dropFirst(scheme.count)
             rest = rest.firstIndex(where: { $0 == "/" || $0 == "?" }).map { rest[$0...] } ?? ""
         }
-        let mark = rest.firstIndex(of: "?")
+        let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
         let rawPath = rest[..<(mark ?? rest.endIndex)]
         self.rawPath = rawPath.isEmpty ? "/" : String(rawPath)
         rawQuery = mark.map { String(rest[rest.index(after: $0)...]) }
@@ -41,8 +41,9 @@ package struct HTTPTarget: Hashable, Sendable, CustomStringConvertible {
         self.path = path
         self.query = query
         var segments: [String] = []
-        for part in self.rawPath.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-            guard let segment = PercentEncoding.decode(part) else { return nil }
+        let parts = self.rawPath.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        for part in parts.dropFirst() {
+            guard let segment = PercentEncoding.decode(Substring(part)) else { return nil }
             segments.append(segment)
         }
         self.segments = segments

@@ -2,17 +2,18 @@
 package enum PercentEncoding {
     /// Escapes all bytes but the unreserved ones (letters, digits, `-._~`) and those in `keeping`.
     package static func encode(_ text: some StringProtocol, keeping: StaticString = "") -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
         let kept = UnsafeBufferPointer(start: keeping.utf8Start, count: keeping.utf8CodeUnitCount)
+        func isKept(_ byte: UInt8) -> Bool { isUnreserved(byte) || kept.contains(byte) }
+        if text.utf8.allSatisfy(isKept) { return String(text) }
         var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
-            if isUnreserved(byte) || kept.contains(byte) {
+            if isKept(byte) {
                 result.append(byte)
             } else {
                 result.append(UInt8(ascii: "%"))
-                result.append(digits[Int(byte >> 4)])
-                result.append(digits[Int(byte & 15)])
+                result.append(digit(byte >> 4))
+                result.append(digit(byte & 15))
             }
         }
         return String(decoding: result, as: UTF8.self)
@@ -26,7 +27,8 @@ package enum PercentEncoding {
         while let byte = bytes.next() {
             switch byte {
             case UInt8(ascii: "%"):
-                guard let high = bytes.next().flatMap(digit), let low = bytes.next().flatMap(digit) else { return nil }
+                guard let high = bytes.next().flatMap(value(ofDigit:)), let low = bytes.next().flatMap(value(ofDigit:))
+                else { return nil }
                 result.append(high << 4 | low)
             case UInt8(ascii: "+") where plusIsSpace: result.append(0x20)
             default: result.append(byte)
@@ -43,7 +45,11 @@ package enum PercentEncoding {
         }
     }
 
-    private static func digit(_ byte: UInt8) -> UInt8? {
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+
+    private static func value(ofDigit byte: UInt8) -> UInt8? {
         switch byte {
         case 0x30...0x39: byte - 0x30
         case 0x41...0x46: byte - 0x41 + 10
