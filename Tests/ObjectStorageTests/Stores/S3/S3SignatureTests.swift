@@ -36,6 +36,17 @@ import Testing
         #expect(list?.hasSuffix("34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7") == true)
     }
 
+    // "Authenticating Requests: Using Query Parameters", Amazon S3 API Reference.
+    @Test func `a presigned URL has Amazon's signature`() {
+        let query = S3Signature(credentials: keys, region: "us-east-1", time: 1_369_353_600).presign(
+            method: .get, host: "examplebucket.s3.amazonaws.com", path: "/test.txt", expires: 86400)
+        #expect(
+            query
+                == "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2F"
+                + "aws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&X-Amz-Signature="
+                + "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
+    }
+
     @Test func `a session token is sent and signed`() {
         let keys = S3Credentials(accessKey: "A", secretKey: "S", sessionToken: "T")
         let headers = S3Signature(credentials: keys, region: "r", time: 0).sign(

@@ -188,4 +188,20 @@ import Testing
         let prefix = "run-\(UInt64.random(in: 0 ... .max))/"
         try await contract.run(on: store, prefix: prefix)
     }
+
+    @Test(.enabled(if: endpoint != nil, "FERRY_TEST_S3 names no server"))
+    func `who has a presigned URL needs no keys`() async throws {
+        let keys = try #require(S3Credentials.fromEnvironment())
+        let store = S3ObjectStore(try S3Configuration(endpoint: Self.endpoint ?? "", bucket: "ferry-test")) { keys }
+        let key = try ObjectKey("run-\(UInt64.random(in: 0 ... .max))/a b+c/é")
+        let client = HTTPClient()
+        let put = HTTPRequest(.put, try await store.presignedURL(.put, key), body: .bytes(Array("hello".utf8)))
+        #expect(try await client.send(put).status == .ok)
+        let get = HTTPRequest(.get, try await store.presignedURL(.get, key, expires: .seconds(60)))
+        #expect(try await client.send(get).body.collect(limit: 100) == Array("hello".utf8))
+        #expect(try await store.read(key, limit: 100) == Array("hello".utf8))
+        for expires in [Duration.zero, .milliseconds(999), .seconds(604_801)] {
+            #expect(await code { _ = try await store.presignedURL(.get, key, expires: expires) } == .invalid)
+        }
+    }
 }

@@ -114,6 +114,33 @@ public final class S3ObjectStore: ObjectStore {
         try await drain(response)
     }
 
+    /// What a presigned URL lets its holder do.
+    public enum PresignedAccess: Sendable {
+        case get
+        case put
+    }
+
+    /// A URL with which whoever has it can get or put one object, with any HTTP client and without keys. Asks for keys,
+    /// but not the store: whether they suffice shows when the URL is used.
+    ///
+    /// - Parameter expires: how long it is good, cut to whole seconds: a second to seven days, and no longer than the
+    ///   keys that it was made with. Throws `.invalid` for anything else.
+    public func presignedURL(
+        _ access: PresignedAccess, _ key: ObjectKey, expires: Duration = .seconds(3600)
+    ) async throws -> String {
+        let seconds = expires.components.seconds
+        guard (1...604_800).contains(seconds) else {
+            throw ObjectStorageError(.invalid, "a presigned URL is good for a second to seven days, not \(expires)")
+        }
+        let now = storeTime
+        let signature = S3Signature(
+            credentials: try await credentials.credentials(now: now), region: configuration.region, time: now)
+        let path = path(of: key)
+        let query = signature.presign(
+            method: access == .get ? .get : .put, host: configuration.host, path: path, expires: Int(seconds))
+        return "\(origin)\(path)?\(query)"
+    }
+
     /// Sends a call, and once more where new keys or the right time may help.
     private func send(_ call: S3Call, _ what: String) async throws -> HTTPResponse {
         var isSecondTry = false
@@ -150,19 +177,24 @@ public final class S3ObjectStore: ObjectStore {
     }
 
     private func request(_ call: S3Call, _ keys: S3Credentials, _ now: Int64) -> HTTPRequest {
-        // Encoded once, slashes kept, as the signature of S3 (unlike other services') wants it.
-        let key = call.key.map { "/" + PercentEncoding.encode($0.text, keeping: "/") } ?? ""
-        let path = configuration.path + key
+        let path = path(of: call.key)
         let signature = S3Signature(credentials: keys, region: configuration.region, time: now)
         let headers = signature.sign(
-            method: call.method, host: configuration.host, path: path.isEmpty ? "/" : path, query: call.query,
+            method: call.method, host: configuration.host, path: path, query: call.query,
             headers: call.headers, payload: call.hash)
         let query = call.query.isEmpty ? "" : "?" + S3Signature.canonical(call.query)
-        let scheme = configuration.isSecure ? "https" : "http"
         return HTTPRequest(
-            call.method, "\(scheme)://\(configuration.host)\(path)\(query)", headers: headers,
+            call.method, "\(origin)\(path)\(query)", headers: headers,
             body: call.content.isEmpty ? .none : .bytes(call.content),
             timeouts: .init(connect: configuration.connect, stall: configuration.stall))
+    }
+
+    private var origin: String { "\(configuration.isSecure ? "https" : "http")://\(configuration.host)" }
+
+    /// Encoded once, slashes kept, as the signature of S3 (unlike other services') wants it.
+    private func path(of key: ObjectKey?) -> String {
+        let path = configuration.path + (key.map { "/" + PercentEncoding.encode($0.text, keeping: "/") } ?? "")
+        return path.isEmpty ? "/" : path
     }
 
     /// The size of the whole object; nil where a range is not the one asked for.

@@ -1,8 +1,8 @@
 import Cryptography
 import HTTP
 
-/// Signature Version 4 in the `Authorization` field ("Authenticating Requests (AWS Signature Version 4)", Amazon S3 API
-/// Reference). Pure.
+/// Signature Version 4, in the `Authorization` field or in the query of a URL ("Authenticating Requests (AWS Signature
+/// Version 4)", Amazon S3 API Reference). Pure.
 ///
 /// The content is always signed with its own SHA-256, never as `UNSIGNED-PAYLOAD`, though that would save a pass over
 /// it where TLS guards the way: a store that checks it refuses what was damaged between here and its disk, while the
@@ -24,26 +24,47 @@ struct S3Signature {
         payload: SHA256Digest
     ) -> HTTPHeaders {
         var headers = headers
-        let date = S3Time.amazon(time)
         headers["host"] = host
         headers["x-amz-content-sha256"] = payload.hex
-        headers["x-amz-date"] = date
+        headers["x-amz-date"] = S3Time.amazon(time)
         headers["x-amz-security-token"] = credentials.sessionToken
-        let names = headers.map { $0.name.lowercased() }.sorted()
-        let scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
-        let canonical = [
-            method.rawValue, path, Self.canonical(query),
-            names.map { "\($0):\(Self.trimmed(headers[$0] ?? ""))\n" }.joined(), names.joined(separator: ";"),
-            payload.hex,
-        ].joined(separator: "\n")
-        let text = "AWS4-HMAC-SHA256\n\(date)\n\(scope)\n\(SHA256.hash(canonical).hex)"
-        let signature = HMACSHA256.authenticate(text, key: key(scope)).hex
+        let (names, signature) = signature(method, path, query, headers, payload: payload.hex)
         headers["Authorization"] =
-            "AWS4-HMAC-SHA256 Credential=\(credentials.accessKey)/\(scope), SignedHeaders=\(names.joined(separator: ";")), "
-            + "Signature=\(signature)"
+            "AWS4-HMAC-SHA256 Credential=\(credential), SignedHeaders=\(names), Signature=\(signature)"
         headers["host"] = nil
         return headers
     }
+
+    /// The query of a URL that stands for the request by itself: whoever has it can send it, without keys, until it
+    /// expires. Its content is not signed.
+    ///
+    /// - Parameter expires: seconds from `time` on, 1 to 604,800.
+    func presign(method: HTTPMethod, host: String, path: String, expires: Int) -> String {
+        var query = [
+            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", credential),
+            ("X-Amz-Date", S3Time.amazon(time)), ("X-Amz-Expires", "\(expires)"), ("X-Amz-SignedHeaders", "host"),
+        ]
+        if let token = credentials.sessionToken { query.append(("X-Amz-Security-Token", token)) }
+        let (_, signature) = signature(method, path, query, ["host": host], payload: "UNSIGNED-PAYLOAD")
+        return Self.canonical(query) + "&X-Amz-Signature=\(signature)"
+    }
+
+    private func signature(
+        _ method: HTTPMethod, _ path: String, _ query: [(String, String)], _ headers: HTTPHeaders, payload: String
+    ) -> (names: String, signature: String) {
+        let names = headers.map { $0.name.lowercased() }.sorted()
+        let joined = names.joined(separator: ";")
+        let canonical = [
+            method.rawValue, path, Self.canonical(query),
+            names.map { "\($0):\(Self.trimmed(headers[$0] ?? ""))\n" }.joined(), joined, payload,
+        ].joined(separator: "\n")
+        let text = "AWS4-HMAC-SHA256\n\(S3Time.amazon(time))\n\(scope)\n\(SHA256.hash(canonical).hex)"
+        return (joined, HMACSHA256.authenticate(text, key: key).hex)
+    }
+
+    private var scope: String { "\(S3Time.amazon(time).prefix(8))/\(region)/\(service)/aws4_request" }
+
+    private var credential: String { "\(credentials.accessKey)/\(scope)" }
 
     /// The query as it is signed and sent.
     static func canonical(_ query: [(String, String)]) -> String {
@@ -53,7 +74,7 @@ struct S3Signature {
             .joined(separator: "&")
     }
 
-    private func key(_ scope: String) -> [UInt8] {
+    private var key: [UInt8] {
         scope.split(separator: "/", omittingEmptySubsequences: false)
             .reduce(Array("AWS4\(credentials.secretKey)".utf8)) { key, part in
                 HMACSHA256.authenticate(String(part), key: key).bytes
