@@ -30,6 +30,28 @@ extension DocumentStoreContract {
             query.limit = 0
             try requireEqual(try await test.paths(query), [], "limit 0")
         },
+        DocumentStoreContract("a cursor of a collection group is a place among all its collections") { test in
+            for path in ["a/1/g/1", "a/1/g/5", "a/2/g/1", "a/2/g/5", "g/3"] {
+                try await test.set(path, ["x": .integer(1)])
+            }
+            let place = Value.reference(try test.name("a/1/g/5").description)
+            for filter in [nil, Query.Filter.field(try test.path("x"), .equal, .integer(1))] {
+                var query = test.query("g", filter, group: true)
+                query.start = Query.Cursor([place], before: false)
+                try requireEqual(try await test.paths(query), ["a/2/g/1", "a/2/g/5", "g/3"], "after it")
+                query.orders = [Query.Order(.documentName, descending: true)]
+                try requireEqual(try await test.paths(query), ["a/1/g/1"], "after it, descending")
+                query.end = Query.Cursor([.reference(try test.name("a/1/g/1").description)], before: true)
+                try requireEqual(try await test.paths(query), [], "between both")
+                let named = Query.Filter.field(.documentName, .greaterThanOrEqual, place)
+                query = test.query("g", .and([filter, named].compactMap(\.self)), group: true)
+                try requireEqual(
+                    try await test.paths(query), ["a/1/g/5", "a/2/g/1", "a/2/g/5", "g/3"], "from its name on")
+                let one = Query.Filter.field(.documentName, .equal, place)
+                query = test.query("g", .and([filter, one].compactMap(\.self)), group: true)
+                try requireEqual(try await test.paths(query), ["a/1/g/5"], "itself")
+            }
+        },
         DocumentStoreContract("ranges, in, array-contains, and or") { test in
             for index in 0..<10 {
                 try await test.set(

@@ -82,6 +82,93 @@ struct IndexTests {
         await store.close()
     }
 
+    /// The results, and how many entries it took to find them.
+    private func work(_ query: Query, in store: SQLiteDocumentStore) async throws -> (found: [String], entries: Int) {
+        var documents = try await store.query(query).documents.makeAsyncIterator()
+        var found: [String] = []
+        while let document = try await documents.next() { found.append(document.name.path) }
+        return (found, documents.statistics.entriesScanned)
+    }
+
+    @Test func `alternatives and collection groups with a limit are read side by side`() async throws {
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.tuning.compositeMinimum = 20
+        let store = try await temporary.open(configuration)
+        for first in stride(from: 0, to: 1500, by: 100) {
+            _ = try await store.commit(
+                try (first..<first + 100).map { number in
+                    let name = try DocumentName(
+                        database: TemporaryStore.database, path: "p/\(number % 5)/a/\(10_000 + number)")
+                    return Write(
+                        .update(
+                            name,
+                            fields: ["user": .integer(Int64(number % 3)), "n": .integer(Int64(number * 7 % 1500))]))
+                })
+        }
+        let user = FieldPath(key: "user")
+        let n = FieldPath(key: "n")
+        let two = Query.Filter.field(user, .in, .array([.integer(0), .integer(2)]))
+        let parent = ParentName(try DocumentName(database: TemporaryStore.database, path: "p/1"))
+        let root = ParentName(TemporaryStore.database)
+        let forms: [(query: Query, entries: Int)] = [
+            // By name: the entries of both users are in that order.
+            (Query(parent: parent, collectionID: "a", filter: two, limit: 5), 20),
+            (Query(parent: root, collectionID: "a", allDescendants: true, limit: 5), 45),
+            (
+                Query(
+                    parent: root, collectionID: "a", allDescendants: true, filter: two,
+                    orders: [Query.Order(.documentName, descending: true)], limit: 5), 85
+            ),
+            // Along one order.
+            (
+                Query(
+                    parent: root, collectionID: "a", allDescendants: true,
+                    filter: .or([.field(n, .lessThan, .integer(3)), .field(n, .greaterThan, .integer(900))]),
+                    orders: [Query.Order(n, descending: true)], limit: 5), 70
+            ),
+            // By composite indexes, made for the purpose.
+            (
+                Query(
+                    parent: parent, collectionID: "a", filter: two, orders: [Query.Order(n, descending: true)], limit: 5
+                ),
+                20
+            ),
+            (
+                Query(
+                    parent: root, collectionID: "a", allDescendants: true,
+                    filter: .and([
+                        .field(user, .equal, .integer(1)), .field(n, .greaterThan, .integer(100)),
+                    ]), limit: 5), 45
+            ),
+        ]
+        let reference = MemoryDocumentStore(TemporaryStore.database)
+        for try await document in try await store.query(
+            Query(parent: root, collectionID: nil, allDescendants: true)
+        ).documents {
+            _ = try await reference.commit([
+                Write(.update(document.name, fields: try document.fields.decoded()))
+            ])
+        }
+        for (query, entries) in forms {
+            var wanted: [String] = []
+            for try await document in try await reference.query(query).documents { wanted.append(document.name.path) }
+            #expect(wanted.count == 5)
+            while true {
+                let (found, scanned) = try await work(query, in: store)
+                try #require(found == wanted, "\(query)")
+                // Until the indexes are there that the query asks for.
+                if scanned <= entries { break }
+            }
+            var all = query
+            all.limit = nil
+            var wantedAll: [String] = []
+            for try await document in try await reference.query(all).documents { wantedAll.append(document.name.path) }
+            #expect(try await work(all, in: store).found == wantedAll)
+        }
+        #expect(try await store.check() == [])
+        await store.close()
+    }
+
     @Test(arguments: [("recent", 100_000), ("entry", 0)])
     func `check finds entries that are missing and entries of nothing`(table: String, batch: Int) async throws {
         var configuration = SQLiteDocumentStore.Configuration()

@@ -60,9 +60,9 @@ struct CompositeIndex: Sendable, Hashable {
 
     // MARK: Queries
 
-    /// The index that serves a query best, and the part of it that must be read; nil if the query gains nothing by one.
-    static func use(for plan: QueryPlan) -> Use? {
-        guard plan.disjunctions.count == 1, let conjunction = plan.disjunctions.first else { return nil }
+    /// The index that serves one of a query's disjunctions best, and the part of it that must be read; nil if nothing is gained by
+    /// one.
+    static func use(for plan: QueryPlan, _ conjunction: [Condition]) -> Use? {
         var equal: [(path: FieldPath, part: Part, value: Value)] = []
         for condition in conjunction where !condition.path.isDocumentName {
             switch condition.test {

@@ -7,6 +7,7 @@ extension AccessPath {
             switch self {
             case .nothing: []
             case .ordered(let scan, _, _): [scan]
+            case .merged(let inputs): inputs.map(\.scan)
             case .gathered(let scans): scans
             }
         return Set(scans.map(\.properties)).sorted().map {

@@ -46,6 +46,9 @@ struct PastVersions: Sendable {
         documents = (documents + found).sorted { plan.compare($0, $1) < 0 }
     }
 
+    /// Overlooks documents that were read ahead, as they are at the read time, whatever becomes of them now.
+    mutating func leaveOut(_ names: [DocumentName]) { seen.formUnion(names) }
+
     /// Takes out the documents that come before `next`; all of them for nil.
     mutating func take(before next: Document?) -> [Document] {
         guard let next else {

@@ -8,18 +8,13 @@ import FirestoreProtocol
 struct QueryExecution: Sendable {
     private enum Progress {
         case notStarted
-        case ordered(Scan, needsMatching: Bool, sortsGroups: Bool, after: ScanPosition?, group: [Match])
+        case ordered(Scan, needsMatching: Bool, sortsGroups: Bool, after: ScanPosition?, group: [QueryMatch])
+        case merged(MergedScans)
         /// The names of all results still to come, in order.
         case listed([DocumentName], next: Int)
         /// The results still to come, in order; only of vector searches, which are at most 1000.
         case computed([Document], next: Int)
         case done
-    }
-
-    /// A result under way to the consumer: only what the plan looks at is decoded.
-    private struct Match {
-        let document: Document
-        let encoded: EncodedDocument
     }
 
     let plan: QueryPlan
@@ -47,6 +42,7 @@ struct QueryExecution: Sendable {
         switch progress {
         case .notStarted, .done: break
         case .ordered: try readOrdered(into: &page, in: tables, visible: visible)
+        case .merged: try readMerged(into: &page, in: tables, visible: visible)
         case .listed(let names, let next): try readListed(names, from: next, into: &page, in: tables)
         case .computed(let documents, let next):
             let end = min(documents.count, next + tables.tuning.pageCount)
@@ -66,6 +62,8 @@ struct QueryExecution: Sendable {
         case .nothing: progress = .done
         case .ordered(let scan, let needsMatching, let sortsGroups):
             progress = .ordered(scan, needsMatching: needsMatching, sortsGroups: sortsGroups, after: nil, group: [])
+        case .merged(let inputs):
+            progress = .merged(MergedScans(inputs, plan: plan, readTime: readTime))
         case .gathered(let scans):
             try past.extend(through: visible, after: nil, in: tables)
             if plan.query.findNearest == nil {
@@ -114,13 +112,13 @@ struct QueryExecution: Sendable {
             guard candidate.document.updateTime.microseconds <= readTime else { return true }
             let isCut = candidate.position.isCut
             if needsMatching || sortsGroups || isCut || !past.documents.isEmpty {
-                let document = try partlyDecoded(candidate.document)
-                guard !needsMatching || plan.matches(document) else { return true }
+                let match = try QueryMatch(candidate.document, plan)
+                guard !needsMatching || plan.matches(match.document) else { return true }
                 if sortsGroups || isCut {
-                    group.append(Match(document: document, encoded: candidate.document))
+                    group.append(match)
                     return true
                 }
-                try emitPast(before: document, into: &page, size: &size)
+                try emitPast(before: match.document, into: &page, size: &size)
             }
             try emit(candidate.document, into: &page, size: &size)
             return true
@@ -135,14 +133,24 @@ struct QueryExecution: Sendable {
         }
     }
 
-    private func partlyDecoded(_ encoded: EncodedDocument) throws -> Document {
-        Document(
-            name: encoded.name, fields: try encoded.fields.decoded(only: plan.fieldKeys),
-            createTime: encoded.createTime,
-            updateTime: encoded.updateTime)
+    private mutating func readMerged(into page: inout QueryPage, in tables: DocumentTables, visible: Int64) throws {
+        guard case .merged(var scans) = progress else { return }
+        past.leaveOut(scans.readAhead)
+        try past.extend(through: visible, after: last, in: tables)
+        var size = 0
+        while limitLeft > 0, page.documents.count < tables.tuning.pageCount, size < tables.tuning.pageBytes {
+            guard let match = try scans.next(in: tables, &page.statistics) else {
+                try emitPast(before: nil, into: &page, size: &size)
+                progress = .done
+                return
+            }
+            try emitPast(before: match.document, into: &page, size: &size)
+            try emit(match.encoded, into: &page, size: &size)
+        }
+        progress = limitLeft > 0 ? .merged(scans) : .done
     }
 
-    private mutating func emit(_ group: inout [Match], into page: inout QueryPage, size: inout Int) throws {
+    private mutating func emit(_ group: inout [QueryMatch], into page: inout QueryPage, size: inout Int) throws {
         group.sort { plan.compare($0.document, $1.document) < 0 }
         for match in group {
             try emitPast(before: match.document, into: &page, size: &size)
@@ -192,7 +200,8 @@ struct QueryExecution: Sendable {
                 statistics.entriesScanned += 1
                 statistics.documentsScanned += 1
                 guard candidate.document.updateTime.microseconds <= readTime else { return true }
-                let document = try whole ? Document(candidate.document) : partlyDecoded(candidate.document)
+                let document =
+                    try whole ? Document(candidate.document) : QueryMatch(candidate.document, plan).document
                 guard plan.matches(document) else { return true }
                 if scans.count == 1 || seen.insert(document.name).inserted { try body(document) }
                 return true

@@ -12,62 +12,70 @@ struct QueryPlanner {
         if query.limit == 0 { return .nothing }
         guard !plan.isKindless, !query.allDescendants, let id = query.collectionID else { return try descendants() }
         guard let collection = try tables.collection(query.parent.collectionPath(id)) else { return .nothing }
-        let use = query.findNearest == nil ? CompositeIndex.use(for: plan) : nil
+        let isSingle = plan.disjunctions.count == 1 && query.findNearest == nil
+        let use = isSingle ? CompositeIndex.use(for: plan, plan.disjunctions[0]) : nil
         if let use, try tables.readyComposite(use.index, of: collection) != nil {
             let scan = Scan(
                 collection: collection, column: .field(use.index.path), range: use.range, descending: use.descending)
             return .ordered(scan, needsMatching: true, sortsGroups: use.sortsGroups)
         }
         let selective = try selectiveScans(in: collection)
-        guard query.findNearest == nil else { return .gathered(selective ?? [nameScan(in: collection)]) }
+        guard query.findNearest == nil else {
+            let conjunction = plan.disjunctions.count == 1 ? plan.disjunctions[0] : []
+            return .gathered(selective ?? [nameScan(conjunction, in: collection)])
+        }
         if let scan = selective?.first, selective?.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
             return .ordered(scan, needsMatching: !isExact(scan), sortsGroups: false)
         }
         if let use, let selective, try gains(from: selective) { tables.onWish(collection, use.index) }
-        if let selective, try isSmall(selective) { return .gathered(selective) }
+        let isSmall = try selective.map(isSmall) ?? false
+        if !isSingle, let merged = try merged(in: [collection], insteadOf: selective, isSmall) { return merged }
+        if let selective, isSmall { return .gathered(selective) }
         return orderedScan(in: collection)
     }
 
     // MARK: Along the order
 
     private func orderedScan(in collection: Int64) -> AccessPath {
-        let first = plan.orders[0]
-        guard !first.path.isDocumentName else {
-            var scan = nameScan(in: collection)
-            scan.descending = first.descending
+        let conjunction = plan.disjunctions.count == 1 ? plan.disjunctions[0] : []
+        guard !plan.orders[0].path.isDocumentName else {
             let isExact = query.filter == nil && query.start == nil && query.end == nil
-            return .ordered(scan, needsMatching: !isExact, sortsGroups: false)
+            return .ordered(nameScan(conjunction, in: collection), needsMatching: !isExact, sortsGroups: false)
         }
-        var range = IndexRange.all
-        if plan.disjunctions.count == 1 {
-            for condition in plan.disjunctions[0] where condition.path == first.path {
-                range = range.intersection(IndexRange(condition.test))
-            }
+        let input = fieldScan(conjunction, in: collection)
+        return .ordered(input.scan, needsMatching: true, sortsGroups: input.sortsGroups)
+    }
+
+    /// Along the first order, within what a disjunction says of its field.
+    private func fieldScan(_ conjunction: [Condition], in collection: Int64) -> MergedScans.Input {
+        let first = plan.orders[0]
+        var range = IndexRange(cursorsOf: plan)
+        for condition in conjunction where condition.path == first.path {
+            range = range.intersection(IndexRange(condition.test))
         }
-        range = range.intersection(IndexRange(cursorsOf: plan))
         let scan = Scan(
             collection: collection, column: .field(FieldKey.value(KeyBytes.field(first.path))), range: range,
             descending: first.descending)
         let followsIndex = plan.orders.count == 2 && plan.orders[1].descending == first.descending
-        return .ordered(scan, needsMatching: true, sortsGroups: !followsIndex)
+        return MergedScans.Input(scan: scan, sortsGroups: !followsIndex)
     }
 
-    private func nameScan(in collection: Int64) -> Scan {
+    /// Along the name, within what a disjunction says of it.
+    private func nameScan(_ conjunction: [Condition], in collection: Int64) -> Scan {
         var ids = cursorIDs()
-        if plan.disjunctions.count == 1 {
-            for condition in plan.disjunctions[0] where condition.path.isDocumentName {
-                switch condition.test {
-                case .equal(let value):
-                    if let id = id(value) { ids = ids.intersection(IndexRange(id: id)) }
-                case .lessThan(let value), .lessThanOrEqual(let value):
-                    if let id = id(value) { ids = ids.intersection(IndexRange(throughID: id)) }
-                case .greaterThan(let value), .greaterThanOrEqual(let value):
-                    if let id = id(value) { ids = ids.intersection(IndexRange(from: id)) }
-                default: break
-                }
+        for condition in conjunction where condition.path.isDocumentName {
+            switch condition.test {
+            case .equal(let value):
+                if let id = id(value) { ids = ids.intersection(IndexRange(id: id)) }
+            case .lessThan(let value), .lessThanOrEqual(let value):
+                if let id = id(value) { ids = ids.intersection(IndexRange(throughID: id)) }
+            case .greaterThan(let value), .greaterThanOrEqual(let value):
+                if let id = id(value) { ids = ids.intersection(IndexRange(from: id)) }
+            default: break
             }
         }
-        return Scan(collection: collection, column: .name, ids: ids)
+        let descending = plan.orders.first?.path.isDocumentName == true && plan.orders[0].descending
+        return Scan(collection: collection, column: .name, descending: descending, ids: ids)
     }
 
     /// Bounds of the ids by the cursors, where the name is all that orders.
@@ -83,10 +91,11 @@ struct QueryPlanner {
         return range
     }
 
-    /// The id that a reference into the query's own collection ends in; nil for any other, and for a numeric id.
+    /// The id that a reference into the query's own collection ends in; nil for any other, for a numeric id, and where a query
+    /// looks into several collections, whose ids such a reference does not bound.
     private func id(_ value: Value) -> [UInt8]? {
         guard case .reference(let reference) = value, let name = try? DocumentName(parsing: reference),
-            plan.isInScope(name), DocumentName.numericID(name.id[...]) == nil
+            !query.allDescendants, !plan.isKindless, plan.isInScope(name), DocumentName.numericID(name.id[...]) == nil
         else { return nil }
         return Array(name.id.utf8)
     }
@@ -97,15 +106,21 @@ struct QueryPlanner {
     private func selectiveScans(in collection: Int64) throws -> [Scan]? {
         var scans: [Scan] = []
         for conjunction in plan.disjunctions {
-            let candidates = conjunction.compactMap { selectiveScan($0, in: collection) }
-            guard let scan = try fewest(candidates) else { return nil }
+            guard let scan = try selectiveScan(conjunction, in: collection) else { return nil }
             scans.append(scan)
         }
-        if scans.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
-            scans[0].descending = plan.orders.last?.descending ?? false
-            scans[0].ids = scans[0].ids.intersection(cursorIDs())
-        }
         return scans
+    }
+
+    /// The scan of a single key that meets the fewest documents of a disjunction, in the order of their names where that is the
+    /// results'.
+    private func selectiveScan(_ conjunction: [Condition], in collection: Int64) throws -> Scan? {
+        guard var scan = try fewest(conjunction.compactMap { selectiveScan($0, in: collection) }) else { return nil }
+        if ordersByNameOnly(given: conjunction) {
+            scan.descending = plan.orders.last?.descending ?? false
+            scan.ids = scan.ids.intersection(cursorIDs())
+        }
+        return scan
     }
 
     private func fewest(_ scans: [Scan]) throws -> Scan? {
@@ -184,14 +199,69 @@ struct QueryPlanner {
         return try IndexReader(tables: tables).estimate(lower: lower, upper: upper, limit: tables.tuning.gatherLimit)
     }
 
+    // MARK: Side by side
+
+    /// One scan for each disjunction in each collection, all in the order of the results; nil where one of them would meet much
+    /// that is no result, or where collecting the few documents that `selective` meets is less work.
+    private func merged(
+        in collections: [Int64], insteadOf selective: [Scan]?, _ isSmall: Bool
+    ) throws -> AccessPath? {
+        guard collections.count * plan.disjunctions.count <= MergedScans.maximumCount else { return nil }
+        let gains = try selective.map(gains) ?? true
+        guard gains || !isSmall else { return nil }
+        var inputs: [MergedScans.Input] = []
+        var isComplete = true
+        for collection in collections {
+            for conjunction in plan.disjunctions {
+                if let input = try tightScan(conjunction, in: collection, gains: gains) {
+                    inputs.append(input)
+                } else {
+                    isComplete = false
+                }
+            }
+        }
+        return isComplete ? .merged(inputs) : nil
+    }
+
+    /// A scan in the order of the results that meets little but results of one disjunction.
+    private func tightScan(
+        _ conjunction: [Condition], in collection: Int64, gains: Bool
+    ) throws -> MergedScans.Input? {
+        let selective = try selectiveScan(conjunction, in: collection)
+        if ordersByNameOnly(given: conjunction) {
+            if let selective { return MergedScans.Input(scan: selective, sortsGroups: false) }
+            guard conjunction.allSatisfy(\.path.isDocumentName) else { return nil }
+            return MergedScans.Input(scan: nameScan(conjunction, in: collection), sortsGroups: false)
+        }
+        guard let use = CompositeIndex.use(for: plan, conjunction) else {
+            let path = plan.orders[0].path
+            guard conjunction.allSatisfy({ $0.path == path && $0.isInequality }) else { return nil }
+            return fieldScan(conjunction, in: collection)
+        }
+        if try tables.readyComposite(use.index, of: collection) != nil {
+            let scan = Scan(
+                collection: collection, column: .field(use.index.path), range: use.range, descending: use.descending)
+            return MergedScans.Input(scan: scan, sortsGroups: use.sortsGroups)
+        }
+        if gains, query.limit != nil, let selective, try count(selective) > tables.tuning.compositeMinimum {
+            tables.onWish(collection, use.index)
+        }
+        return nil
+    }
+
     // MARK: Several collections
 
     private func descendants() throws -> AccessPath {
-        var scans: [Scan] = []
-        for collection in try collectionsBelow() {
-            scans += try selectiveScans(in: collection) ?? [Scan(collection: collection, column: .name)]
+        let collections = try collectionsBelow()
+        if collections.isEmpty { return .nothing }
+        let selective = try collections.map { try selectiveScans(in: $0) }
+        if query.findNearest == nil, collections.count <= MergedScans.maximumCount {
+            let all = selective.contains(nil) ? nil : selective.flatMap { $0 ?? [] }
+            let isSmall = try all.map(isSmall) ?? false
+            if let merged = try merged(in: collections, insteadOf: all, isSmall) { return merged }
         }
-        return scans.isEmpty ? .nothing : .gathered(scans)
+        return .gathered(
+            zip(collections, selective).flatMap { $1 ?? [Scan(collection: $0, column: .name)] })
     }
 
     private func collectionsBelow() throws -> [Int64] {

@@ -39,6 +39,8 @@ enum AccessPath: Sendable, Hashable {
     /// - needsMatching: false where everything scanned is a result.
     /// - sortsGroups: entries with equal keys come in another order than the results.
     case ordered(Scan, needsMatching: Bool, sortsGroups: Bool)
+    /// Each scan meets results in their order; read side by side they meet all.
+    case merged([MergedScans.Input])
     /// Everything these scans meet is collected, then sorted. They may overlap.
     case gathered([Scan])
 }

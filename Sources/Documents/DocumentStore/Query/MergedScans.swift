@@ -1,0 +1,113 @@
+import DocumentModel
+import FirestoreProtocol
+
+/// Several scans, each in the order of the results, read side by side: the first of their next documents is the next result.
+///
+/// Each is read ahead a little, more each time it comes to its end, so that a limit is reached without reading much in vain.
+struct MergedScans: Sendable {
+    /// Beyond so many scans it is less work to collect and sort.
+    static let maximumCount = 100
+
+    struct Input: Sendable, Hashable {
+        let scan: Scan
+        /// Whether documents with equal keys come in another order than the results.
+        let sortsGroups: Bool
+    }
+
+    private struct Stream {
+        let input: Input
+        var position: ScanPosition?
+        /// Read ahead, in order, from `next` on.
+        var matches: [QueryMatch] = []
+        var next = 0
+        var batch = 8
+        var isOver = false
+
+        var first: QueryMatch? { next < matches.count ? matches[next] : nil }
+    }
+
+    private static let largestBatch = 256
+    private static let batchBytes = 1 << 18
+
+    private let plan: QueryPlan
+    private let readTime: Int64
+    private var streams: [Stream]
+
+    init(_ inputs: [Input], plan: QueryPlan, readTime: Int64) {
+        self.plan = plan
+        self.readTime = readTime
+        streams = inputs.map { Stream(input: $0) }
+    }
+
+    /// The documents that were read and not yet taken.
+    var readAhead: [DocumentName] {
+        streams.flatMap { $0.matches[$0.next...].map(\.document.name) }
+    }
+
+    /// Takes the next result; nil at the end. A document that several scans meet is taken once.
+    mutating func next(in tables: DocumentTables, _ statistics: inout QueryStatistics) throws -> QueryMatch? {
+        var best: QueryMatch?
+        for index in streams.indices {
+            if streams[index].first == nil, !streams[index].isOver { try readOn(index, in: tables, &statistics) }
+            guard let match = streams[index].first else { continue }
+            if let found = best, plan.compare(match.document, found.document) >= 0 { continue }
+            best = match
+        }
+        guard let best else { return nil }
+        for index in streams.indices where streams[index].first?.document.name == best.document.name {
+            streams[index].next += 1
+        }
+        return best
+    }
+
+    private mutating func readOn(
+        _ index: Int, in tables: DocumentTables, _ statistics: inout QueryStatistics
+    ) throws {
+        var stream = streams[index]
+        var matches: [QueryMatch] = []
+        var group: [QueryMatch] = []
+        var bytes = 0
+        var isFull = false
+        try ScanReader(tables: tables).read(stream.input.scan, after: stream.position) { candidate in
+            if let position = stream.position, !group.isEmpty, !position.hasSameKey(as: candidate.position) {
+                matches += group.sorted { plan.compare($0.document, $1.document) < 0 }
+                group = []
+            }
+            if group.isEmpty, matches.count >= stream.batch || bytes >= Self.batchBytes {
+                isFull = true
+                return false
+            }
+            stream.position = candidate.position
+            statistics.entriesScanned += 1
+            statistics.documentsScanned += 1
+            guard candidate.document.updateTime.microseconds <= readTime else { return true }
+            let match = try QueryMatch(candidate.document, plan)
+            guard plan.matches(match.document) else { return true }
+            bytes += candidate.document.fields.bytes.count
+            if stream.input.sortsGroups || candidate.position.isCut {
+                group.append(match)
+            } else {
+                matches.append(match)
+            }
+            return true
+        }
+        stream.matches = matches + group.sorted { plan.compare($0.document, $1.document) < 0 }
+        stream.next = 0
+        stream.batch = min(2 * stream.batch, Self.largestBatch)
+        stream.isOver = !isFull
+        streams[index] = stream
+    }
+}
+
+/// A result under way to the consumer: only what the plan looks at is decoded.
+struct QueryMatch: Sendable {
+    let document: Document
+    let encoded: EncodedDocument
+
+    init(_ encoded: EncodedDocument, _ plan: QueryPlan) throws {
+        document = Document(
+            name: encoded.name, fields: try encoded.fields.decoded(only: plan.fieldKeys),
+            createTime: encoded.createTime, updateTime: encoded.updateTime)
+        self.encoded = encoded
+    }
+}
