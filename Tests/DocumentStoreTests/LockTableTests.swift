@@ -11,8 +11,8 @@ struct LockTableTests {
 
     init() throws {
         name = try DocumentName(database: DatabaseName(project: "test"), path: "a/1")
-        table.begin(old, age: 1, at: .zero)
-        table.begin(young, age: 2, at: .zero)
+        try table.begin(old, age: 1, at: .zero)
+        try table.begin(young, age: 2, at: .zero)
     }
 
     private var change: [(name: DocumentName, before: Document?, after: Document?)] { [(name, nil, nil)] }
@@ -49,5 +49,19 @@ struct LockTableTests {
             try table.lock(young, documents: [], queries: [], at: .seconds(time))
         }
         #expect(throws: DocumentStoreError.transactionOver) { try table.check(young, at: .seconds(271)) }
+    }
+
+    @Test mutating func `abandoned transactions make room for others, and too many open ones are refused`() throws {
+        var limits = LockTable.Limits(idle: .seconds(60), total: .seconds(270))
+        limits.open = 3000
+        table = LockTable(limits: limits)
+        for number in 0..<3000 {
+            try table.begin(TransactionID(bytes: Array("\(number)".utf8)), age: UInt64(number), at: .seconds(1))
+        }
+        #expect(throws: DocumentStoreError.tooManyTransactions) { try table.begin(old, age: 5000, at: .seconds(2)) }
+        try table.lock(TransactionID(bytes: Array("7".utf8)), documents: [name], queries: [], at: .seconds(60))
+        try table.begin(young, age: 5001, at: .seconds(100))
+        #expect(table.openCount == 2)
+        #expect(table.admit(nil, changing: change, at: .seconds(101)) == .wait(until: .seconds(120)))
     }
 }

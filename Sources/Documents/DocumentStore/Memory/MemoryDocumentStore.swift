@@ -166,9 +166,9 @@ package actor MemoryDocumentStore: DocumentStore {
         switch options {
         case .readWrite(let retry):
             defer { wakeWaiters() }
-            return transactions.beginReadWrite(retry: retry, wallTime: now())
+            return try transactions.beginReadWrite(retry: retry, wallTime: now())
         case .readOnly(let time):
-            return transactions.beginReadOnly(at: try readTime(time.map { .at($0) } ?? .strong).microseconds)
+            return try transactions.beginReadOnly(at: readTime(time.map { .at($0) } ?? .strong).microseconds)
         }
     }
 

@@ -167,14 +167,14 @@ package final class SQLiteDocumentStore: DocumentStore {
     package func beginTransaction(_ options: TransactionOptions) async throws -> TransactionID {
         switch options {
         case .readWrite(let retry):
-            let id = transactions.beginReadWrite(retry: retry, wallTime: clock.wallTime)
+            let id = try transactions.beginReadWrite(retry: retry, wallTime: clock.wallTime)
             // What the retried transaction held is free.
             if retry != nil { writer.retryWaiting() }
             return id
         case .readOnly(let time):
             let moment: ReadMoment = time.map { .at($0) } ?? .strong
             let readTime = try await read(at: moment) { _, _, time in time }
-            return transactions.beginReadOnly(at: readTime)
+            return try transactions.beginReadOnly(at: readTime)
         }
     }
 

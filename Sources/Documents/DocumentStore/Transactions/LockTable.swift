@@ -13,6 +13,8 @@ struct LockTable {
         var total: Duration = .seconds(270)
         /// How long a commit waits for locks.
         var lockWait: Duration = .seconds(15)
+        /// How many transactions may be open at a time.
+        var open = 10_000
     }
 
     /// The results of a query that a transaction has read, which must stay what they were.
@@ -38,6 +40,8 @@ struct LockTable {
 
     private let limits: Limits
     private var transactions: [TransactionID: Transaction] = [:]
+    /// At so many open transactions those that were abandoned are looked for.
+    private var sweepCount = 1000
     private var holders: [DocumentName: Set<TransactionID>] = [:]
     /// Transactions that were aborted for an older one and do not know it yet, oldest news first.
     private var aborted: [TransactionID] = []
@@ -48,7 +52,13 @@ struct LockTable {
 
     var openCount: Int { transactions.count }
 
-    mutating func begin(_ id: TransactionID, age: UInt64, at now: Duration) {
+    /// - Throws: if too many are open.
+    mutating func begin(_ id: TransactionID, age: UInt64, at now: Duration) throws(DocumentStoreError) {
+        if transactions.count >= min(sweepCount, limits.open) {
+            for (id, transaction) in transactions where isExpired(transaction, at: now) { end(id) }
+            sweepCount = max(1000, 2 * transactions.count)
+        }
+        guard transactions.count < limits.open else { throw .tooManyTransactions }
         transactions[id] = Transaction(age: age, begun: now, lastUsed: now)
     }
 
@@ -130,6 +140,8 @@ extension DocumentStoreError {
         .aborted,
         "Aborted due to cross-transaction contention. This occurs when multiple transactions attempt to access the same "
             + "data, requiring Firestore to abort at least one in order to enforce serializability.")
+    static let tooManyTransactions = DocumentStoreError(
+        .resourceExhausted, "Too many transactions are open. Commit or roll back some, or try again later.")
     static let lockTimeout = DocumentStoreError(.aborted, "Transaction lock timeout.")
     static let transactionOver = DocumentStoreError(
         .invalidArgument, "The referenced transaction has expired or is no longer valid.")

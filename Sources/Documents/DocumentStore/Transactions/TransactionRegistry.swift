@@ -7,6 +7,8 @@ final class TransactionRegistry: Sendable {
         var locks: LockTable
         var readOnly: [TransactionID: (readTime: Int64, lastUsed: Duration)] = [:]
         var lastAge: UInt64 = 0
+        /// At so many read-only transactions the forgotten ones are looked for.
+        var sweepCount = 1000
     }
 
     let limits: LockTable.Limits
@@ -24,25 +26,29 @@ final class TransactionRegistry: Sendable {
     // MARK: Begin and end
 
     /// - Parameter wallTime: makes the ages of transactions grow over restarts.
-    func beginReadWrite(retry: TransactionID?, wallTime: Int64) -> TransactionID {
+    func beginReadWrite(retry: TransactionID?, wallTime: Int64) throws(DocumentStoreError) -> TransactionID {
         let now = now()
-        return state.withLock { state in
+        return try state.withLock { state throws(DocumentStoreError) in
             state.lastAge = max(UInt64(clamping: wallTime), state.lastAge + 1)
             let age = retry.flatMap { $0.kind == .readWrite ? $0.number : nil } ?? state.lastAge
             let id = TransactionID(.readWrite, number: age)
-            state.locks.begin(id, age: age, at: now)
+            // Whoever tries again has given the first attempt up.
+            if let retry { state.locks.end(retry) }
+            try state.locks.begin(id, age: age, at: now)
             return id
         }
     }
 
-    func beginReadOnly(at time: Int64) -> TransactionID {
+    func beginReadOnly(at time: Int64) throws(DocumentStoreError) -> TransactionID {
         let id = TransactionID(.readOnly, number: UInt64(bitPattern: time))
         let now = now()
-        state.withLock { state in
-            // Read-only transactions hold nothing; a forgotten one is swept out by later ones.
-            if state.readOnly.count >= 1000 {
+        try state.withLock { state throws(DocumentStoreError) in
+            // Read-only transactions hold nothing; forgotten ones are swept out by later ones.
+            if state.readOnly.count >= min(state.sweepCount, limits.open) {
                 state.readOnly = state.readOnly.filter { now - $0.value.lastUsed <= limits.idle }
+                state.sweepCount = max(1000, 2 * state.readOnly.count)
             }
+            guard state.readOnly.count < limits.open else { throw .tooManyTransactions }
             state.readOnly[id] = (time, now)
         }
         return id
