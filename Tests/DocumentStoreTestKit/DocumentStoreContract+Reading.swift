@@ -66,6 +66,85 @@ extension DocumentStoreContract {
                 _ = try await test.store.list(listing, at: .strong)
             }
         },
+        DocumentStoreContract("without a collection id a listing is of all collections of its parent") { test in
+            for path in ["a/1", "a/2", "a/2/deep/x", "b/1/deep/x", "c/3", "a/1/below/y"] {
+                try await test.set(path, [:])
+            }
+            let then = try await test.store.get([], at: .strong).readTime
+            try await test.delete("a/1/below/y")
+            func list(_ parent: ParentName, showMissing: Bool = false, at moment: ReadMoment = .strong) async throws
+                -> [String]
+            {
+                var listing = DocumentListing(parent: parent, collectionID: "", pageSize: 1, showMissing: showMissing)
+                var found: [String] = []
+                repeat {
+                    let page = try await test.store.list(listing, at: moment)
+                    try require(page.entries.count <= 1, "a page has \(page.entries.count) entries")
+                    found += page.entries.map(\.name.path)
+                    listing.pageToken = page.nextPageToken
+                } while !listing.pageToken.isEmpty
+                return found
+            }
+            let root = ParentName(test.store.database)
+            try requireEqual(try await list(root), ["a/1", "a/2", "c/3"], "the root's documents")
+            try requireEqual(
+                try await list(root, showMissing: true), ["a/1", "a/2", "b/1", "c/3"], "with the missing ones")
+            let below = ParentName(try test.name("a/1"))
+            try requireEqual(try await list(below), [], "below a document now")
+            try requireEqual(try await list(below, at: .at(then)), ["a/1/below/y"], "below a document then")
+            try await requireRefusal(.invalidArgument, "order_by needs a collection_id", "an order of all collections")
+            {
+                _ = try await test.store.list(
+                    DocumentListing(
+                        parent: root, collectionID: "", orders: [Query.Order(try test.path("n"))]), at: .strong)
+            }
+            for token in ["x", "1-", "1-6", "1-612f622f63", "1-ff", "-1-61", "99999999999999999999-61"] {
+                try await requireRefusal(.invalidArgument, "Invalid page token.", "the token \(token)") {
+                    _ = try await test.store.list(
+                        DocumentListing(parent: root, collectionID: "a", pageToken: token), at: .strong)
+                }
+            }
+        },
+        DocumentStoreContract("the parts of a collection group have pages, now and then") { test in
+            for start in stride(from: 0, to: 300, by: 100) {
+                _ = try await test.store.commit(
+                    try (start..<start + 100).map {
+                        Write(.update(try test.name("x/\($0 % 7)/g/\(1000 + $0)"), fields: ["n": .integer(1)]))
+                    })
+            }
+            let group = test.query("g", group: true)
+            let all = try await test.paths(group)
+            func parts(_ count: Int64, pageSize: Int32, at moment: ReadMoment = .strong) async throws -> [String] {
+                var found: [String] = []
+                var token = ""
+                repeat {
+                    let page = try await test.store.partition(
+                        group, count: count, pageSize: pageSize, pageToken: token, at: moment)
+                    try require(
+                        pageSize == 0 || page.names.count <= Int(pageSize), "a page has \(page.names.count) names")
+                    found += page.names.map(\.path)
+                    token = page.nextPageToken
+                } while !token.isEmpty
+                return found
+            }
+            let whole = try await parts(3, pageSize: 0)
+            try requireEqual(whole.count, 3, "the number of places")
+            try requireEqual(whole.compactMap { all.firstIndex(of: $0) }, [75, 150, 225], "the places")
+            try requireEqual(try await parts(3, pageSize: 2), whole, "the places in pages")
+            let then = try await test.store.get([], at: .strong).readTime
+            _ = try await test.store.commit(try all[50...].map { Write(.delete(try test.name($0))) })
+            try requireEqual(try await parts(3, pageSize: 1), [], "few documents have no parts")
+            try requireEqual(try await parts(3, pageSize: 1, at: .at(then)), whole, "the places then")
+            for (count, size, words) in [(0, 0, "partition_count"), (1, -1, "Page size")] as [(Int64, Int32, String)] {
+                try await requireRefusal(.invalidArgument, words, "count \(count), page size \(size)") {
+                    _ = try await parts(count, pageSize: size)
+                }
+            }
+            try await requireRefusal(.invalidArgument, "collection group", "a single collection") {
+                _ = try await test.store.partition(
+                    test.query("g"), count: 1, pageSize: 0, pageToken: "", at: .strong)
+            }
+        },
         DocumentStoreContract("collection ids are of what holds something, now or then") { test in
             try await test.set("b/1/deep/2/deeper/3", [:])
             let then = try await test.set("a/1", [:])

@@ -1,4 +1,5 @@
 package import DocumentModel
+package import DocumentStore
 
 /// A small generator whose sequence depends on its seed alone (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
@@ -103,10 +104,34 @@ package struct RandomOperations: Sendable {
         if query.orders.first.map({ !$0.path.isDocumentName }) ?? false, number(below: 4) == 0 {
             query.end = Query.Cursor([value()], before: number(below: 2) == 0)
         }
+        if query.start == nil, query.end == nil, number(below: 3) == 0 { try cutByName(&query) }
         if !forListening, number(below: 5) == 0 {
             query.projection = pick([[], [FieldPath(key: "x")], [.documentName]])
         }
         return query
+    }
+
+    /// Cursors with a value for every order, as clients make them of a document.
+    private mutating func cutByName(_ query: inout Query) throws {
+        guard let plan = try? QueryPlan(query) else { return }
+        for isStart in [true, false] where number(below: 2) == 0 {
+            var values: [Value] = []
+            for order in plan.orders {
+                values.append(order.path.isDocumentName ? .reference(try name().description) : value())
+            }
+            let cursor = Query.Cursor(values, before: number(below: 2) == 0)
+            if isStart { query.start = cursor } else { query.end = cursor }
+        }
+    }
+
+    package mutating func listing() -> DocumentListing {
+        var listing = DocumentListing(
+            parent: ParentName(database), collectionID: pick(["", "a", "a", "b"]), pageSize: Int32(number(below: 4)),
+            showMissing: number(below: 2) == 0)
+        if !listing.showMissing, !listing.collectionID.isEmpty, number(below: 2) == 0 {
+            listing.orders = [Query.Order(FieldPath(key: "x"), descending: number(below: 2) == 0)]
+        }
+        return listing
     }
 
     private mutating func filter(depth: Int = 0) throws -> Query.Filter {

@@ -67,12 +67,133 @@ struct DifferentialTests {
             let (wanted, wantedQueried) = await Self.outcome { try await Self.contents(query, reference, referenceAt) }
             try #require(realQueried == wantedQueried, "\(note) \(query)")
             try #require(realResults == wanted, "\(note) \(query)")
+            let aggregations = Self.aggregations
+            let (values, aggregated) = await Self.outcome {
+                try await real.aggregate(query, aggregations, at: at).values
+            }
+            let (wantedValues, wantedAggregated) = await Self.outcome {
+                try await reference.aggregate(query, aggregations, at: referenceAt).values
+            }
+            try #require(aggregated == wantedAggregated && values == wantedValues, "\(note) \(query)")
+            let listing = random.listing()
+            try #require(
+                try await Self.pages(listing, real, at) == Self.pages(listing, reference, referenceAt),
+                "\(note) \(listing)")
             let name = try random.name()
             let realFields = try await real.get([name], at: at).documents[0]?.fields
             let wantedFields = try await reference.get([name], at: referenceAt).documents[0]?.fields
             #expect(realFields == wantedFields, note)
         }
         #expect(try await real.check() == [], "seed \(seed)")
+        await real.close()
+    }
+
+    private static let aggregations = [
+        Query.Aggregation(alias: "", .count(upTo: nil)), Query.Aggregation(alias: "few", .count(upTo: 2)),
+        Query.Aggregation(alias: "sum", .sum(FieldPath(key: "x"))),
+        Query.Aggregation(alias: "average", .average(FieldPath(key: "x"))),
+    ]
+
+    /// All pages of a listing.
+    private static func pages(_ listing: DocumentListing, _ store: any DocumentStore, _ moment: ReadMoment) async throws
+        -> [String]
+    {
+        var listing = listing
+        var found: [String] = []
+        repeat {
+            let page = try await store.list(listing, at: moment)
+            found += page.entries.map { entry in
+                switch entry {
+                case .document(let document): "\(document.name.path) \(document.fields.bytes)"
+                case .missing(let name): "missing \(name.path)"
+                }
+            }
+            listing.pageToken = page.nextPageToken
+        } while !listing.pageToken.isEmpty
+        return found
+    }
+
+    /// One transaction, at both stores.
+    private struct Pair {
+        let real: TransactionID
+        let reference: TransactionID
+    }
+
+    @Test(arguments: 0..<8)
+    func `random transactions read and end as those of the reference`(seed: UInt64) async throws {
+        let temporary = try TemporaryStore()
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.lockWaitLimit = .milliseconds(1)
+        let real = try await temporary.open(configuration)
+        let reference = MemoryDocumentStore(TemporaryStore.database, lockWaitLimit: .milliseconds(1))
+        var random = RandomOperations(seed: seed + 2000, database: TemporaryStore.database)
+        var open: [Pair] = []
+        var ended: [Pair] = []
+        for step in 0..<200 {
+            let note = Comment(rawValue: "seed \(seed), step \(step)")
+            var outcomes = ("", "")
+            let chosen = open.isEmpty ? nil : random.number(below: open.count)
+            switch (random.number(below: 8), chosen) {
+            case (0, _) where open.count < 5, (1, _) where open.count < 2:
+                let isRetry = !ended.isEmpty && random.number(below: 2) == 0
+                let retry = isRetry ? ended[random.number(below: ended.count)] : nil
+                open.append(
+                    Pair(
+                        real: try await real.beginTransaction(.readWrite(retry: retry?.real)),
+                        reference: try await reference.beginTransaction(.readWrite(retry: retry?.reference))))
+            case (2, _) where open.count < 5:
+                open.append(
+                    Pair(
+                        real: try await real.beginTransaction(.readOnly(at: nil)),
+                        reference: try await reference.beginTransaction(.readOnly(at: nil))))
+            case (3, let chosen?), (4, let chosen?):
+                let pair = open[chosen]
+                let query = try random.query()
+                let name = try random.name()
+                let (found, end) = await Self.outcome {
+                    try await Self.contents(query, real, .transaction(pair.real))
+                        + [String(describing: try await real.get(name, at: .transaction(pair.real))?.fields)]
+                }
+                let (wanted, wantedEnd) = await Self.outcome {
+                    try await Self.contents(query, reference, .transaction(pair.reference))
+                        + [
+                            String(
+                                describing: try await reference.get(name, at: .transaction(pair.reference))?.fields)
+                        ]
+                }
+                try #require(found == wanted, note)
+                outcomes = (end, wantedEnd)
+            case (5, let chosen?):
+                let pair = open.remove(at: chosen)
+                let writes = random.number(below: 4) == 0 ? [] : try random.commit()
+                outcomes.0 = await Self.outcome {
+                    try await real.commit(writes, transaction: pair.real, guarding: nil)
+                }.1
+                outcomes.1 = await Self.outcome {
+                    try await reference.commit(writes, transaction: pair.reference, guarding: nil)
+                }.1
+                ended.append(pair)
+            case (6, let chosen?):
+                let pair = open.remove(at: chosen)
+                outcomes.0 = await Self.outcome { try await real.rollback(pair.real) }.1
+                outcomes.1 = await Self.outcome { try await reference.rollback(pair.reference) }.1
+                ended.append(pair)
+            default:
+                let writes = try random.commit()
+                outcomes.0 = await Self.outcome { try await real.commit(writes) }.1
+                outcomes.1 = await Self.outcome { try await reference.commit(writes) }.1
+            }
+            try #require(outcomes.0 == outcomes.1, note)
+        }
+        for pair in open {
+            _ = await Self.outcome { try await real.rollback(pair.real) }
+            _ = await Self.outcome { try await reference.rollback(pair.reference) }
+        }
+        let everything = Query(
+            parent: ParentName(TemporaryStore.database), collectionID: nil, allDescendants: true)
+        #expect(
+            try await Self.contents(everything, real, .strong) == Self.contents(everything, reference, .strong),
+            "seed \(seed)")
         await real.close()
     }
 

@@ -44,9 +44,12 @@ package protocol DocumentStore: Sendable {
         parent: ParentName, pageSize: Int32, pageToken: String, at moment: ReadMoment
     ) async throws -> CollectionIDPage
 
-    /// Splits a collection group query ordered by name into parts of about equal size.
-    /// - Returns: at most `count` names, ascending, each the start of a part.
-    func partition(_ query: Query, count: Int64, at moment: ReadMoment) async throws -> [DocumentName]
+    /// A page of the at most `count` places where a collection group query ordered by name can be split into parts of about
+    /// equal size.
+    /// - Parameter pageSize: 0 for all of them.
+    func partition(
+        _ query: Query, count: Int64, pageSize: Int32, pageToken: String, at moment: ReadMoment
+    ) async throws -> PartitionPage
 
     func beginTransaction(_ options: TransactionOptions) async throws -> TransactionID
 

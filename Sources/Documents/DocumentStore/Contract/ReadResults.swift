@@ -25,43 +25,6 @@ package struct AggregateResult: Sendable {
     package let statistics: QueryStatistics
 }
 
-/// What `list` lists.
-package struct DocumentListing: Sendable, Hashable {
-    package var parent: ParentName
-    package var collectionID: String
-    /// 0: the store's own choice.
-    package var pageSize: Int32
-    /// From the page before; empty for the first.
-    package var pageToken: String
-    package var orders: [Query.Order]
-    /// Also lists documents that do not exist but have something below them. Not with `orders`.
-    package var showMissing: Bool
-
-    package init(
-        parent: ParentName, collectionID: String, pageSize: Int32 = 0, pageToken: String = "",
-        orders: [Query.Order] = [], showMissing: Bool = false
-    ) {
-        self.parent = parent
-        self.collectionID = collectionID
-        self.pageSize = pageSize
-        self.pageToken = pageToken
-        self.orders = orders
-        self.showMissing = showMissing
-    }
-}
-
-package struct DocumentPage: Sendable {
-    package enum Entry: Sendable, Hashable {
-        case document(EncodedDocument)
-        case missing(DocumentName)
-    }
-
-    package let entries: [Entry]
-    /// Empty after the last page.
-    package let nextPageToken: String
-    package let readTime: Timestamp
-}
-
 package struct CollectionIDPage: Sendable {
     package let ids: [String]
     /// Empty after the last page.

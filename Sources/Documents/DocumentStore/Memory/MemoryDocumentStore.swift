@@ -224,34 +224,37 @@ package actor MemoryDocumentStore: DocumentStore {
         guard listing.pageSize >= 0 else {
             throw DocumentStoreError(.invalidArgument, "Page size must be nonnegative.")
         }
-        guard !listing.showMissing || listing.orders.isEmpty else {
-            throw DocumentStoreError(.invalidArgument, "show_missing cannot be used with an order.")
-        }
+        try listing.check()
         let token = try PageToken(parsing: listing.pageToken)
-        let query = Query(parent: listing.parent, collectionID: listing.collectionID, orders: listing.orders)
-        let plan = try checked(query)
+        let plan = try checked(listing.query)
         try lock(moment, plan: plan)
         let time = try readTime(token.map { .at($0.time) } ?? moment)
-        var entries = history.results(plan, at: time).documents.map { DocumentPage.Entry.document(EncodedDocument($0)) }
+        // Direct children only.
+        let depth = listing.parent.path.split(separator: "/").count + 2
+        var entries = history.results(plan, at: time).documents.filter { $0.name.segments.count == depth }
+            .map { DocumentPage.Entry.document(EncodedDocument($0)) }
         if listing.showMissing {
-            let collection = listing.parent.collectionPath(listing.collectionID)
             let present = Set(entries.map(\.name))
-            var ids = Set<String>()
-            for document in history.documents(at: time) {
-                if let id = Self.segment(of: document.name.path, below: collection) { ids.insert(id) }
+            var parents = Set<DocumentName>()
+            for document in history.documents(at: time) where listing.parent.isAncestor(of: document.name) {
+                guard document.name.segments.count > depth else { continue }
+                let path = document.name.segments.prefix(depth).joined(separator: "/")
+                let parent = try DocumentName(database: database, path: path)
+                if listing.collectionID.isEmpty || UTF8Order.areEqual(parent.collectionID, listing.collectionID) {
+                    parents.insert(parent)
+                }
             }
-            let missing = try ids.map { try DocumentName(database: database, path: "\(collection)/\($0)") }
-            entries += missing.filter { !present.contains($0) }.map(DocumentPage.Entry.missing)
+            entries += parents.subtracting(present).map(DocumentPage.Entry.missing)
             entries.sort { $0.name < $1.name }
         }
         if let token {
-            let index = entries.firstIndex { $0.name.id == token.text }.map { $0 + 1 } ?? entries.count
-            entries.removeFirst(index)
+            let last = try listing.name(of: token, in: database)
+            entries.removeFirst(entries.firstIndex { $0.name == last }.map { $0 + 1 } ?? entries.count)
         }
         let size = listing.pageSize == 0 ? 300 : Int(listing.pageSize)
         guard entries.count > size else { return DocumentPage(entries: entries, nextPageToken: "", readTime: time) }
         entries.removeLast(entries.count - size)
-        let next = PageToken(time: time, text: entries.last?.name.id ?? "").description
+        let next = entries.last.map { PageToken(time: time, text: listing.tokenText($0.name)).description } ?? ""
         return DocumentPage(entries: entries, nextPageToken: next, readTime: time)
     }
 
@@ -271,9 +274,15 @@ package actor MemoryDocumentStore: DocumentStore {
             ids: sorted, nextPageToken: PageToken(time: time, text: sorted.last ?? "").description)
     }
 
-    package func partition(_ query: Query, count: Int64, at moment: ReadMoment) throws -> [DocumentName] {
-        _ = try checked(query)
-        return []
+    package func partition(
+        _ query: Query, count: Int64, pageSize: Int32, pageToken: String, at moment: ReadMoment
+    ) throws -> PartitionPage {
+        try query.checkPartition(count: count, pageSize: pageSize)
+        let plan = try checked(query)
+        let token = try PageToken(parsing: pageToken)
+        let time = try readTime(token.map { .at($0.time) } ?? moment)
+        let names = history.results(plan, at: time).documents.map(\.name)
+        return PartitionPage(of: names, count: count, pageSize: pageSize, after: token, at: time)
     }
 
     private static func segment(of path: String, below parent: String) -> String? {

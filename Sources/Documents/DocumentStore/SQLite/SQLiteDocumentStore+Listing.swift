@@ -5,41 +5,89 @@ extension SQLiteDocumentStore {
     private static let defaultPageSize = 300
     private static let maximumPageSize = 1000
 
+    /// A page ends early once its documents have this many bytes, so that clients with a limit can receive it.
+    private static let pageBytes = 4 << 20
+
     package func list(_ listing: DocumentListing, at moment: ReadMoment) async throws -> DocumentPage {
         let size = try Self.checkedPageSize(listing.pageSize)
-        guard !listing.showMissing || listing.orders.isEmpty else {
-            throw DocumentStoreError(.invalidArgument, "show_missing cannot be used with an order.")
-        }
+        try listing.check()
         let token = try PageToken(parsing: listing.pageToken)
-        var query = Query(parent: listing.parent, collectionID: listing.collectionID, orders: listing.orders)
-        query.limit = Int32(size) + 1
-        _ = try checked(query)
-        let predicate = LockTable.LockedQuery(try QueryPlan(query))
+        let predicate = LockTable.LockedQuery(try checked(listing.query))
         // A later page is of the moment of the first, unless the caller says otherwise.
         let actual: ReadMoment = if case .strong = moment, let time = token?.time { .at(time) } else { moment }
-        let base = query
         return try await read(at: actual, locking: ([], [predicate])) { [database] tables, visible, time in
-            var query = base
-            if let token {
-                let last = try DocumentName(
-                    database: database, path: "\(listing.parent.collectionPath(listing.collectionID))/\(token.text)")
-                query.start = try Self.cursor(after: last, orders: try QueryPlan(base).orders, in: tables, at: time)
-            }
-            let documents = try QueryExecution.all(try QueryPlan(query), at: time, in: tables, visible: visible)
-            var entries = documents.map(DocumentPage.Entry.document)
-            if listing.showMissing {
-                let collection = listing.parent.collectionPath(listing.collectionID)
-                let missing = try SubcollectionReader(tables: tables, time: time)
-                    .missingDocuments(in: collection, after: token?.text, limit: size + 1)
-                entries = (entries + missing.map(DocumentPage.Entry.missing)).sorted { $0.name < $1.name }
+            let last = try token.map { try listing.name(of: $0, in: database) }
+            var page = (entries: [DocumentPage.Entry](), isCut: false)
+            for collectionID in try Self.collectionIDs(of: listing, from: last, in: tables, at: time) {
+                var part = listing
+                part.collectionID = collectionID
+                let found = try Self.entries(
+                    of: part, after: last?.collectionID == collectionID ? last : nil, limit: size - page.entries.count,
+                    in: tables, visible: visible, at: time)
+                page.entries += found.entries
+                page.isCut = found.isCut
+                if found.isCut { break }
+                if page.entries.count >= size, listing.collectionID.isEmpty {
+                    // Whether there are more the next page finds out.
+                    page.isCut = true
+                    break
+                }
             }
             var next = ""
-            if entries.count > size {
-                entries.removeLast(entries.count - size)
-                next = PageToken(time: Timestamp(microseconds: time), text: entries.last?.name.id ?? "").description
+            if page.isCut, let last = page.entries.last {
+                next = PageToken(time: Timestamp(microseconds: time), text: listing.tokenText(last.name)).description
             }
-            return DocumentPage(entries: entries, nextPageToken: next, readTime: Timestamp(microseconds: time))
+            return DocumentPage(entries: page.entries, nextPageToken: next, readTime: Timestamp(microseconds: time))
         }
+    }
+
+    /// The collections that a listing lists, ascending, from that of the last document on.
+    private static func collectionIDs(
+        of listing: DocumentListing, from last: DocumentName?, in tables: DocumentTables, at time: Int64
+    ) throws -> [String] {
+        guard listing.collectionID.isEmpty else { return [listing.collectionID] }
+        let later = try SubcollectionReader(tables: tables, time: time)
+            .collectionIDs(below: listing.parent.path, after: last?.collectionID, limit: .max)
+        return [last?.collectionID].compactMap(\.self) + later
+    }
+
+    /// The entries of one collection after `last`; `isCut` if there are more.
+    private static func entries(
+        of listing: DocumentListing, after last: DocumentName?, limit: Int, in tables: DocumentTables, visible: Int64,
+        at time: Int64
+    ) throws -> (entries: [DocumentPage.Entry], isCut: Bool) {
+        var query = listing.query
+        query.limit = Int32(clamping: limit + 1)
+        if let last { query.start = try cursor(after: last, orders: try QueryPlan(query).orders, in: tables, at: time) }
+        var execution = QueryExecution(plan: try QueryPlan(query), readTime: time)
+        var documents: [EncodedDocument] = []
+        var bytes = 0
+        var isCut = false
+        while !isCut {
+            let page = try execution.nextPage(in: tables, visible: visible)
+            for document in page.documents where !isCut {
+                isCut = documents.count == limit || bytes >= pageBytes
+                if !isCut {
+                    documents.append(document)
+                    bytes += document.fields.bytes.count
+                }
+            }
+            if page.isLast { break }
+        }
+        var entries = documents.map(DocumentPage.Entry.document)
+        if listing.showMissing {
+            let collection = listing.parent.collectionPath(listing.collectionID)
+            var missing = try SubcollectionReader(tables: tables, time: time)
+                .missingDocuments(in: collection, after: last?.id, limit: limit + 1)
+            // What follows the last document of a page that was cut belongs to later ones.
+            if isCut, let end = documents.last?.name { missing.removeAll { $0 > end } }
+            entries = (entries + missing.map(DocumentPage.Entry.missing)).sorted { $0.name < $1.name }
+            if entries.count > limit {
+                entries.removeLast(entries.count - limit)
+                isCut = true
+            }
+        }
+        return (entries, isCut)
     }
 
     /// The position after a document in a listing's order, for the next page.
@@ -71,36 +119,30 @@ extension SQLiteDocumentStore {
         }
     }
 
-    package func partition(_ query: Query, count: Int64, at moment: ReadMoment) async throws -> [DocumentName] {
+    package func partition(
+        _ query: Query, count: Int64, pageSize: Int32, pageToken: String, at moment: ReadMoment
+    ) async throws -> PartitionPage {
+        try query.checkPartition(count: count, pageSize: pageSize)
+        var query = query
+        query.projection = [.documentName]
         let plan = try checked(query)
-        guard query.allDescendants, query.filter == nil, query.limit == nil, query.offset == 0, query.start == nil,
-            query.end == nil, query.orders.allSatisfy({ $0.path.isDocumentName && !$0.descending })
-        else {
-            throw DocumentStoreError(
-                .invalidArgument,
-                "A query to partition must be a collection group query ordered by __name__ ascending, without filters, "
-                    + "limits, offsets, and cursors.")
-        }
-        guard count > 0 else { throw DocumentStoreError(.invalidArgument, "partition_count must be greater than 0.") }
-        return try await read(at: moment) { tables, visible, time in
-            let names = try QueryExecution.all(plan, at: time, in: tables, visible: visible).map(\.name)
-            guard names.count >= 128 else { return [] }
-            let parts = Int(min(count, Int64(names.count / 64))) + 1
-            return (1..<parts).map { names[$0 * names.count / parts] }
+        let token = try PageToken(parsing: pageToken)
+        let actual: ReadMoment = if case .strong = moment, let time = token?.time { .at(time) } else { moment }
+        return try await read(at: actual) { tables, visible, time in
+            var execution = QueryExecution(plan: plan, readTime: time)
+            var names: [DocumentName] = []
+            while true {
+                let page = try execution.nextPage(in: tables, visible: visible)
+                names += page.documents.map(\.name)
+                if page.isLast { break }
+            }
+            return PartitionPage(
+                of: names, count: count, pageSize: pageSize, after: token, at: Timestamp(microseconds: time))
         }
     }
 
     private static func checkedPageSize(_ size: Int32) throws(DocumentStoreError) -> Int {
         guard size >= 0 else { throw DocumentStoreError(.invalidArgument, "Page size must be nonnegative.") }
         return size == 0 ? defaultPageSize : min(Int(size), maximumPageSize)
-    }
-}
-
-extension DocumentPage.Entry {
-    package var name: DocumentName {
-        switch self {
-        case .document(let document): document.name
-        case .missing(let name): name
-        }
     }
 }

@@ -12,13 +12,10 @@ extension FirestoreService {
             return try await call.send(RunQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
-        let consistency = try await Consistency(request.consistency, store)
-        let result = try await store.query(request.query, at: consistency.moment)
-        var transaction = consistency.transaction
-        if !transaction.isEmpty {
-            try await call.send(RunQueryResponse(transaction: transaction).encoded())
-            transaction = []
+        let (result, transaction) = try await reading(request.consistency, in: store) {
+            try await store.query(request.query, at: $0)
         }
+        if !transaction.isEmpty { try await call.send(RunQueryResponse(transaction: transaction).encoded()) }
         var documents = result.documents.makeAsyncIterator()
         var isFirst = true
         var count = 0
@@ -53,14 +50,18 @@ extension FirestoreService {
         let store = try await catalog.store(request.query.parent.database)
         try await access.check(list: request.query, in: store, by: caller)
         if let explain = request.explain, !explain.analyze {
+            do { _ = try Aggregator(request.aggregations) } catch {
+                throw DocumentStoreError(.invalidArgument, error.message)
+            }
             let metrics = ExplainMetrics(indexes: try await store.plan(request.query))
             return try await call.send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
-        let consistency = try await Consistency(request.consistency, store)
-        let result = try await store.aggregate(request.query, request.aggregations, at: consistency.moment)
+        let (result, transaction) = try await reading(request.consistency, in: store) {
+            try await store.aggregate(request.query, request.aggregations, at: $0)
+        }
         var response = RunAggregationQueryResponse(
-            results: result.values, transaction: consistency.transaction, readTime: result.readTime)
+            results: result.values, transaction: transaction, readTime: result.readTime)
         if request.explain != nil {
             response.explainMetrics = ExplainMetrics(
                 indexes: result.indexes, results: 1, skipped: 0, result.statistics, took: ContinuousClock.now - start)
@@ -71,10 +72,12 @@ extension FirestoreService {
     func partitionQuery(_ request: PartitionQueryRequest, _ caller: Caller) async throws -> PartitionQueryResponse {
         try access.checkAdministration(by: caller)
         let store = try await catalog.store(request.query.parent.database)
-        let names = try await store.partition(
-            request.query, count: request.partitionCount, at: request.readTime.map { .at($0) } ?? .strong)
+        let page = try await store.partition(
+            request.query, count: request.partitionCount, pageSize: request.pageSize, pageToken: request.pageToken,
+            at: request.readTime.map { .at($0) } ?? .strong)
         return PartitionQueryResponse(
-            partitions: names.map { Query.Cursor([.reference($0.description)], before: true) })
+            partitions: page.names.map { Query.Cursor([.reference($0.description)], before: true) },
+            nextPageToken: page.nextPageToken)
     }
 }
 

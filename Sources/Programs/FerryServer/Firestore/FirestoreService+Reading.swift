@@ -4,10 +4,14 @@ import FirestoreProtocol
 import GRPC
 
 extension FirestoreService {
+    /// How many documents of one request are held at a time.
+    private static let batchSize = 300
+
     func getDocument(_ request: GetDocumentRequest, _ caller: Caller) async throws -> DocumentDraft {
         let store = try await catalog.store(request.name.database)
-        let consistency = try await Consistency(request.consistency, store)
-        let document = try await store.get([request.name], at: consistency.moment).documents.first ?? nil
+        let (document, _) = try await reading(request.consistency, in: store) { moment in
+            try await store.get([request.name], at: moment).documents.first ?? nil
+        }
         try await access.check(get: [request.name], [document], in: store, by: caller)
         guard let document else {
             throw DocumentStoreError(.notFound, "Document \"\(request.name)\" not found.")
@@ -23,39 +27,51 @@ extension FirestoreService {
             )
         }
         let store = try await catalog.store(request.database)
-        let consistency = try await Consistency(request.consistency, store)
         var seen = Set<DocumentName>()
         let names = request.documents.filter { seen.insert($0).inserted }
-        let result = try await store.get(names, at: consistency.moment)
-        try await access.check(get: names, result.documents, in: store, by: caller)
-        if !consistency.transaction.isEmpty || names.isEmpty {
-            try await call.send(
-                BatchGetDocumentsResponse(
-                    transaction: consistency.transaction, readTime: names.isEmpty ? result.readTime : nil
-                ).encoded())
-        }
-        // Found ones first, missing ones last, as production has it.
-        for case let document? in result.documents {
-            let found = BatchGetDocumentsResponse(
-                result: .found(try document.masked(request.mask)), readTime: result.readTime)
-            try await call.send(found.encoded())
-        }
-        for (name, document) in zip(names, result.documents) where document == nil {
-            try await call.send(
-                BatchGetDocumentsResponse(result: .missing(name), readTime: result.readTime).encoded())
-        }
+        var rest = names[...]
+        var missing: [BatchGetDocumentsResponse] = []
+        var moment = ReadMoment.strong
+        // Documents may be large, so not all are held at once.
+        repeat {
+            let part = Array(rest.prefix(Self.batchSize))
+            let selector = rest.count == names.count ? request.consistency : nil
+            let (result, transaction) = try await reading(selector, in: store) { first in
+                if selector != nil { moment = first }
+                let result = try await store.get(part, at: moment)
+                try await access.check(get: part, result.documents, in: store, by: caller)
+                return result
+            }
+            // All of them are of the moment of the first.
+            if case .strong = moment { moment = .at(result.readTime) }
+            if !transaction.isEmpty || names.isEmpty {
+                try await call.send(
+                    BatchGetDocumentsResponse(
+                        transaction: transaction, readTime: names.isEmpty ? result.readTime : nil
+                    ).encoded())
+            }
+            // Found ones first, missing ones last, as production has it.
+            for (name, document) in zip(part, result.documents) {
+                guard let document else {
+                    missing.append(BatchGetDocumentsResponse(result: .missing(name), readTime: result.readTime))
+                    continue
+                }
+                let found = BatchGetDocumentsResponse(
+                    result: .found(try document.masked(request.mask)), readTime: result.readTime)
+                try await call.send(found.encoded())
+            }
+            rest = rest.dropFirst(part.count)
+        } while !rest.isEmpty
+        for response in missing { try await call.send(response.encoded()) }
     }
 
     func listDocuments(_ request: ListDocumentsRequest, _ caller: Caller) async throws -> ListDocumentsResponse {
         let store = try await catalog.store(request.parent.database)
         try await access.check(listing: request.parent, in: store, by: caller)
-        let consistency = try await Consistency(request.consistency, store)
-        let page = try await store.list(
-            DocumentListing(
-                parent: request.parent, collectionID: request.collectionID, pageSize: request.pageSize,
-                pageToken: request.pageToken, orders: try Self.orders(request.orderBy), showMissing: request.showMissing
-            ),
-            at: consistency.moment)
+        let listing = DocumentListing(
+            parent: request.parent, collectionID: request.collectionID, pageSize: request.pageSize,
+            pageToken: request.pageToken, orders: try Self.orders(request.orderBy), showMissing: request.showMissing)
+        let (page, _) = try await reading(request.consistency, in: store) { try await store.list(listing, at: $0) }
         let documents = try page.entries.map { entry in
             switch entry {
             case .document(let document): DocumentDraft(try document.masked(request.mask))

@@ -42,7 +42,14 @@ extension FirestoreService {
     }
 
     func createDocument(_ request: CreateDocumentRequest, _ caller: Caller) async throws -> DocumentDraft {
+        guard request.document.name.isEmpty else {
+            throw DocumentStoreError(
+                .invalidArgument, "Document name must not be set: parent, collection_id and document_id name it.")
+        }
+        // Neither may hold a slash, which would make it a document of another collection.
+        try DocumentName.check(request.collectionID[...], isCollection: true)
         let id = request.documentID.isEmpty ? Self.newID() : request.documentID
+        try DocumentName.check(id[...], isCollection: false)
         let name = try DocumentName(
             database: request.parent.database, collection: request.parent.collectionPath(request.collectionID), id: id)
         let write = Write(
@@ -92,7 +99,7 @@ extension FirestoreService {
     func write(_ call: GRPCServerCall) async throws {
         let caller = try authenticator.caller(authorization: call.metadata["authorization"])
         guard let first = try await call.next() else { return }
-        let handshake = try WriteRequest(decoding: first)
+        let handshake: WriteRequest = try Self.decode(first)
         guard let database = handshake.database else {
             throw DocumentStoreError(.invalidArgument, "The first request of a write stream must name the database.")
         }
@@ -123,7 +130,7 @@ extension FirestoreService {
     ) async throws {
         var token = token
         while let bytes = try await call.next() {
-            let request = try WriteRequest(decoding: bytes)
+            let request: WriteRequest = try Self.decode(bytes)
             if case .user(_, let expires?) = caller, expires <= now() { throw DocumentStoreError.tokenExpired }
             guard !request.writes.isEmpty else {
                 try await call.send(WriteResponse(streamToken: token.bytes).encoded())

@@ -24,7 +24,7 @@ struct FirestoreService: Sendable {
             routes[Self.path(name)] = .unary { bytes, call in
                 try await answering {
                     let caller = try authenticator.caller(authorization: call.metadata["authorization"])
-                    return try await handle(try Request(decoding: bytes), caller).encoded()
+                    return try await handle(try Self.decode(bytes), caller).encoded()
                 }
             }
         }
@@ -37,7 +37,7 @@ struct FirestoreService: Sendable {
                     guard let bytes = try await call.next() else {
                         throw DocumentStoreError(.invalidArgument, "The request is missing.")
                     }
-                    try await handle(try Request(decoding: bytes), caller, call)
+                    try await handle(try Self.decode(bytes), caller, call)
                 }
             }
         }
@@ -55,9 +55,9 @@ struct FirestoreService: Sendable {
         streaming("BatchGetDocuments") { try await batchGetDocuments($0, $1, $2) }
         streaming("RunQuery") { try await runQuery($0, $1, $2) }
         streaming("RunAggregationQuery") { try await runAggregationQuery($0, $1, $2) }
-        streaming("ExecutePipeline") { (_: ExecutePipelineRequest, _, _) in
-            throw DocumentStoreError(
-                .failedPrecondition, "Pipeline queries are only allowed on ENTERPRISE mode; this database is STANDARD.")
+        streaming("ExecutePipeline") { (request: ExecutePipelineRequest, _, _) in
+            _ = try await catalog.store(request.database)
+            throw Self.pipelinesRefused
         }
         routes[Self.path("Listen")] = .streaming { call in
             try await answering { try await listen(call) }
@@ -71,12 +71,30 @@ struct FirestoreService: Sendable {
 
     private static func path(_ method: String) -> String { "/google.firestore.v1.Firestore/\(method)" }
 
+    /// The answer of the standard edition. Clients look for the words and for the reason.
+    private static let pipelinesRefused: GRPCStatus = {
+        let message = "Pipeline queries are only allowed on ENTERPRISE mode; this database is STANDARD."
+        let reason = ErrorInfo(reason: "PIPELINE_REQUIRES_ENTERPRISE_EDITION", domain: "firestore.googleapis.com")
+        let status = RPCStatus(
+            code: DocumentStoreError.Code.failedPrecondition.rawValue, message: message,
+            details: [AnyMessage(typeURL: ErrorInfo.typeURL, value: reason.encoded())])
+        return GRPCStatus(.failedPrecondition, message, details: status.encoded())
+    }()
+
     /// Why streams end when the server does; clients then come back.
     static let stopping = GRPCStatus(.unavailable, "The server is stopping.")
 
     /// Turns what a handler throws into a status.
     private func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch { throw status(of: error) }
+    }
+
+    /// Broken bytes are told with the message that they should be.
+    static func decode<Request: ProtobufMessage>(_ bytes: [UInt8]) throws -> Request {
+        do { return try Request(decoding: bytes) } catch {
+            guard error.code != .invalid else { throw error }
+            throw DocumentStoreError(.invalidArgument, "\(Request.self): \(error)")
+        }
     }
 
     func status(of error: any Error) -> GRPCStatus {
@@ -117,27 +135,24 @@ extension GRPCStatus {
     }
 }
 
-/// A read's moment, and the transaction that a request wants begun with it.
-struct Consistency {
-    let moment: ReadMoment
-    /// The id to answer; empty where no transaction was begun.
-    let transaction: [UInt8]
-
-    init(_ selector: ReadConsistency?, _ store: any DocumentStore) async throws {
+extension FirestoreService {
+    /// Reads at the moment that a request wants.
+    ///
+    /// - Returns: also the id of the transaction that was begun for it; empty for none. A transaction begun for a read that fails
+    ///   ends with it, because the client never learns its id.
+    func reading<Result>(
+        _ selector: ReadConsistency?, in store: any DocumentStore, _ body: (ReadMoment) async throws -> Result
+    ) async throws -> (result: Result, transaction: [UInt8]) {
         switch selector {
-        case nil:
-            moment = .strong
-            transaction = []
-        case .readTime(let time)?:
-            moment = .at(time)
-            transaction = []
-        case .transaction(let id)?:
-            moment = .transaction(TransactionID(bytes: id))
-            transaction = []
+        case nil: return (try await body(.strong), [])
+        case .readTime(let time)?: return (try await body(.at(time)), [])
+        case .transaction(let id)?: return (try await body(.transaction(TransactionID(bytes: id))), [])
         case .newTransaction(let options)?:
             let id = try await store.beginTransaction(StoreTransactionOptions(options))
-            moment = .transaction(id)
-            transaction = id.bytes
+            do { return (try await body(.transaction(id)), id.bytes) } catch {
+                try? await store.rollback(id)
+                throw error
+            }
         }
     }
 }
