@@ -134,6 +134,45 @@ extension DocumentStoreContract {
             try await client.advance(untilRemoved: 6)
             try requireEqual(client.removed[6] ?? nil, nil, "no cause")
         },
+        DocumentStoreContract("a target that is removed right after it was added is told to be, in the client's order")
+        { test in
+            try await test.set("a/1", [:])
+            var client = ListenClient(test.store)
+            for id in [2, 4, 6] as [Int32] {
+                await client.stream.add(ListenTarget(id: id, selection: .query(test.query("a"))))
+                if id != 4 { await client.stream.remove(id) }
+            }
+            await client.stream.add(ListenTarget(id: 2, selection: .documents([try test.name("a/1")])))
+            try await client.advance(untilRemoved: 6)
+            try requireEqual(client.removed[2] ?? nil, nil, "no cause")
+            try await client.advance(untilAnswered: [4])
+            while client.targets[2]?.isCurrent != true { try await client.advance() }
+            try requireEqual(client.targets.keys.sorted(), [2, 4], "what is left")
+        },
+        DocumentStoreContract("a stream takes a thousand targets and goes on without more") { test in
+            var client = ListenClient(test.store)
+            let stream = client.stream
+            let name = try test.name("a/1")
+            // Wishes that nobody reads hold up who makes them.
+            let adding = Task {
+                for id in 1...1001 as ClosedRange<Int32> {
+                    await stream.add(ListenTarget(id: id, selection: .documents([name])))
+                }
+            }
+            try await client.advance(untilRemoved: 1001)
+            await adding.value
+            try requireEqual(client.removed[1001]??.code, .resourceExhausted, "the cause")
+            try requireEqual(client.targets.count, 1000, "the targets")
+            let time = try await test.set("a/1", [:])
+            try await client.advance(through: time)
+            try requireEqual(client.documents(1000), ["a/1"], "the last target")
+            await stream.remove(7)
+            try await client.advance(untilRemoved: 7)
+            await stream.add(ListenTarget(id: 2000, selection: .documents([name])))
+            try await client.advance(untilAnswered: [2000])
+            try requireEqual(client.documents(2000), ["a/1"], "a target in the place of another")
+            await stream.cancel()
+        },
         DocumentStoreContract("a target for once is removed when it is current") { test in
             try await test.set("a/1", [:])
             var client = ListenClient(test.store)

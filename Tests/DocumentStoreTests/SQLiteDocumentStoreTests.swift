@@ -103,7 +103,45 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `a token that is older than the history, or of another database, starts anew`() async throws {
+    @Test func `a token or a time that is older than the history starts anew, one within it does not`() async throws {
+        let clock = HandClock(1_000 * second)
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.now = clock.now
+        configuration.retention = .seconds(60)
+        let store = try await temporary.open(configuration)
+        let first = try await store.commit(write(1)).commitTime
+        var client = ListenClient(store)
+        await client.stream.add(ListenTarget(id: 2, selection: .query(query("a"))))
+        try await client.advance()
+        let old = client.token
+        clock.set(1_010 * second)
+        _ = try await store.commit(write(10))
+        clock.set(1_050 * second)
+        let marked = try await store.commit(write(2)).commitTime
+        try await client.advance(through: marked)
+        clock.set(1_100 * second)
+        // History goes in steps, with commits.
+        for n in 3...5 as ClosedRange<Int64> { _ = try await store.commit(write(n)) }
+        let gone = try DocumentName(database: TemporaryStore.database, path: "a/2")
+        _ = try await store.commit([Write(.update(gone, fields: [:]))])
+        _ = try await store.commit([Write(.delete(gone))])
+        for (token, time, resets) in [(old, first, 1), (client.token, marked, 0)] {
+            for isToken in [true, false] {
+                var resumed = ListenClient(store)
+                await resumed.stream.add(
+                    ListenTarget(
+                        id: 2, selection: .query(query("a")), resumption: isToken ? .token(token) : .readTime(time),
+                        expectedCount: 1))
+                try await resumed.advance()
+                #expect(resumed.resets == resets, "\(time), token \(isToken)")
+                #expect(resumed.documents(2) == ["a/1"], "\(time), token \(isToken)")
+                await resumed.stream.cancel()
+            }
+        }
+        await store.close()
+    }
+
+    @Test func `a token of another database starts anew`() async throws {
         let other = try TemporaryStore()
         let foreign = try await other.open()
         var client = ListenClient(foreign)

@@ -36,6 +36,22 @@ extension ListenMachine.Selection {
     }
 }
 
+extension ListenMachine {
+    /// How many targets a stream takes; each costs memory and a look at the commits that may concern it.
+    static let maximumTargets = 1000
+
+    static func checkAdding(_ target: ListenTarget, to ids: [Int32]) throws(DocumentStoreError) {
+        guard !ids.contains(target.id) else {
+            throw DocumentStoreError(.alreadyExists, "Target ID already exists: \(target.id)")
+        }
+        guard ids.count < maximumTargets else {
+            throw DocumentStoreError(
+                .resourceExhausted,
+                "The stream has \(maximumTargets) targets already. Remove some, or open another stream.")
+        }
+    }
+}
+
 extension DocumentStoreError {
     static func checkDatabase(_ named: DatabaseName, is database: DatabaseName) throws(DocumentStoreError) {
         guard named != database else { return }

@@ -1,3 +1,5 @@
+import DocumentModel
+import FirestoreProtocol
 import Synchronization
 
 /// What waits for one listen stream: its client's wishes and the commits that may concern its targets, in order.
@@ -20,11 +22,20 @@ final class ListenMailbox: Sendable {
         var items: [Item] = []
         var head = 0
         var changeCount = 0
+        var changeBytes = 0
+        var wishCount = 0
         var isLagging = false
         var isClosed = false
         var waiter: CheckedContinuation<Item, Never>?
+        /// Those who wait to post a wish.
+        var posters: [CheckedContinuation<Void, Never>] = []
         var idleTicks = 0
     }
+
+    /// How many wishes of the client wait before it is held up.
+    private static let wishLimit = 100
+    /// How much content waits in commits.
+    private static let byteLimit = 16 << 20
 
     /// How many changes wait at most; each costs a reference to documents shared by all streams.
     private let limit: Int
@@ -34,18 +45,36 @@ final class ListenMailbox: Sendable {
         self.limit = limit
     }
 
-    /// Adds a wish of the client.
-    func post(_ item: Item) { deliver { $0.items.append(item) } }
+    /// Adds a wish of the client. Waits while many do, so that a client which asks and does not read is held up itself.
+    func post(_ wish: Item) async {
+        while true {
+            let isPosted = state.withLock { $0.isClosed || $0.wishCount < Self.wishLimit }
+            if isPosted { break }
+            await withCheckedContinuation { continuation in
+                let mayGo = state.withLock { state in
+                    if state.isClosed || state.wishCount < Self.wishLimit { return true }
+                    state.posters.append(continuation)
+                    return false
+                }
+                if mayGo { continuation.resume() }
+            }
+        }
+        deliver { state in
+            state.wishCount += 1
+            state.items.append(wish)
+        }
+    }
 
     /// Adds a commit, or drops it when too many wait.
     func post(_ record: CommitRecord, targets: [[Int32]]) {
         deliver { state in
             guard !state.isLagging else { return }
-            if state.changeCount + record.changes.count > limit, state.waiter == nil {
+            let (count, bytes) = (state.changeCount + record.changes.count, state.changeBytes + record.size)
+            if count > limit || bytes > Self.byteLimit, state.waiter == nil {
                 state.isLagging = true
                 state.items.append(.lagging)
             } else {
-                state.changeCount += record.changes.count
+                (state.changeCount, state.changeBytes) = (count, bytes)
                 state.items.append(.commit(record, targets: targets))
             }
         }
@@ -57,6 +86,8 @@ final class ListenMailbox: Sendable {
             state.isClosed = true
             state.items = []
             state.head = 0
+            for poster in state.posters { poster.resume() }
+            state.posters = []
         }
     }
 
@@ -95,6 +126,7 @@ final class ListenMailbox: Sendable {
             }
             state.head = 0
             state.changeCount = 0
+            state.changeBytes = 0
         }
     }
 
@@ -127,7 +159,26 @@ final class ListenMailbox: Sendable {
             state.items.removeAll(keepingCapacity: state.items.capacity <= 64)
             state.head = 0
         }
-        if case .commit(let record, _) = item { state.changeCount -= record.changes.count }
+        switch item {
+        case .commit(let record, _):
+            state.changeCount -= record.changes.count
+            state.changeBytes -= record.size
+        case .add, .remove:
+            state.wishCount -= 1
+            // It looks for itself whether there is room.
+            state.posters.popLast()?.resume()
+        case .lagging, .idle, .closed: break
+        }
         return item
+    }
+}
+
+extension CommitRecord {
+    /// About how many bytes of content it keeps in memory.
+    var size: Int {
+        changes.reduce(0) { size, change in
+            if let encoded = change.encoded { return size + 2 * encoded.fields.bytes.count }
+            return size + (change.before.map { DocumentLimits.size(of: $0.name, fields: $0.fields) } ?? 0)
+        }
     }
 }

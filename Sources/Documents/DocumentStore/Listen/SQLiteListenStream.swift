@@ -36,7 +36,8 @@ actor SQLiteListenStream: ListenStream {
     nonisolated private let database: DatabaseName
     private var machine: ListenMachine
     private var loads: [Loading] = []
-    private var postponed: [ListenTarget] = []
+    /// Wishes of the client that came before commits which had to be told first.
+    private var postponed: [ListenMailbox.Item] = []
     private var catchUp: (after: Int64, through: Int64)?
 
     init(hub: ListenHub, readers: ReaderPool, epoch: [UInt8], database: DatabaseName, mailboxLimit: Int) {
@@ -50,9 +51,9 @@ actor SQLiteListenStream: ListenStream {
 
     deinit { hub.close(stream) }
 
-    nonisolated func add(_ target: ListenTarget) { mailbox.post(.add(target)) }
+    nonisolated func add(_ target: ListenTarget) async { await mailbox.post(.add(target)) }
 
-    nonisolated func remove(_ targetID: Int32) { mailbox.post(.remove(targetID)) }
+    nonisolated func remove(_ targetID: Int32) async { await mailbox.post(.remove(targetID)) }
 
     nonisolated func cancel() { hub.close(stream) }
 
@@ -65,7 +66,7 @@ actor SQLiteListenStream: ListenStream {
             } else if !loads.isEmpty {
                 events = try await loadPage()
             } else if !postponed.isEmpty {
-                events = try await begin(postponed.removeFirst())
+                events = try await handle(postponed.removeFirst())
             } else {
                 let mailbox = mailbox
                 let item = await withTaskCancellationHandler {
@@ -107,9 +108,7 @@ actor SQLiteListenStream: ListenStream {
         let selection: ListenMachine.Selection
         let resumeTime: Resumption
         do {
-            guard machine.selection(of: target.id) == nil else {
-                throw DocumentStoreError(.alreadyExists, "Target ID already exists: \(target.id)")
-            }
+            try ListenMachine.checkAdding(target, to: machine.targetIDs)
             selection = try ListenMachine.Selection(checking: target.selection, in: database)
             resumeTime = try resumption(target.resumption)
         } catch {
@@ -119,7 +118,7 @@ actor SQLiteListenStream: ListenStream {
         var events: [ListenEvent] = []
         while let item = mailbox.take(if: { Self.isDue($0, before: time) }) {
             switch item {
-            case .add(let other): postponed.append(other)
+            case .add, .remove: postponed.append(item)
             case .lagging:
                 startCatchUp()
                 while catchUp != nil { events += try await readLog() }

@@ -60,9 +60,7 @@ actor MemoryListenStream: ListenStream {
             return targets.removeValue(forKey: id) == nil ? [] : [.removed(targetID: id, cause: nil)]
         case .add(let target):
             do {
-                guard targets[target.id] == nil else {
-                    throw DocumentStoreError(.alreadyExists, "Target ID already exists: \(target.id)")
-                }
+                try ListenMachine.checkAdding(target, to: Array(targets.keys))
                 let selection = try ListenMachine.Selection(checking: target.selection, in: store.database)
                 let start = try resumption(target.resumption)
                 var added = Target(selection: selection, once: target.once)

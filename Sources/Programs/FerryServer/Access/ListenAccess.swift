@@ -7,10 +7,18 @@ import Synchronization
 /// right away: whose a document is, or the one above it, is known from its content only.
 final class ListenAccess: Sendable {
     private struct State {
-        /// What must be checked at each change.
-        var selections: [Int32: StoreListenTarget.Selection] = [:]
+        /// Of each id the target that has it, then those that are still to be answered. nil: allowed whatever changes.
+        var selections: [Int32: [StoreListenTarget.Selection?]] = [:]
+        /// How many selections are to be checked at each change.
+        var checkedCount = 0
         /// Targets that were refused after the fact; the client knows, the store's own word of it is not passed on.
         var denied = Set<Int32>()
+
+        mutating func drop(_ target: Int32, at index: Int) {
+            guard var selections = selections[target], selections.indices.contains(index) else { return }
+            if selections.remove(at: index) != nil { checkedCount -= 1 }
+            self.selections[target] = selections.isEmpty ? nil : selections
+        }
     }
 
     private let access: DocumentAccess
@@ -29,39 +37,48 @@ final class ListenAccess: Sendable {
         switch target.selection {
         case .query(let query):
             try await access.check(list: query, in: store, by: caller)
-            // A query for what is the caller's own by its filter stays allowed.
-            if query.parent.path.isEmpty { return }
         case .documents(let names):
             let documents = try await store.get(names, at: .strong).documents
             try await access.check(get: names, documents, in: store, by: caller)
         }
         guard caller != .administrator else { return }
-        state.withLock { $0.selections[target.id] = target.selection }
+        let needsChecks =
+            switch target.selection {
+            // A query for what is the caller's own by its filter stays allowed.
+            case .query(let query): !query.parent.path.isEmpty
+            case .documents: true
+            }
+        state.withLock { state in
+            state.selections[target.id, default: []].append(needsChecks ? target.selection : nil)
+            if needsChecks { state.checkedCount += 1 }
+        }
     }
 
     /// What the client may be told of an event, and the targets that must end, of which `allowed` tells it.
     func check(_ event: ListenEvent) async throws -> (allowed: [ListenEvent], denied: [Int32]) {
-        let checked = state.withLock { $0.selections.isEmpty && $0.denied.isEmpty ? nil : $0 }
+        if case .removed(let target, let cause) = event {
+            // A second target of one id is refused, and the first goes on.
+            let isRefusal = cause?.code == .alreadyExists
+            return state.withLock { state in
+                state.drop(target, at: isRefusal ? 1 : 0)
+                return (isRefusal || state.denied.remove(target) == nil ? [event] : [], [])
+            }
+        }
+        let checked = state.withLock { $0.checkedCount == 0 && $0.denied.isEmpty ? nil : $0 }
         guard let checked else { return ([event], []) }
         switch event {
-        case .removed(let target, _):
-            return state.withLock { state in
-                state.selections[target] = nil
-                return (state.denied.remove(target) == nil ? [event] : [], [])
-            }
         case .current(let target, _, _) where checked.denied.contains(target): return ([], [])
         case .changed(let document, let targets, let removed):
             var refused: [Int32] = []
             for target in targets {
-                guard !checked.denied.contains(target), let selection = checked.selections[target] else { continue }
+                guard !checked.denied.contains(target), let selection = checked.selections[target]?.first ?? nil else {
+                    continue
+                }
                 if try await !isAllowed(selection, document) { refused.append(target) }
             }
             let left = targets.filter { !refused.contains($0) && !checked.denied.contains($0) }
             state.withLock { state in
-                for target in refused {
-                    state.denied.insert(target)
-                    state.selections[target] = nil
-                }
+                state.denied.formUnion(refused)
             }
             let told: [ListenEvent] =
                 left.isEmpty && removed.isEmpty

@@ -8,7 +8,7 @@ extension FirestoreService {
     func listen(_ call: GRPCServerCall) async throws {
         let caller = try authenticator.caller(authorization: call.metadata["authorization"])
         guard let first = try await call.next() else { return }
-        let opening = try ListenRequest(decoding: first)
+        let opening: ListenRequest = try Self.decode(first)
         guard let database = opening.database else {
             throw DocumentStoreError(.invalidArgument, "The first request of a listen stream must name the database.")
         }
@@ -19,9 +19,12 @@ extension FirestoreService {
         await withTaskCancellationHandler {
             await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await accept(opening, database, targets, stream, call)
-                    while let bytes = try await call.next() {
-                        try await accept(try ListenRequest(decoding: bytes), database, targets, stream, call)
+                    var request = opening
+                    var numbers = TargetNumbers()
+                    while true {
+                        try await accept(request, &numbers, database, targets, stream, call)
+                        guard let bytes = try await call.next() else { break }
+                        request = try Self.decode(bytes)
                     }
                     await stream.cancel()
                 }
@@ -29,8 +32,9 @@ extension FirestoreService {
                     while let events = try await stream.next() {
                         for event in events {
                             let (allowed, denied) = try await targets.check(event)
-                            for event in allowed { try await call.send(ListenResponse(event).encoded()) }
+                            // First of all, so that the client cannot use the id again before.
                             for target in denied { await stream.remove(target) }
+                            for event in allowed { try await call.send(ListenResponse(event).encoded()) }
                         }
                     }
                 }
@@ -51,11 +55,12 @@ extension FirestoreService {
     }
 
     private func accept(
-        _ request: ListenRequest, _ database: DatabaseName, _ targets: ListenAccess, _ stream: any ListenStream,
-        _ call: GRPCServerCall
+        _ request: ListenRequest, _ numbers: inout TargetNumbers, _ database: DatabaseName, _ targets: ListenAccess,
+        _ stream: any ListenStream, _ call: GRPCServerCall
     ) async throws {
         switch request.change {
-        case .add(let target)?:
+        case .add(var target)?:
+            target.id = try numbers.number(target.id)
             do {
                 let target = try listenTarget(target, database)
                 try await targets.add(target)
@@ -124,6 +129,27 @@ extension FirestoreService {
             defer { group.cancelAll() }
             try await group.next()
         }
+    }
+}
+
+/// The ids of a stream's targets: the client chooses all of them or, by sending 0, leaves all to the server.
+private struct TargetNumbers {
+    private var last: Int32 = 0
+
+    mutating func number(_ wanted: Int32) throws(DocumentStoreError) -> Int32 {
+        guard wanted >= 0 else {
+            throw DocumentStoreError(.invalidArgument, "Target ID must not be negative: \(wanted)")
+        }
+        guard wanted == 0 else {
+            guard last == 0 else {
+                throw DocumentStoreError(
+                    .invalidArgument, "Target ID \(wanted) is the client's choice, but earlier ones were the server's.")
+            }
+            return wanted
+        }
+        guard last < .max else { throw DocumentStoreError(.resourceExhausted, "The stream is out of target IDs.") }
+        last += 1
+        return last
     }
 }
 
