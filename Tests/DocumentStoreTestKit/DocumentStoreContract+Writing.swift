@@ -137,6 +137,17 @@ extension DocumentStoreContract {
             try await requireRefusal(.invalidArgument, "Nested arrays", "an array in an array") {
                 try await test.set("a/1", ["n": .array([.array([])])])
             }
+            for reference in ["", "nonsense", "a/b", "\(test.store.database.documentsRoot)/a"] {
+                try await requireRefusal(.invalidArgument, "Property r has an invalid reference", "\(reference)") {
+                    try await test.set("a/1", ["r": .reference(reference)])
+                }
+            }
+            try await requireRefusal(.invalidArgument, "Received: 502", "too many transforms of one document") {
+                let increments = Array(
+                    repeating: FieldTransform(try test.path("n"), .increment(.integer(1))), count: 251)
+                let write = Write(.update(try test.name("a/1"), fields: [:]), mask: [], transforms: increments)
+                _ = try await test.store.commit([write, write])
+            }
             try await requireRefusal(.invalidArgument, "exceeds the maximum", "a document that is too large") {
                 let half = Value.string(String(repeating: "x", count: 600_000))
                 try await test.set("a/1", ["a": half, "b": half])

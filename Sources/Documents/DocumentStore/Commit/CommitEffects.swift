@@ -9,6 +9,7 @@ struct CommitEffects {
         let before: Document?
         var after: Document?
         var changed = false
+        var transformCount = 0
     }
 
     /// One a document that was named, in the order of first mention.
@@ -32,6 +33,8 @@ struct CommitEffects {
                 places[name] = place
                 effects.append(Effect(name: name, before: before, after: before))
             }
+            effects[place].transformCount += write.transforms.count
+            try DocumentLimits.check(transformCount: effects[place].transformCount)
             let before = effects[place].after
             let outcome = try WriteApplication.apply(write, to: before, at: time)
             effects[place].after = outcome.document

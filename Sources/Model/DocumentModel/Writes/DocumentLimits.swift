@@ -9,6 +9,8 @@ package enum DocumentLimits {
     /// Maps and arrays within each other.
     package static let maximumDepth = 20
     package static let maximumDimension = 2048
+    /// Of one document in one commit.
+    package static let maximumTransforms = 500
 
     /// - Throws: `WriteError` in production's words for the first limit that `fields` breaks.
     package static func check(_ fields: [String: Value], of name: DocumentName) throws(WriteError) {
@@ -22,6 +24,13 @@ package enum DocumentLimits {
                 .invalidArgument,
                 "Document '\(name)' cannot be written because its size (\(grouped(size)) bytes) exceeds the maximum allowed "
                     + "size of \(grouped(maximumSize)) bytes.")
+        }
+    }
+
+    package static func check(transformCount count: Int) throws(WriteError) {
+        guard count <= maximumTransforms else {
+            throw WriteError(
+                .invalidArgument, "A document takes up to \(maximumTransforms) field transforms. Received: \(count)")
         }
     }
 
@@ -63,7 +72,11 @@ package enum DocumentLimits {
             }
         case .string(let value): try check(value.utf8.count, property: property)
         case .bytes(let value): try check(value.count, property: property)
-        case .reference(let value): try check(value.utf8.count, property: property)
+        case .reference(let value):
+            // Clients cannot read a document with a reference to what cannot be.
+            do throws(NameError) { _ = try DocumentName(parsing: value) } catch {
+                throw WriteError(.invalidArgument, "Property \(property) has an invalid reference. \(error.message)")
+            }
         case .geoPoint(let point):
             guard (-90.0...90.0).contains(point.latitude) else {
                 throw outside("latitude", point.latitude, "-90.0 to 90.0")

@@ -1,18 +1,12 @@
 /// What field transforms do, in the order of a write.
 enum TransformApplication {
-    static let maximumTransforms = 500
-
     /// Applies `transforms` to `fields`.
     ///
     /// - Returns: one result a transform: the new value; null for the array transforms.
     static func apply(
         _ transforms: [FieldTransform], to fields: inout [String: Value], at commitTime: Timestamp
     ) throws(WriteError) -> [Value] {
-        guard transforms.count <= maximumTransforms else {
-            throw WriteError(
-                .invalidArgument,
-                "A document takes up to \(maximumTransforms) field transforms. Received: \(transforms.count)")
-        }
+        try DocumentLimits.check(transformCount: transforms.count)
         var results: [Value] = []
         for transform in transforms {
             let path = transform.path
