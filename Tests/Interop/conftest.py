@@ -2,6 +2,7 @@
 
 `emulator` is a server as FIRESTORE_EMULATOR_HOST wants it, `server` one as users have it; both live as long as the tests.
 """
+import contextlib
 import json
 import os
 import sys
@@ -47,6 +48,13 @@ def db(emulator):
         return firestore.Client(project="ferry")
     finally:
         del os.environ["FIRESTORE_EMULATOR_HOST"]
+
+
+@pytest.fixture
+def service(emulator):
+    service = Service(emulator)
+    yield service
+    service.close()
 
 
 @pytest.fixture
@@ -137,6 +145,50 @@ def firestore_client(address, token):
     return client
 
 
+class Service:
+    """The calls of the service by their messages, or by bytes that may be none: what the clients' libraries would not send."""
+
+    STREAMING = {"BatchGetDocuments", "RunQuery", "RunAggregationQuery", "ExecutePipeline"}
+    ANSWERS = {"GetDocument": "Document", "CreateDocument": "Document", "UpdateDocument": "Document"}
+
+    def __init__(self, server, token="owner"):
+        import grpc
+
+        unlimited = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+        self.channel = grpc.insecure_channel(server.documents, options=unlimited)
+        self.metadata = [("authorization", f"Bearer {token}")]
+
+    def call(self, method, message=None, timeout=30, **fields):
+        """The answer; a list of them where they stream. `message` are the request's bytes, instead of its fields."""
+        from google.cloud.firestore_v1 import types
+
+        if message is None:
+            request = getattr(types, f"{method}Request")
+            message = request.serialize(request(**fields))
+        answer = getattr(types, self.ANSWERS.get(method, f"{method}Response"), None)
+        decode = answer.deserialize if answer else bytes
+        path = f"/google.firestore.v1.Firestore/{method}"
+        start = self.channel.unary_stream if method in self.STREAMING else self.channel.unary_unary
+        answers = start(path, response_deserializer=decode)(message, metadata=self.metadata, timeout=timeout)
+        return list(answers) if method in self.STREAMING else answers
+
+    def __getattr__(self, method):
+        return lambda message=None, **fields: self.call(method, message, **fields)
+
+    def close(self):
+        self.channel.close()
+
+
+@contextlib.contextmanager
+def refused(code, words=""):
+    """The body is answered with this status, whose message has these words."""
+    import grpc
+
+    with pytest.raises(grpc.RpcError) as error:
+        yield error
+    assert (error.value.code(), words in error.value.details()) == (getattr(grpc.StatusCode, code), True), error.value
+
+
 class Stream:
     """A Listen or Write stream by hand, as the mobile clients use them."""
 
@@ -150,13 +202,17 @@ class Stream:
         self.requests = queue.Queue()
         self.channel = grpc.insecure_channel(server.documents)
         call = self.channel.stream_stream(
-            f"/google.firestore.v1.Firestore/{method}", request_serializer=self.request.serialize,
+            f"/google.firestore.v1.Firestore/{method}",
+            request_serializer=lambda message: message if isinstance(message, bytes) else self.request.serialize(message),
             response_deserializer=response.deserialize)
         self.call = call(iter(self.requests.get, None), metadata=[("authorization", f"Bearer {token}")], timeout=60,
                          wait_for_ready=True)
 
     def send(self, **fields):
         self.requests.put(self.request(**fields))
+
+    def send_bytes(self, message):
+        self.requests.put(message)
 
     def next(self):
         return next(self.call)

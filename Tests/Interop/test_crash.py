@@ -1,5 +1,6 @@
 """kill -9 of the server under load: what it has acknowledged is there afterwards, and nothing else half done."""
 import os
+import subprocess
 import tempfile
 import threading
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import administrator_keys, s3_client
 from google.api_core import exceptions
-from harness import Server
+from harness import BIN, Server
 
 
 def test_acknowledged_commits_and_objects_survive(monkeypatch):
@@ -69,6 +70,8 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
             server.kill()
             for thread in threads:
                 thread.join()
+            # Sound as the end left it, and after the recovery of the next start.
+            check(server)
 
         server.start()
         db = firestore.Client(project="ferry")
@@ -86,3 +89,10 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
         listed = [o for page in s3.get_paginator("list_objects_v2").paginate(Bucket="ferry") for o in page.get("Contents", [])]
         assert len(files) == len(listed)
         assert server.stop() == 0
+        check(server)
+
+
+def check(server):
+    found = subprocess.run([str(BIN / "ferry-server"), "check", "--objects", "--data", str(server.data)],
+                           capture_output=True, text=True)
+    assert (found.returncode, found.stdout) == (0, f"{server.data} is sound\n"), found.stderr

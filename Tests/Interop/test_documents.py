@@ -1,9 +1,11 @@
 """Reading and writing documents with google-cloud-firestore."""
 import datetime
+import math
 
 import pytest
 from google.api_core import exceptions
 from google.cloud import firestore
+from google.cloud.firestore_v1.base_query import FieldFilter
 from google.cloud.firestore_v1 import ArrayRemove, ArrayUnion, DELETE_FIELD, GeoPoint, Increment, SERVER_TIMESTAMP
 from google.cloud.firestore_v1.vector import Vector
 
@@ -16,11 +18,17 @@ def test_every_kind_of_value_comes_back_as_it_went(db, collection):
         "null": None, "yes": True, "no": False, "int": -(2**63), "big": 2**63 - 1, "float": 1.5, "text": "é✓ \0 text",
         "bytes": b"\x00\xff", "time": moment, "place": GeoPoint(48.2, 16.4), "link": collection.document("other"),
         "list": [1, "two", {"three": 3}], "map": {"a": {"b": {"c": 1}}, "with.dot": 1, "with `tick`": 2, "": 3},
-        "vector": Vector([1.0, 2.0]), "empty list": [], "empty map": {}}
+        "vector": Vector([1.0, 2.0]), "empty list": [], "empty map": {}, "infinity": float("inf")}
     values["map"].pop("")
     document = collection.document("all")
     document.set(values)
     assert document.get().to_dict() == values
+    document.set({"nan": float("nan"), "minus": -0.0, "zero": 0})
+    found = document.get().to_dict()
+    assert math.isnan(found["nan"]) and math.copysign(1, found["minus"]) == -1 and type(found["zero"]) is int
+    # Equal to a query, yet other content to a write.
+    before = document.get().update_time
+    assert document.update({"minus": -0.0}).update_time == before < document.update({"minus": 0.0}).update_time
 
 
 def test_add_makes_an_id_and_get_finds_the_document(collection):
@@ -175,6 +183,10 @@ def test_a_named_database_is_apart(emulator, name, monkeypatch):
     there.document(f"{name}/a").set({"in": "other"})
     assert here.document(f"{name}/a").get().to_dict() == {"in": "default"}
     assert there.document(f"{name}/a").get().to_dict() == {"in": "other"}
+    elsewhere = firestore.Client(project=f"project-{name}")
+    assert list(elsewhere.collections()) == []
+    elsewhere.document(f"{name}/a").set({"in": "another project"})
+    assert here.document(f"{name}/a").get().to_dict() == {"in": "default"}
 
 
 @pytest.mark.parametrize("path, message", [
@@ -199,10 +211,37 @@ def test_reads_at_a_time_in_the_past(collection):
 
 async def _async_play(project, name):
     client = firestore.AsyncClient(project=project)
-    document = client.document(f"{name}/a")
-    await document.set({"n": 1})
-    assert (await document.get()).to_dict() == {"n": 1}
-    assert [d.id async for d in client.collection(name).where("n", "==", 1).stream()] == ["a"]
+    collection = client.collection(name)
+    document = collection.document("a")
+    await document.create({"n": 1})
+    with pytest.raises(exceptions.AlreadyExists):
+        await document.create({"n": 1})
+    await document.update({"n": Increment(1), "list": ArrayUnion([1])})
+    assert (await document.get()).to_dict() == {"n": 2, "list": [1]}
+    batch = client.batch()
+    for n in range(10):
+        batch.set(collection.document(f"b{n}"), {"n": n})
+    assert len(await batch.commit()) == 10
+    assert [d.id async for d in collection.where(filter=FieldFilter("n", "==", 2)).stream()] == ["a", "b2"]
+    assert [d.id for d in await collection.order_by("n").limit_to_last(2).get()] == ["b8", "b9"]
+    assert (await collection.where(filter=FieldFilter("n", ">", 2)).count().get())[0][0].value == 7
+    assert {d.id: d.exists async for d in client.get_all([document, collection.document("no")])} == {"a": True, "no": False}
+    assert sorted([d.id async for d in collection.list_documents()]) == ["a", *(f"b{n}" for n in range(10))]
+    await document.collection("below").document("x").set({})
+    assert [c.id async for c in document.collections()] == ["below"]
+
+    @firestore.async_transactional
+    async def increase(transaction):
+        snapshot = await document.get(transaction=transaction)
+        transaction.update(document, {"n": snapshot.get("n") + 1})
+        return snapshot.get("n")
+
+    import asyncio
+    # Each with a transaction of its own, all at once.
+    seen = await asyncio.gather(*(increase(client.transaction(max_attempts=50)) for _ in range(5)))
+    assert sorted(seen) == [2, 3, 4, 5, 6] and (await document.get()).get("n") == 7
+    assert await client.recursive_delete(collection) == 12
+    assert [d async for d in collection.stream()] == []
 
 
 def test_the_async_client_too(emulator, name, monkeypatch):

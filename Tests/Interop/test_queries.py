@@ -61,6 +61,47 @@ def test_orders_and_limits(tasks):
     assert ids(tasks.order_by("n").offset(18)) == [18, 19]
 
 
+def test_values_of_all_types_have_one_order(db, collection):
+    import datetime
+
+    from google.cloud.firestore_v1 import GeoPoint
+
+    def time(second):
+        return datetime.datetime(2026, 11, 21, 12, 0, second, tzinfo=datetime.timezone.utc)
+
+    # Those in one list are equal to a query, and come by name.
+    ascending = [
+        [None], [False], [True], [float("nan")], [float("-inf")], [-(2**63)], [-1, -1.0], [-0.5], [0, 0.0, -0.0], [0.5],
+        [2**53], [2**53 + 1], [2**63 - 1], [2.0**63], [float("inf")], [time(1)], [time(2)], [""], ["a"], ["a\0"], ["aa"],
+        ["e\u0301"], ["é"], ["\uffff"], ["😀"], [b""], [b"\0"], [b"\0\0"], [b"\xff"], [db.document("a/a")],
+        [db.document("a/a/a/a")], [db.document("a/b")], [db.document("b/a")], [GeoPoint(-1, 5)], [GeoPoint(0, -5)], [GeoPoint(0, 5)],
+        [[]], [[1]], [[1, "a"]], [[2]], [Vector([9.0])], [Vector([1.0, 1.0])], [Vector([1.0, 2.0])], [{}], [{"a": 1}],
+        [{"a": 1, "b": 0}], [{"a": 2}], [{"b": 0}]]
+    batch = db.batch()
+    names = []
+    for n, equal in enumerate(ascending):
+        for m, value in enumerate(equal):
+            names.append(f"{(7 * n) % 100:02}-{n:02}-{m}")
+            batch.set(collection.document(names[-1]), {"v": value})
+    batch.commit()
+    ordered = collection.order_by("v")
+    assert [d.id for d in ordered.stream()] == names
+    assert [d.id for d in collection.order_by("v", direction=firestore.Query.DESCENDING).stream()] == [
+        name for n in reversed(range(len(ascending))) for name in reversed([i for i in names if i[3:5] == f"{n:02}"])]
+    for n, equal in enumerate(ascending):
+        if n in (0, 3):
+            continue
+        wanted = [name for name in names if name[3:5] == f"{n:02}"]
+        assert [d.id for d in where(collection, "v", "==", equal[0]).stream()] == wanted, equal
+        after = ordered.start_after({"v": equal[0]})
+        assert [d.id for d in after.stream()] == names[names.index(wanted[-1]) + 1:], equal
+    # A range stays within its type, and NaN within no range.
+    assert [d.to_dict()["v"] for d in where(collection, "v", ">", 2**53).stream()] == [
+        2**53 + 1, 2**63 - 1, 2.0**63, float("inf")]
+    assert sum(1 for _ in where(collection, "v", "<=", float("inf")).stream()) == 14
+    assert [d.to_dict()["v"] for d in where(collection, "v", ">=", b"\0\0").stream()] == [b"\0\0", b"\xff"]
+
+
 def test_cursors(tasks):
     ordered = tasks.order_by("n")
     assert ids(ordered.start_at({"n": 17})) == [17, 18, 19]
