@@ -170,6 +170,15 @@ let package = Package(
 
 // For work on one room: FERRY_ROOMS=SQLite,SQLiteTests keeps these targets and what they depend on.
 if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
+    // The decoders for libFuzzer, which brings its own main: see Tests/Fuzz/run.sh.
+    package.targets.append(
+        .target(
+            name: "Fuzz",
+            dependencies: [
+                "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore", "FerryCLI",
+                "FerryServer",
+                "FirestoreProtocol", "HTTP", "Identity", "JSON", "ObjectStorage", "TaskModel", "YAML",
+            ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {
         guard kept.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { return }

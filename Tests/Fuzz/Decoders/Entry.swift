@@ -1,0 +1,49 @@
+import Glibc
+
+/// libFuzzer's entry. The variable FERRY_FUZZ names the decoder that gets the input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
+    chosen(Array(UnsafeBufferPointer(start: data, count: size)))
+    return 0
+}
+
+/// Every decoder of bytes that come from a disk, a socket, or a network.
+///
+/// Each must not trap whatever it gets, and what it reads must be written and read again as the same.
+private let decoders: [String: @Sendable ([UInt8]) -> Void] = [
+    "messages": decodeMessage,
+    "rest-json": decodeREST,
+    "names": decodeNames,
+    "tokens": decodeTokens,
+    "stored-keys": decodeStoredKeys,
+    "journal": decodeJournal,
+    "task-file": decodeTaskFile,
+    "task-document": decodeTaskDocument,
+    "todo-txt": decodeTodoLine,
+    "chunk": decodeChunk,
+    "manifest": decodeManifest,
+    "control-json": decodeControl,
+    "s3-xml": decodeXML,
+    "s3-signature": decodeSignature,
+    "s3-chunked-body": decodeChunkedBody,
+    "web-token": decodeWebToken,
+    "json": decodeJSON,
+    "yaml": decodeYAML,
+    "http": decodeHTTP,
+]
+
+private let chosen: @Sendable ([UInt8]) -> Void = {
+    let name = getenv("FERRY_FUZZ").map { String(cString: $0) } ?? ""
+    guard let decoder = decoders[name] else {
+        print("FERRY_FUZZ must be one of: \(decoders.keys.sorted().joined(separator: " "))")
+        exit(2)
+    }
+    return decoder
+}()
+
+/// Ends the run where a decoder that did not trap was wrong.
+func check(_ holds: Bool, _ what: @autoclosure () -> String) {
+    guard !holds else { return }
+    print("wrong: \(what())")
+    abort()
+}

@@ -1,0 +1,140 @@
+import Control
+import Cryptography
+import Dispatch
+import Identity
+import JSON
+import Synchronization
+import YAML
+
+@testable import FerryServer
+@testable import HTTP
+@testable import ObjectStorage
+
+// What comes over sockets and the network, apart from the messages of gRPC.
+
+func decodeJSON(_ input: [UInt8]) {
+    guard let json = try? JSON(parsing: input) else { return }
+    check((try? JSON(parsing: json.bytes)) == json, "JSON is read back")
+}
+
+/// Configuration and front matter.
+func decodeYAML(_ input: [UInt8]) {
+    guard let configuration = try? YAMLConfiguration(parsing: input) else { return }
+    for key in configuration.keys {
+        _ = try? configuration.string(key)
+        _ = try? configuration.strings(key)
+        _ = try? configuration.integer(key)
+        _ = try? configuration.number(key, in: 0...1)
+        _ = try? configuration.boolean(key)
+    }
+}
+
+private let controlTypes: [any JSONCodable.Type] = [
+    DaemonStatus.self, Problem.self, AccountSummary.self, SignInRequest.self, HealthCheck.self, DeviceSummary.self,
+    LogLine.self, SettingSummary.self, HeldDelete.self, TrashedTask.self, TransferSummary.self, TaskDetail.self,
+    AttachmentSummary.self, TaskSummary.self, TaskChange.self, TaskFilter.self, ListSummary.self, ConflictSummary.self,
+    TaskExplanation.self, FieldExplanation.self, UndoneSummary.self,
+]
+
+func decodeControl(_ input: [UInt8]) {
+    guard let json = try? JSON(parsing: input) else { return }
+    for type in controlTypes {
+        guard let value = try? type.init(json: json) else { continue }
+        check((try? type.init(json: value.json))?.json == value.json, "\(type) is read back")
+    }
+}
+
+func decodeXML(_ input: [UInt8]) {
+    _ = XMLTree(parsing: input)
+    guard let answer = S3XML(parsing: input) else { return }
+    _ = (answer["Key"], answer.all("Contents"))
+}
+
+/// Lines: the target, then header fields.
+private func request(_ input: [UInt8], body: [UInt8] = []) -> HTTPServerRequest? {
+    let lines = String(decoding: input, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    guard let first = lines.first, let target = HTTPTarget(String(first)) else { return nil }
+    var headers = HTTPHeaders()
+    for line in lines.dropFirst() {
+        guard let colon = line.firstIndex(of: ":") else { continue }
+        headers[String(line[..<colon])] = String(line[line.index(after: colon)...])
+    }
+    return HTTPServerRequest(.get, target, headers: headers, body: .bytes(body))
+}
+
+func decodeSignature(_ input: [UInt8]) {
+    guard let request = request(input) else { return }
+    let credential = S3Credential(secretKey: "nobody knows it", prefix: nil)
+    let verifier = SignatureV4(lookup: { _, _ in credential }, now: { 1_795_219_200 })
+    wait { check((try? await verifier.authenticate(request)) == nil, "a signature was guessed") }
+}
+
+/// The first byte: whether chunks are signed, and whether there is a trailer.
+func decodeChunkedBody(_ input: [UInt8]) {
+    let flags = input.first ?? 0
+    let signer = flags & 1 == 0 ? nil : ChunkSigner(key: [1], seed: "", date: "", scope: "")
+    let pieces = Array(input.dropFirst())
+    // In pieces of three bytes, so that no line comes at once.
+    let rest = Rest(bytes: pieces[...])
+    wait {
+        let body = HTTPBody.stream { rest.next(3) }
+        var chunks = ChunkedBody(body, signer: signer, hasTrailer: flags & 2 != 0)
+        var size = 0
+        while let chunk = try? await chunks.next() { size += chunk.count }
+        check(size <= pieces.count, "more came out than went in")
+    }
+}
+
+func decodeWebToken(_ input: [UInt8]) {
+    let text = String(decoding: input, as: UTF8.self)
+    for isEmulator in [false, true] {
+        let verifier = TokenVerifier(keys: [:], issuer: "i", audience: "a", isEmulator: isEmulator)
+        let token = try? verifier.verify(text, now: 1_795_000_000)
+        check(isEmulator || token == nil, "a token was believed")
+    }
+    for alphabet in [Base64.Alphabet.standard, .url] {
+        guard let bytes = Base64.decode(text, alphabet: alphabet) else { continue }
+        let again = Base64.decode(Base64.encode(bytes, alphabet: alphabet), alphabet: alphabet)
+        check(again == bytes, "base64 is read back")
+    }
+    if let bytes = Hex.decode(text) { check(Hex.decode(Hex.encode(bytes)) == bytes, "hexadecimal is read back") }
+}
+
+func decodeHTTP(_ input: [UInt8]) {
+    if let request = request(input) {
+        _ = (request.target.path, request.target.segments, request.target.query)
+        _ = try? ObjectHeaders.keep(request.headers)
+        for (_, value) in request.headers.map({ ($0.name, $0.value) }) {
+            _ = S3Date.seconds(http: value)
+            _ = PercentEncoding.decode(value, plusIsSpace: true)
+        }
+    }
+    var parser = ServerSentEventParser(limit: 1000)
+    for start in stride(from: 0, to: input.count, by: 7) {
+        guard (try? parser.read(Array(input[start..<min(input.count, start + 7)]))) != nil else { return }
+    }
+}
+
+/// What is left of a body.
+private final class Rest: Sendable {
+    private let bytes: Mutex<ArraySlice<UInt8>>
+
+    init(bytes: ArraySlice<UInt8>) { self.bytes = Mutex(bytes) }
+
+    func next(_ count: Int) -> [UInt8]? {
+        bytes.withLock { bytes in
+            defer { bytes = bytes.dropFirst(count) }
+            return bytes.isEmpty ? nil : Array(bytes.prefix(count))
+        }
+    }
+}
+
+/// Runs what is asynchronous to its end, on this thread as long as it does not suspend.
+private func wait(_ body: @escaping @Sendable () async -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    Task.immediateDetached {
+        await body()
+        done.signal()
+    }
+    done.wait()
+}
