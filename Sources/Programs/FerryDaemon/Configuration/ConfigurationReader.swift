@@ -91,6 +91,7 @@ struct ConfigurationReader {
         configuration.uploadLimit = try rate(.uploadLimit)
         configuration.downloadLimit = try rate(.downloadLimit)
         configuration.downloadsUpTo = try downloadsUpTo()
+        configuration.authorities = try authorities()
         configuration.rebinds = flags.has("rebind")
         configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
@@ -118,6 +119,7 @@ struct ConfigurationReader {
                 case .tasks: configuration.tasks
                 case .state: configuration.state
                 case .socket: configuration.socket
+                case .tlsCA: configuration.authorities?.path
                 case .deviceName: configuration.deviceName
                 case .logLevel: configuration.logLevel.name
                 default: found?.0
@@ -174,12 +176,30 @@ struct ConfigurationReader {
 
     private func directory(_ setting: Setting) throws -> String? {
         guard let (text, source) = try value(setting) else { return nil }
+        return try path(text, of: setting, from: source)
+    }
+
+    private func path(_ text: String, of setting: Setting, from source: Source) throws -> String {
         // A file has no working directory that anybody could mean.
         if source == .file, !text.hasPrefix("/"), text != "~", !text.hasPrefix("~/") {
             throw invalid(setting, source, "must begin with / or ~/, not '\(text)'")
         }
         return try Self.absolute(
             text, in: workingDirectory, home: environment("HOME"), named: place(setting, source))
+    }
+
+    private func authorities() throws -> DaemonConfiguration.Authorities? {
+        guard let (text, source) = try value(.tlsCA) else { return nil }
+        let path = try path(text, of: .tlsCA, from: source)
+        let bytes: [UInt8]
+        do throws(SystemError) { bytes = try FileSystem.read(path, limit: 1 << 20) } catch {
+            throw invalid(.tlsCA, source, "cannot be read: \(error.message)")
+        }
+        let pem = String(decoding: bytes, as: UTF8.self)
+        guard pem.contains("-----BEGIN CERTIFICATE-----") else {
+            throw invalid(.tlsCA, source, "names \(path), in which there is no certificate in the PEM form")
+        }
+        return DaemonConfiguration.Authorities(path: path, pem: pem)
     }
 
     private func rate(_ setting: Setting) throws -> Int? {

@@ -13,12 +13,20 @@ struct DaemonConfiguration: Sendable, Hashable {
     var downloadLimit: Int?
     /// Attachments up to this many bytes come by themselves; nil: all.
     var downloadsUpTo: Int?
+    /// What to trust instead of the system's certificates.
+    var authorities: Authorities?
     /// Take the tasks directory and the remote as they are, although they are not those remembered.
     var rebinds = false
 
     /// What the running daemon cannot change.
     func hasSamePlaces(as other: DaemonConfiguration) -> Bool {
         tasks == other.tasks && state == other.state && socket == other.socket && deviceName == other.deviceName
-            && downloadsUpTo == other.downloadsUpTo
+            && downloadsUpTo == other.downloadsUpTo && authorities == other.authorities
+    }
+
+    /// Certificates of authorities, as text in the PEM form, and the file that they were read from.
+    struct Authorities: Sendable, Hashable {
+        var path: String
+        var pem: String
     }
 }

@@ -53,7 +53,13 @@ struct Setting: Sendable, Hashable {
         details:
             "'ferry get' brings the others; newer versions of what is here always come. A restart applies a change.")
 
-    static let all = [tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download]
+    static let tlsCA = Setting(
+        "tls-ca", "FILE", "PEM file of the certificates to trust (default: the system's)", completion: .files,
+        details:
+            "For a server whose certificate comes from an authority of your own, or is its own. It stands in for the system's "
+            + "certificates. A restart applies a change.")
+
+    static let all = [tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA]
 }
 
 extension Option {

@@ -52,7 +52,9 @@ struct DaemonRun {
         let state = try StateDirectory(path: configuration.state)
         try prepareTasksDirectory(state)
         let rootLock = try RootLock.take(configuration.tasks)
-        let http = HTTPClient()
+        var clients = HTTPClient.Configuration()
+        clients.certificateAuthorities = configuration.authorities?.path
+        let http = HTTPClient(clients)
         let account = try Account(state: state, http: http, logger: logger.labelled("account"))
         let hub = hub
         let engine = SyncEngine(
@@ -119,7 +121,7 @@ struct DaemonRun {
         if new.hasSamePlaces(as: configuration) {
             logger.notice("the configuration was read again")
         } else {
-            logger.warning("what only a restart applies has changed: directories, socket, device-name or download")
+            logger.warning("what only a restart applies has changed: directories, socket, device-name, download or tls-ca")
         }
     }
 }

@@ -14,8 +14,9 @@ struct Checkup {
     let configuration: DaemonConfiguration
     let status: DaemonStatus
     let stack: SyncStack?
-    let server: ServerDescription?
     let http: HTTPClient
+    /// What the server says of itself; nil where nobody is signed in.
+    var server: Result<ServerDescription, any Error>?
 
     /// Less than this is too little to take in attachments and to keep unsent changes safe.
     private static let leastFreeSpace: Int64 = 100 << 20
@@ -125,7 +126,17 @@ struct Checkup {
     }
 
     private func serverChecks() async -> [HealthCheck] {
-        guard let server else { return [] }
+        let server: ServerDescription
+        switch self.server {
+        case nil: return []
+        case .failure(let error):
+            return [
+                HealthCheck(
+                    "endpoint-identity", .failed, "\(error)",
+                    remedy: (error as? ControlError)?.hint ?? "Check the network, and that ferry-server runs there.")
+            ]
+        case .success(let description)?: server = description
+        }
         var checks: [HealthCheck] = []
         let parts = [("identity", server.url + "/.well-known/ferry"), ("objects", server.objects)]
         for (part, url) in parts {
@@ -137,10 +148,12 @@ struct Checkup {
                     checks.append(clock(serverDate: date, from: began, to: Clocks.wallSeconds()))
                 }
             } catch {
+                let isInsecure = (error as? HTTPError)?.code == .insecure
                 checks.append(
                     HealthCheck(
-                        "endpoint-\(part)", .failed, "\(Self.place(url)) (\(part)) cannot be reached: \(error).",
-                        remedy: "Check the network, and that ferry-server runs there."))
+                        "endpoint-\(part)", .failed, "\(Self.place(url)) (\(part)) cannot be reached: \(error)",
+                        remedy: isInsecure
+                            ? Discovery.certificateHint : "Check the network, and that ferry-server runs there."))
             }
         }
         let online = stack?.clientStatus.connection == .online

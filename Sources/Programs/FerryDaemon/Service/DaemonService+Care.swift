@@ -15,9 +15,13 @@ extension DaemonService {
 
     func health() async throws -> [HealthCheck] {
         let status = try await status()
-        let checkup = Checkup(
-            configuration: configuration, status: status, stack: await engine.stack,
-            server: status.account == nil ? nil : try? await identity.describeServer(), http: http)
+        var checkup = Checkup(
+            configuration: configuration, status: status, stack: await engine.stack, http: http)
+        if status.account != nil {
+            do { checkup.server = .success(try await identity.describeServer()) } catch {
+                checkup.server = .failure(error)
+            }
+        }
         return await checkup.run()
     }
 

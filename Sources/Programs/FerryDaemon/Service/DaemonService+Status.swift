@@ -114,7 +114,7 @@ extension DaemonStatus {
         case .offline(let why):
             set(
                 .offline, "The server cannot be reached: \(why)",
-                hint: "Changes are kept and sent when it is back; nothing has to be done here.")
+                hint: "Changes are kept and sent when it is back; 'ferry doctor' looks what is in the way.")
         case .needsSignIn:
             set(.needsSignIn, "The server does not accept this machine's sign-in any more.", hint: Account.nobody.hint)
         case .otherRemote(let why):

@@ -8,6 +8,9 @@ struct Discovery: Sendable {
 
     private static let timeouts = HTTPRequest.Timeouts(connect: .seconds(10), stall: .seconds(15), total: .seconds(30))
 
+    static let certificateHint =
+        "Check the address and the server's certificate; one of your own needs 'tls-ca' in ferryd.yaml."
+
     /// The URL as Ferry names the server: without a path's slash at its end, scheme and host in lower case.
     static func normalized(_ url: String) throws(ControlError) -> String {
         var text = url
@@ -47,7 +50,7 @@ struct Discovery: Sendable {
             if error.code == .insecure {
                 throw ControlError(
                     .unavailable, "The connection to \(url) is not safe: \(error.message)",
-                    hint: "Check the address and the server's certificate."
+                    hint: Self.certificateHint
                 ).caused(by: error)
             }
             guard error.code.isTransient else { throw nobody.caused(by: error) }

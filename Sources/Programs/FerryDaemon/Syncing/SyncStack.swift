@@ -33,9 +33,11 @@ final class SyncStack: Sendable {
         self.configuration = configuration
         self.logger = logger
         let database = try DatabaseName(parsing: "projects/\(server.project)/databases/\(server.database)")
+        let security: FirestoreRemote.Security =
+            server.documentsUseTLS ? .tls(roots: configuration.authorities?.pem) : .plaintext
         remote = FirestoreRemote(
             FirestoreRemote.Configuration(
-                endpoint: server.documents, database: database, security: server.documentsUseTLS ? .tls() : .plaintext,
+                endpoint: server.documents, database: database, security: security,
                 token: { try await account.token(isRefused: $0) }))
         var options = ClientOptions()
         options.policies = .tasks

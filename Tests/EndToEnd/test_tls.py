@@ -1,0 +1,99 @@
+"""Everything through TLS, with an authority of the user's own."""
+import subprocess
+
+import pytest
+
+from harness import Machine, Server, agree, run_daemon, until
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    """A certificate authority and what it signed: ca.pem, server.pem, server.key for 127.0.0.1; other.pem knows nothing of it."""
+    place = tmp_path_factory.mktemp("tls")
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
+    for name in ("ca", "other"):
+        openssl("req", "-x509", *curve, "-keyout", place / f"{name}.key", "-out", place / f"{name}.pem", "-subj", f"/CN=Ferry {name}")
+    openssl("req", *curve[:-2], "-keyout", place / "server.key", "-out", place / "server.csr", "-subj", "/CN=127.0.0.1")
+    (place / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", place / "server.csr", "-CA", place / "ca.pem", "-CAkey", place / "ca.key", "-CAcreateserial",
+            "-days", "2", "-extfile", place / "names", "-out", place / "server.pem")
+    return place
+
+
+@pytest.fixture
+def secure(root, authority):
+    server = Server(root, "--tls-cert", authority / "server.pem", "--tls-key", authority / "server.key")
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_tasks_and_attachments_travel_through_tls(root, secure, authority):
+    assert secure.url.startswith("https://")
+    machines = [Machine(root, name, "--tls-ca", authority / "ca.pem") for name in ("laptop", "desktop")]
+    try:
+        for number, machine in enumerate(machines):
+            machine.start()
+            machine.login(secure, create=number == 0)
+        laptop, desktop = machines
+        laptop.write("Through the tunnel.md", "Body\n")
+        content = bytes(range(256)) * 4096
+        (root / "picture.bin").write_bytes(content)
+        laptop.sync()
+        laptop.ferry("attach", "Through the tunnel", root / "picture.bin")
+        agree(*machines)
+        assert (desktop.tasks / "Through the tunnel.files" / "picture.bin").read_bytes() == content
+        # The server may go and come back.
+        secure.stop()
+        secure.start()
+        desktop.write("Another.md", "x\n")
+        agree(*machines)
+        assert laptop.read("Another.md")
+    finally:
+        for machine in machines:
+            machine.stop()
+
+
+@pytest.mark.parametrize("options", [[], ["other.pem"]])
+def test_a_server_that_nobody_vouches_for_is_refused_before_a_password_is_sent(root, secure, authority, options):
+    machine = Machine(root, "laptop", *(["--tls-ca", authority / options[0]] if options else []))
+    machine.start()
+    try:
+        refused = machine.ferry("login", secure.url, "--email", "me@example.org", "--password-stdin", "--create", input="some long secret",
+                                check=False)
+        assert refused.returncode != 0
+        assert "not safe" in refused.stderr and "tls-ca" in refused.stderr
+        assert "some long secret" not in refused.stderr + machine.daemon.log.read_text() + secure.log.read_text()
+    finally:
+        machine.stop()
+
+
+def test_a_server_that_changes_its_authority_is_not_talked_to(root, secure, authority):
+    machine = Machine(root, "laptop", "--tls-ca", authority / "ca.pem")
+    machine.start()
+    machine.login(secure, create=True)
+    machine.stop()
+    machine.daemon.arguments[-1] = authority / "other.pem"
+    machine.start()
+    try:
+        machine.write("Not for strangers.md", "x\n")
+        until(lambda: machine.status()["state"] == "offline" and machine.status()["pendingUp"] == 1, lambda: machine.status())
+        assert "certificate" in machine.status()["reason"] and "doctor" in machine.status()["hint"], machine.status()
+        assert "tls-ca" in machine.ferry("doctor", check=False).stdout
+        assert machine.read("Not for strangers.md") is not None
+    finally:
+        machine.stop()
+
+
+@pytest.mark.parametrize("make, told", [
+    (lambda path: None, "cannot be read"), (lambda path: path.write_text("hello"), "no certificate"), (lambda path: path.mkdir(), "cannot be read"),
+])
+def test_a_file_that_cannot_be_used_is_named(root, make, told):
+    path = root / "ca.pem"
+    make(path)
+    result = run_daemon("run", "--tls-ca", path, HOME=str(root))
+    assert result.returncode == 78 and "--tls-ca" in result.stderr and told in result.stderr, result.stderr
