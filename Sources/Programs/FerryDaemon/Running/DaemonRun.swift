@@ -121,7 +121,8 @@ struct DaemonRun {
         if new.hasSamePlaces(as: configuration) {
             logger.notice("the configuration was read again")
         } else {
-            logger.warning("what only a restart applies has changed: directories, socket, device-name, download or tls-ca")
+            logger.warning(
+                "what only a restart applies has changed: directories, socket, device-name, download or tls-ca")
         }
     }
 }
