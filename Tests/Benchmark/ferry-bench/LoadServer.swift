@@ -63,10 +63,13 @@ final class LoadServer {
     }
 
     /// MiB that are resident now.
-    var memory: Double { megabytes("VmRSS:") }
+    var memory: Double { value("VmRSS:", in: "status") / 1024 }
+
+    /// MiB that were handed to the disk so far, `write_bytes` of proc_pid_io(5).
+    var written: Double { value("write_bytes:", in: "io") / 1_048_576 }
 
     /// MiB that were resident at most since `forgetPeak`.
-    var peakMemory: Double { megabytes("VmHWM:") }
+    var peakMemory: Double { value("VmHWM:", in: "status") / 1024 }
 
     func forgetPeak() {
         guard let process else { return }
@@ -103,10 +106,10 @@ final class LoadServer {
         return (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/\(name)", encoding: .utf8)) ?? ""
     }
 
-    private func megabytes(_ key: String) -> Double {
-        let line = file("status").split(separator: "\n").first { $0.hasPrefix(key) }
+    private func value(_ key: String, in name: String) -> Double {
+        let line = file(name).split(separator: "\n").first { $0.hasPrefix(key) }
         let number = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
-        return (number.flatMap { Double($0) } ?? 0) / 1024
+        return number.flatMap { Double($0) } ?? 0
     }
 
     /// Compiles `slow-sync.c`, which lies beside this program's sources.

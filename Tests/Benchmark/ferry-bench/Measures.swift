@@ -101,9 +101,12 @@ extension Bench {
         try await withServer { server in
             var stored = 0
             for count in [documents / 100, documents / 10, documents] {
+                let before = server.written
                 let speed = try await fill(stored..<count, on: server)
                 stored = count
-                say("filling up to \(Double(count).text()) documents, 400 a commit", "\(speed.text())/s")
+                say(
+                    "filling up to \(Double(count).text()) documents, 400 a commit",
+                    "\(speed.text())/s; \((server.written - before).text()) MiB written")
                 let client = LoadClient(server.address)
                 let early = Latencies()
                 let late = Latencies()
