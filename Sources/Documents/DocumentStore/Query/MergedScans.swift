@@ -32,11 +32,16 @@ struct MergedScans: Sendable {
     private let plan: QueryPlan
     private let readTime: Int64
     private var streams: [Stream]
+    /// Those that were not looked at yet.
+    private var starting: Range<Int>
+    /// Those with a next document, the one whose is the next result last.
+    private var queue: [Int] = []
 
     init(_ inputs: [Input], plan: QueryPlan, readTime: Int64) {
         self.plan = plan
         self.readTime = readTime
         streams = inputs.map { Stream(input: $0) }
+        starting = streams.indices
     }
 
     /// The documents that were read and not yet taken.
@@ -46,18 +51,34 @@ struct MergedScans: Sendable {
 
     /// Takes the next result; nil at the end. A document that several scans meet is taken once.
     mutating func next(in tables: DocumentTables, _ statistics: inout QueryStatistics) throws -> QueryMatch? {
-        var best: QueryMatch?
-        for index in streams.indices {
-            if streams[index].first == nil, !streams[index].isOver { try readOn(index, in: tables, &statistics) }
-            guard let match = streams[index].first else { continue }
-            if let found = best, plan.compare(match.document, found.document) >= 0 { continue }
-            best = match
-        }
-        guard let best else { return nil }
-        for index in streams.indices where streams[index].first?.document.name == best.document.name {
+        for index in starting { try file(index, in: tables, &statistics) }
+        starting = 0..<0
+        guard let found = first else { return nil }
+        while let index = queue.last, let match = first, match.document.name == found.document.name {
+            queue.removeLast()
             streams[index].next += 1
+            try file(index, in: tables, &statistics)
         }
-        return best
+        return found
+    }
+
+    private var first: QueryMatch? { queue.last.flatMap { streams[$0].first } }
+
+    /// Puts a stream in its place of the queue, unless it is over.
+    private mutating func file(
+        _ index: Int, in tables: DocumentTables, _ statistics: inout QueryStatistics
+    ) throws {
+        if streams[index].first == nil, !streams[index].isOver { try readOn(index, in: tables, &statistics) }
+        guard let match = streams[index].first else { return }
+        var range = queue.startIndex..<queue.endIndex
+        while !range.isEmpty {
+            let middle = (range.lowerBound + range.upperBound) / 2
+            guard let other = streams[queue[middle]].first else { break }
+            range =
+                plan.compare(other.document, match.document) > 0
+                ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
+        }
+        queue.insert(index, at: range.lowerBound)
     }
 
     private mutating func readOn(
