@@ -4,7 +4,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from conftest import Stream, refused
+from conftest import Stream, User, refused
 from google.cloud.firestore_v1 import types
 from google.protobuf import wrappers_pb2
 from google.rpc import error_details_pb2, status_pb2
@@ -500,3 +500,24 @@ def test_a_users_target_is_watched_whatever_else_asks_for_its_id(server, user, o
     with pytest.raises(grpc.RpcError):
         stream.call.cancel()
         stream.next()
+
+
+def test_what_leaves_a_users_query_keeps_its_content_to_itself(emulator, service, name, open_stream):
+    user = User(emulator)
+    mine = query("tasks", where=field("userId", "EQUAL", types.Value(string_value=user.id)))
+
+    def become(owner, text):
+        service.Commit(database=DATABASE, writes=[
+            write(f"tasks/{name}", userId=types.Value(string_value=owner), text=types.Value(string_value=text))])
+
+    become(user.id, "mine")
+    heard = {}
+    for token in (user.token, "owner"):
+        heard[token] = open_stream(emulator, "Listen", token)
+        heard[token].send(database=DATABASE, add_target={"query": {"parent": ROOT, "structured_query": mine}, "target_id": 2})
+        assert ("changed", name) in answers(heard[token])
+    become("somebody else", "secret")
+    told = heard[user.token].next()
+    assert told.document_remove.document == f"{ROOT}/tasks/{name}" and list(told.document_remove.removed_target_ids) == [2]
+    told = heard["owner"].next().document_change
+    assert told.document.fields["text"].string_value == "secret" and list(told.removed_target_ids) == [2]

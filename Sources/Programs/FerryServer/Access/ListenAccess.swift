@@ -64,6 +64,9 @@ final class ListenAccess: Sendable {
                 return (isRefusal || state.denied.remove(target) == nil ? [event] : [], [])
             }
         }
+        if case .changed(let document, let targets, let removed) = event, targets.isEmpty {
+            return ([gone(document, removed)], [])
+        }
         let checked = state.withLock { $0.checkedCount == 0 && $0.denied.isEmpty ? nil : $0 }
         guard let checked else { return ([event], []) }
         switch event {
@@ -81,11 +84,22 @@ final class ListenAccess: Sendable {
                 state.denied.formUnion(refused)
             }
             let told: [ListenEvent] =
-                left.isEmpty && removed.isEmpty
-                ? [] : [.changed(document, targetIDs: left, removedTargetIDs: removed)]
+                if left.isEmpty {
+                    removed.isEmpty ? [] : [gone(document, removed)]
+                } else {
+                    [.changed(document, targetIDs: left, removedTargetIDs: removed)]
+                }
             return (told + refused.map { .removed(targetID: $0, cause: .permissionDenied) }, refused)
         default: return ([event], [])
         }
+    }
+
+    /// Of a document that has left its targets: with its content only for those who may read everything. It may have left because
+    /// it is somebody else's now.
+    private func gone(_ document: EncodedDocument, _ removed: [Int32]) -> ListenEvent {
+        caller == .administrator
+            ? .changed(document, targetIDs: [], removedTargetIDs: removed)
+            : .left(document.name, readTime: document.updateTime, removedTargetIDs: removed)
     }
 
     private func isAllowed(
