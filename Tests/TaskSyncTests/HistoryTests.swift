@@ -75,6 +75,29 @@ import Testing
         }
     }
 
+    @Test func `values that one commit displaced one after the other are each told`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Call.md", "")
+            #expect(await desk.has("Call.md", ""))
+            let task = try await task(of: laptop)
+            // As a change leaves it that was carried over to two versions of others before the remote took it.
+            let writes = try [("merge1-0", "fields.project", "first"), ("merge2-0", "fields.project", "second")].map {
+                Mutation.set(
+                    try DocumentName(database: Machine.database, path: "tasks/\(task)/history/\($0.0)"),
+                    [
+                        "field": .string($0.1), "value": .string($0.2), "userId": "alice", "replica": "r",
+                        "reason": "changedOnBothSides",
+                    ], transforms: [FieldTransform(FieldPath(key: "replacedTime"), .serverTimestamp)])
+            }
+            try await laptop.client.write(writes, asOne: true)
+            for machine in [laptop, desk] {
+                #expect(try await machine.eventually { try await machine.sync.history(of: task).count == 2 })
+                let values = try await machine.sync.history(of: task).compactMap(\.displaced?.stringValue)
+                #expect(Set(values) == ["first", "second"])
+            }
+        }
+    }
+
     @Test func `a date and its time are one conflict, and come back together`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Call.md", "")

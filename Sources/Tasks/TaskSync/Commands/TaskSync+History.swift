@@ -29,18 +29,19 @@ package struct Displacement: Sendable {
     /// Whether somebody's delete was displaced, by an edit that kept the task.
     package var isDelete: Bool { field == "__document__" || field == "deletedTime" }
 
-    /// Entries of one commit and one group of fields are one displacement, told by the first of them that says something.
+    /// Entries of one merge and one group of fields are one displacement, told by the first of them that says something. A commit
+    /// may bring the entries of several merges, if others came first more than once; each may have displaced another value.
     fileprivate var group: Group {
         let groups = MergePolicy.tasks.groups.map { $0.map(\.description) }
         return Group(
-            task: task, replica: replica, time: replacedTime, field: groups.first { $0.contains(field) }?.first ?? field
-        )
+            task: task, merge: id.lastIndex(of: "-").map { String(id[..<$0]) } ?? id,
+            field: groups.first { $0.contains(field) }?.first ?? field)
     }
 
     fileprivate struct Group: Hashable {
         let task: String
-        let replica: String
-        let time: Timestamp?
+        /// What the ids of a merge's entries begin with.
+        let merge: String
         let field: String
     }
 }
