@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what Ferry promises of its speed, with real programs on loopback; prints a table. Not part of the tests.
 
-    FERRY_BIN=.build/release Tests/Benchmark/bars.py [edit] [list] [idle] [first] [first100k] [attach]
+    FERRY_BIN=.build/release Tests/Benchmark/bars.py [edit] [list] [idle] [first] [scale] [attach]
 
 FERRY_BIN names the directory with the release programs. Needs a quiet machine and some GiB of disk.
 """
@@ -87,13 +87,13 @@ class Pair:
         shutil.rmtree(self.root)
 
 
-def measure_edits(pair, count=100):
+def measure_edits(pair, tasks, count, bar):
     for machine in (pair.a, pair.b):
         machine.sync()
     times = []
     draw = random.Random(1)
     for number in range(count):
-        name = f"Task {draw.randrange(10_000):06}.md"
+        name = f"Task {draw.randrange(tasks):06}.md"
         text = task(number).replace("project: p", f"project: edit {number} p")
         temporary = pair.a.tasks / ".edit.tmp"
         temporary.write_text(text)
@@ -103,11 +103,11 @@ def measure_edits(pair, count=100):
         path = pair.b.tasks / name
         until(lambda: path.read_text() == text, "the edit on the other machine", step=0.001)
         times.append((time.monotonic() - start) * 1000)
-    say("file saved on one machine → new bytes readable on the other, 10,000 tasks, 100 edits",
-        f"median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms", "≤ 30 ms, ≤ 250 ms")
+    say(f"file saved on one machine → new bytes readable on the other, {tasks:,} tasks, {count} edits",
+        f"median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms", bar)
 
 
-def measure_commands(pair):
+def measure_commands(pair, tasks, bar):
     for command in (["list"], ["status"]):
         times = []
         for _ in range(20):
@@ -115,8 +115,8 @@ def measure_commands(pair):
             subprocess.run([str(BIN / "ferry"), *command], stdout=subprocess.DEVNULL, check=True,
                            env={**os.environ, **pair.a.environment})
             times.append((time.monotonic() - start) * 1000)
-        say(f"`ferry {command[0]}`, 10,000 tasks, exec to exit", f"median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms",
-            "≤ 50 ms")
+        say(f"`ferry {command[0]}`, {tasks:,} tasks, exec to exit",
+            f"median {statistics.median(times):.1f} ms, worst {max(times):.1f} ms", bar)
 
 
 def measure_idle(pair, seconds=60):
@@ -127,6 +127,36 @@ def measure_idle(pair, seconds=60):
     say(f"idle, 10,000 tasks in sync, {seconds} s: CPU of ferryd", " / ".join(f"{share:.3f} %" for share in used), "≤ 0.1 %")
     say("resident memory of ferryd", " / ".join(f"{rss(machine.daemon):.1f} MiB" for machine in (pair.a, pair.b)), "≤ 40 MiB")
     say("resident memory of ferry-server", f"{rss(pair.server):.1f} MiB", "")
+
+
+def measure_scale(count=100_000):
+    pair = Pair()
+    programs = (pair.a.daemon, pair.b.daemon, pair.server)
+
+    def memory(what, bar):
+        say(f"{what}: sending ferryd, receiving ferryd, ferry-server",
+            ", ".join(f"{peak(program):.0f}, now {rss(program):.0f} MiB" for program in programs), bar)
+
+    say(f"first sync of {count:,} task files", f"{pair.first_sync(count):.1f} s", "≤ 12 × that of 10,000")
+    for machine in (pair.a, pair.b):
+        machine.sync(timeout=300)
+    memory("peak memory of the first sync", "≤ 200 MiB")
+    for _ in range(3):
+        for machine in (pair.a, pair.b):
+            machine.stop()
+        for machine in (pair.a, pair.b):
+            start = time.monotonic()
+            machine.start()
+            ready = time.monotonic() - start
+            machine.sync(timeout=300)
+            took = time.monotonic() - start
+            say(f"cold start with {count:,} unchanged files: ready, in sync, processor time",
+                f"{ready:.2f} s, {took:.2f} s, {cpu(machine.daemon):.2f} s", "≤ 3 s")
+    memory("peak memory of the restarted programs", "≤ 200 MiB")
+    measure_edits(pair, count, 50, "≤ 60 ms")
+    measure_commands(pair, count, "")
+    memory("peak memory after edits and lists", "≤ 200 MiB")
+    pair.close()
 
 
 def disk_rate(directory, mebibytes):
@@ -181,16 +211,14 @@ def main():
         took = pair.first_sync(10_000)
         say("first sync of 10,000 task files to an empty second machine", f"{took:.2f} s", "≤ 6 s")
         if "edit" in wanted:
-            measure_edits(pair)
+            measure_edits(pair, 10_000, 100, "≤ 30 ms, ≤ 250 ms")
         if "list" in wanted:
-            measure_commands(pair)
+            measure_commands(pair, 10_000, "≤ 50 ms")
         if "idle" in wanted:
             measure_idle(pair)
         pair.close()
-    if "first100k" in wanted:
-        pair = Pair()
-        say("first sync of 100,000 task files", f"{pair.first_sync(100_000):.1f} s", "≤ 12 × that of 10,000")
-        pair.close()
+    if "scale" in wanted:
+        measure_scale()
     if "attach" in wanted:
         measure_attachment()
 

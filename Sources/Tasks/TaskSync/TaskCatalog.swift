@@ -23,34 +23,53 @@ package struct TaskCatalog: Sendable {
         package var time: Timestamp?
     }
 
-    private(set) var entries: [String: Entry] = [:]
+    /// Keeps an entry outside of the table, whose free places would be as large: of a hundred thousand there are as many more.
+    private final class Box: Sendable {
+        let entry: Entry
+
+        init(_ entry: Entry) { self.entry = entry }
+    }
+
+    private var boxes: [String: Box] = [:]
     /// The names of the lists, by id.
     package private(set) var listNames: [String: String] = [:]
-    private var livingCount = 0
+    /// How many tasks are not in the trash, of those how many are to be done, and how many are in the trash: kept, because they
+    /// are asked for at every change.
+    package private(set) var count = 0
+    package private(set) var openCount = 0
+    package var trashedCount: Int { boxes.count - count }
 
     /// Tasks that are not in the trash.
-    package var living: some Sequence<Entry> { entries.values.lazy.filter { $0.deletion == nil } }
+    package var living: some Sequence<Entry> { all.filter { $0.deletion == nil } }
 
-    package var trashed: [Entry] { entries.values.filter { $0.deletion != nil } }
+    package var trashed: [Entry] { all.filter { $0.deletion != nil } }
 
-    /// How many tasks are not in the trash.
-    package var count: Int { livingCount }
+    private var all: LazyMapSequence<Dictionary<String, Box>.Values, Entry> { boxes.values.lazy.map(\.entry) }
 
-    package subscript(id: String) -> Entry? { entries[id] }
+    package subscript(id: String) -> Entry? { boxes[id]?.entry }
 
-    mutating func update(task view: DocumentSnapshot) {
+    /// - Parameter item: what the document says.
+    mutating func update(task view: DocumentSnapshot, saying item: TaskItem) {
         let id = view.name.id
-        if let old = entries.removeValue(forKey: id), old.deletion == nil { livingCount -= 1 }
-        guard view.exists else { return }
-        let item = TaskItem(fields: view.fields(pendingTimes: .previous))
+        guard view.exists else { return remove(task: id) }
         let isDeleting = FileExport.isBeingDeleted(view)
         let entry = Entry(
             id: id, title: item.title, isCompleted: item.completed, priority: item.priority, due: item.due,
             tags: item.tags, list: item.listId, attachmentCount: item.attachments.count,
             deletion: item.isDeleted || isDeleting ? Deletion(time: item.deletedTime) : nil,
             isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
-        entries[id] = entry
-        if entry.deletion == nil { livingCount += 1 }
+        if let old = boxes.updateValue(Box(entry), forKey: id) { tally(old.entry, -1) }
+        tally(entry, 1)
+    }
+
+    mutating func remove(task id: String) {
+        if let old = boxes.removeValue(forKey: id) { tally(old.entry, -1) }
+    }
+
+    private mutating func tally(_ entry: Entry, _ change: Int) {
+        guard entry.deletion == nil else { return }
+        count += change
+        if !entry.isCompleted { openCount += change }
     }
 
     mutating func update(list view: DocumentSnapshot) {

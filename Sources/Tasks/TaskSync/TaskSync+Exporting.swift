@@ -11,7 +11,7 @@ extension TaskSync {
         guard rootHold == nil else { return }
         if isPaused { return try await showChanges() }
         for number in 0... {
-            let batch = try await client.reading { try $0.changes(for: Self.consumer, limit: 500) }
+            let batch = try await client.reading { try $0.changes(for: Self.consumer, limit: Self.batchSize) }
             guard let last = batch.last else { break }
             guard number < batches else { return }
             let names = Set(batch.map(\.name))
@@ -59,9 +59,10 @@ extension TaskSync {
         for list in lists { try await exportList(list) }
         // A file that changes at every try must not keep the turn.
         for _ in 0..<3 where !retries.isEmpty {
-            let tasks = retries
-            retries = []
-            try await export(tasks.sorted())
+            let tasks = retries.sorted()
+            for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
+                try await export(Array(tasks[start..<min(start + Self.batchSize, tasks.count)]))
+            }
         }
         if rememberedRetries != retries { try await acknowledge(through: nil) }
         retryLater()
@@ -70,14 +71,15 @@ extension TaskSync {
     /// Goes on in the feed and keeps, in the same transaction, which files are still behind: a restart finds them.
     private func acknowledge(through sequence: Int64?) async throws {
         let retries = retries
-        let isNew = retries != rememberedRetries
+        // In the middle of the feed some too many do no harm: hundreds of batches need not write thousands of names each.
+        let isNew = sequence == nil ? retries != rememberedRetries : !retries.isSubset(of: rememberedRetries)
         try await client.transaction { transaction in
             if let sequence { try transaction.acknowledge(through: sequence, for: Self.consumer) }
             if isNew {
                 try SyncTables(transaction).setState("retries", retries.sorted().joined(separator: "\n"))
             }
         }
-        rememberedRetries = retries
+        if isNew { rememberedRetries = retries }
     }
 
     /// Nothing tells when a disk has room or a directory may be written again, so time does.
@@ -112,9 +114,13 @@ extension TaskSync {
         let row: FileRow?
     }
 
+    /// As many files as are read or written together: what is held of them at a time is in memory.
+    static let batchSize = 500
+
     /// Brings the files of these tasks in step with their documents.
     private func export(_ tasks: [String]) async throws {
         guard !tasks.isEmpty else { return }
+        retries.subtract(tasks)
         let pending = try await client.reading { transaction in
             let tables = SyncTables(transaction)
             return try tasks.map { task in
@@ -217,14 +223,14 @@ extension TaskSync {
 
     /// Notes what lists show of a task and what its file is to be called. Others that are called otherwise by that follow.
     func learn(_ view: DocumentSnapshot) {
-        catalog.update(task: view)
-        retries.formUnion(noteName(of: view).filter { index.path(of: $0) != nil })
+        let fields = view.fields(pendingTimes: .previous)
+        let item = TaskItem(fields: fields)
+        catalog.update(task: view, saying: item)
+        retries.formUnion(noteName(of: view, item, fields).filter { index.path(of: $0) != nil })
     }
 
     /// Answers whose names may be others by that.
-    func noteName(of view: DocumentSnapshot) -> Set<String> {
-        let fields = view.fields(pendingTimes: .previous)
-        let item = TaskItem(fields: fields)
+    private func noteName(of view: DocumentSnapshot, _ item: TaskItem, _ fields: [String: Value]) -> Set<String> {
         guard view.exists, !item.isDeleted, !FileExport.isBeingDeleted(view) else {
             return names.set(view.name.id, nil)
         }

@@ -102,12 +102,12 @@ extension TaskSync {
                     file, list: directories[file.path.parent] ?? nil, userID, merge, transaction, tables)
             }
         }
-        for (file, row) in zip(imported, rows) {
+        for (file, (row, isAppended)) in zip(imported, rows) {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
             held[row.task] = nil
             problems[file.path.string] = nil
-            // The document may say more than the file: what others changed meanwhile comes with the next export.
-            retries.insert(row.task)
+            // The document may say more than the file. What was appended comes back with the feed.
+            if !isAppended { retries.insert(row.task) }
             if file.isNew { await noteAttachments(of: row.task, at: row.path) }
         }
     }
@@ -115,7 +115,7 @@ extension TaskSync {
     private static func take(
         _ file: ImportedFile, list: String?, _ userID: String, _ merge: String, _ transaction: ReplicaTransaction,
         _ tables: SyncTables
-    ) throws -> FileRow {
+    ) throws -> (row: FileRow, isAppended: Bool) {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)
         let row = try tables.file(file.task)
         var shadow: FileImport.Said?
@@ -130,14 +130,13 @@ extension TaskSync {
         said.item.listId = row.map { $0.path.parent == file.path.parent } == true ? row?.list : list
         let view = try transaction.document(name)
         let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
-        if let mutation = engine.mutation(shadow: shadow, file: said, view: view, id: merge) {
-            try transaction.append(mutation)
-        }
+        let mutation = engine.mutation(shadow: shadow, file: said, view: view, id: merge)
+        if let mutation { try transaction.append(mutation) }
         let new = FileRow(
             task: file.task, path: file.path, list: said.item.listId, stamp: file.stamp, bytes: file.file.bytes)
         try tables.put(new)
         try tables.unhold(file.task)
-        return new
+        return (new, mutation != nil)
     }
 
     /// The same text with another owner or mode: an export that waits for the stamp it knows must know this one.
@@ -407,8 +406,8 @@ extension TaskSync {
         }
         missingInScan = missing.filter { scan.isAbsenceBelievable($0) }
         defer { missingInScan = [] }
-        for start in stride(from: 0, to: changed.count, by: 500) {
-            try await importFiles(Array(changed[start..<min(start + 500, changed.count)]))
+        for start in stride(from: 0, to: changed.count, by: Self.batchSize) {
+            try await importFiles(Array(changed[start..<min(start + Self.batchSize, changed.count)]))
         }
         let gone = missingInScan.filter { index[$0] != nil }
         if !gone.isEmpty { changes.noteMissing(Array(gone)) }

@@ -129,6 +129,17 @@ package actor TaskSync {
         ]
     }
 
+    /// The same among the documents that are here, which are all that this user may see.
+    nonisolated static func localQueries(
+        in database: DatabaseName
+    ) -> (lists: Query, tasks: Query, history: Query) {
+        let parent = ParentName(database)
+        return (
+            Query(parent: parent, collectionID: "lists"), Query(parent: parent, collectionID: "tasks"),
+            Query(parent: parent, collectionID: TaskHistory.collection, allDescendants: true)
+        )
+    }
+
     // MARK: Running
 
     /// Keeps both sides in step until cancelled. Throws when the state file fails.
@@ -162,29 +173,41 @@ package actor TaskSync {
         pausedTransfers = Set(tables.4.split(separator: "\n").map(String.init))
         rememberedRetries = Set(tables.5.split(separator: "\n").map(String.init))
         retries = rememberedRetries
-        let queries = try await loadCatalog()
-        try await client.keep(queries)
+        try await loadCatalog()
+        try await client.keep(Self.queries(of: configuration.userID, in: try await client.reading { $0.databaseName }))
         isLoaded = true
     }
 
-    /// Reads what lists show from the replica. Answers the queries that keep it fresh.
-    private func loadCatalog() async throws -> [Query] {
-        let database = try await client.reading { $0.databaseName }
-        let queries = Self.queries(of: configuration.userID, in: database)
-        let views = try await client.reading { transaction in
+    /// Reads what lists show from the replica.
+    private func loadCatalog() async throws {
+        let queries = Self.localQueries(in: try await client.reading { $0.databaseName })
+        let (lists, conflicts) = try await client.reading { transaction in
             (
-                try transaction.documents(queries[0]), try transaction.documents(queries[1]),
-                try transaction.documents(queries[2]).filter(Self.isOpen).map(\.name)
+                try transaction.documents(queries.lists),
+                try transaction.documents(queries.history).filter(Self.isOpen).map(\.name)
             )
         }
-        openConflicts = Set(views.2)
-        for view in views.0 { catalog.update(list: view) }
-        for view in views.1 {
-            catalog.update(task: view)
-            _ = noteName(of: view)
-            await exportAttachments(of: view)
+        openConflicts = Set(conflicts)
+        for view in lists { catalog.update(list: view) }
+        let known = retries
+        var page = try await tasks(after: "", in: queries.tasks)
+        while let current = page {
+            // The client's thread reads the next ones while this one takes these in.
+            async let next = tasks(after: current.last, in: queries.tasks)
+            for view in current.found {
+                learn(view)
+                if view["attachments"] != nil || !attachments.rows(of: view.name.id).isEmpty {
+                    await exportAttachments(of: view)
+                }
+            }
+            page = try await next
         }
-        return queries
+        // Names were learnt one after the other; what the files are called now is right for all of them.
+        retries = known
+    }
+
+    private func tasks(after name: String, in query: Query) async throws -> (found: [DocumentSnapshot], last: String)? {
+        try await client.reading { try $0.documents(query, after: name, limit: Self.batchSize) }
     }
 
     /// The first turn: the root, the watches, and what changed while nobody watched.
@@ -198,7 +221,7 @@ package actor TaskSync {
         // What is on the remote already must be known before a file counts as new.
         if isFirst {
             try await waitUntilCurrent()
-            _ = try await loadCatalog()
+            try await loadCatalog()
         }
         try await exclusively {
             guard try await checkRoot() else { return }

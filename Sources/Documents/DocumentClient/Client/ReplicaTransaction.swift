@@ -30,6 +30,14 @@ package struct ReplicaTransaction {
         try replica.results(of: QueryPlan(query))
     }
 
+    /// The documents of a collection that match a query of it, in order of names, `limit` looked at from behind `name`: for
+    /// results that need not be in memory at once. Nil is answered behind the last.
+    package func documents(
+        _ query: Query, after name: String, limit: Int
+    ) throws -> (found: [DocumentSnapshot], last: String)? {
+        try replica.results(of: QueryPlan(query), after: name, limit: limit)
+    }
+
     /// Adds a mutation to the journal; it is sent when the transaction has been committed.
     package func append(_ mutation: Mutation) throws { try replica.append([mutation]) }
 

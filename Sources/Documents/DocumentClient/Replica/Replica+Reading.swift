@@ -36,23 +36,55 @@ extension Replica {
         return rest.prefix(plan.query.limit.map { Int(clamping: $0) } ?? rest.count).map(\.0)
     }
 
+    /// See `ReplicaTransaction`; the plan is of one collection, and its order, offset and limit are not looked at.
+    func results(
+        of plan: QueryPlan, after name: String, limit: Int
+    ) throws -> (found: [DocumentSnapshot], last: String)? {
+        let collection = plan.query.parent.collectionPath(plan.query.collectionID ?? "")
+        let sql = "SELECT \(Self.columns) FROM client_document WHERE collection=? AND name>? ORDER BY name LIMIT ?"
+        var found: [DocumentSnapshot] = []
+        var last: String?
+        try database.query(sql, [.text(collection), .text(name), .int(limit)]) { row in
+            last = row.text(7)
+            if let snapshot = try snapshot(row, in: plan), snapshot.exists, plan.matches(snapshot.document) {
+                found.append(snapshot)
+            }
+        }
+        return last.map { (found, $0) }
+    }
+
+    private static let columns = "\(DocumentRow.columns), collection, name"
+
+    private func snapshot(_ row: SQLiteStatement, in plan: QueryPlan) throws -> DocumentSnapshot? {
+        let path = "\(row.text(6))/\(row.text(7))"
+        let document = DocumentRow(row)
+        guard document.state == .exists || !journal.sequences(of: path).isEmpty else { return nil }
+        let name = try DocumentName(database: databaseName, path: path)
+        return plan.isInScope(name) ? try snapshot(name, row: document) : nil
+    }
+
     private func forEachDocument(in plan: QueryPlan, _ body: (DocumentSnapshot) throws -> Void) throws {
-        let columns = "\(DocumentRow.columns), collection, name"
-        let sql: String
+        var sql = "SELECT \(Self.columns) FROM client_document"
         var values: [SQLiteValue] = []
-        if let id = plan.query.collectionID, !id.isEmpty, !plan.query.allDescendants {
-            sql = "SELECT \(columns) FROM client_document WHERE collection=?"
-            values = [.text(plan.query.parent.collectionPath(id))]
-        } else {
-            sql = "SELECT \(columns) FROM client_document"
+        if let id = plan.query.collectionID, !id.isEmpty {
+            if plan.query.allDescendants {
+                // From each collection to the next by the index: what other collections hold is not looked at.
+                sql = """
+                    WITH RECURSIVE known(collection) AS (
+                        SELECT min(collection) FROM client_document UNION ALL
+                        SELECT (SELECT min(collection) FROM client_document WHERE collection>known.collection)
+                        FROM known WHERE known.collection IS NOT NULL)
+                    \(sql) WHERE collection IN (
+                        SELECT collection FROM known WHERE collection=?1 OR collection LIKE '%/'||?1)
+                    """
+                values = [.text(id)]
+            } else {
+                sql += " WHERE collection=?"
+                values = [.text(plan.query.parent.collectionPath(id))]
+            }
         }
         try database.query(sql, values) { row in
-            let path = "\(row.text(6))/\(row.text(7))"
-            let document = DocumentRow(row)
-            guard document.state == .exists || !journal.sequences(of: path).isEmpty else { return }
-            let name = try DocumentName(database: databaseName, path: path)
-            guard plan.isInScope(name) else { return }
-            try body(snapshot(name, row: document))
+            if let snapshot = try snapshot(row, in: plan) { try body(snapshot) }
         }
     }
 

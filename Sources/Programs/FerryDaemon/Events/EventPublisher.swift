@@ -117,13 +117,12 @@ struct EventPublisher: Service {
             return try await stack.client.reading { $0.latestSequence }
         }
         let ids = Set(notices.filter { $0.name.collectionPath == "tasks" }.map(\.name.id))
-        let catalog = await stack.sync.catalog
-        let living = ids.sorted().compactMap { catalog[$0] }.filter { $0.deletion == nil }
-        for summary in try await service.summaries(of: living, in: catalog, stack.sync) {
-            hub.publish(.task, summary.json)
-        }
-        for id in ids.subtracting(living.map(\.id)).sorted() {
-            hub.publish(.task, ["id": .string(id), "title": .string(catalog[id]?.title ?? ""), "deleted": true])
+        let entries = await stack.sync.entries(of: ids.sorted()).entries
+        let living = entries.filter { $0.deletion == nil }.map(\.id)
+        for summary in try await service.summaries(of: living, stack.sync) { hub.publish(.task, summary.json) }
+        let titles = Dictionary(entries.map { ($0.id, $0.title) }, uniquingKeysWith: { $1 })
+        for id in ids.subtracting(living).sorted() {
+            hub.publish(.task, ["id": .string(id), "title": .string(titles[id] ?? ""), "deleted": true])
         }
         if notices.count == Self.limit { hub.poke() }
         return last.sequence

@@ -9,13 +9,12 @@ extension DaemonService {
     func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary] {
         let ids = try await resolve(tasks)
         let sync = try await stack().sync
-        let catalog = await sync.catalog
         guard confirmed || ids.count <= Self.removalLimit else {
             throw ControlError(
                 .conflict, "\(ids.count) tasks at once go to the trash only when that is confirmed.", hint: "Add --yes."
             )
         }
-        let removed = try await summaries(of: ids.compactMap { catalog[$0] }, in: catalog, sync)
+        let removed = try await summaries(of: ids, sync)
         try await asking { try await $0.remove(ids) }
         return removed
     }
@@ -58,9 +57,7 @@ extension DaemonService {
         guard !tasks.isEmpty else { throw ControlError(.invalidArgument, "Name a task.") }
         let ids = try Self.ids(tasks, in: await stack().sync.catalog.trashed)
         try await asking { try await $0.restore(ids) }
-        let sync = try await stack().sync
-        let catalog = await sync.catalog
-        return try await summaries(of: ids.compactMap { catalog[$0] }, in: catalog, sync)
+        return try await summaries(of: ids, try await stack().sync)
     }
 
     /// The ids of tasks that are named by id or title among a few.

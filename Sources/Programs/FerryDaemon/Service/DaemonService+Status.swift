@@ -58,11 +58,9 @@ struct SyncCounts: Sendable {
 extension TaskSync {
     func counts() -> SyncCounts {
         var counts = SyncCounts()
-        for task in catalog.living {
-            counts.tasks += 1
-            if !task.isCompleted { counts.open += 1 }
-        }
-        counts.trashed = catalog.trashed.count
+        counts.tasks = catalog.count
+        counts.open = catalog.openCount
+        counts.trashed = catalog.trashedCount
         counts.held = heldDeletes.count
         counts.conflicts = conflictCount
         for transfer in allTransfers {

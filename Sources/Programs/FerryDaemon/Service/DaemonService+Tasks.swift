@@ -21,7 +21,7 @@ extension DaemonService {
         if let known, known.moment == moment { return known }
         let catalog = await stack.sync.catalog
         let old = Dictionary(uniqueKeysWithValues: (known?.rows ?? []).map { ($0.entry.id, $0) })
-        let current = try await sources(of: Array(catalog.living), in: catalog, stack.sync).map { source in
+        let current = try await sources(of: Array(catalog.living), catalog.listNames, stack.sync).map { source in
             if let row = old[source.entry.id], row.isMade(of: source) { return row }
             return TaskRow(source)
         }
@@ -97,7 +97,7 @@ extension DaemonService {
             throw ControlError(
                 .ambiguous, "'\(task)' may mean several tasks.",
                 hint: "Use the id of one of them, or more of its title.",
-                candidates: try await summaries(of: ids.compactMap { catalog[$0] }, in: catalog, sync))
+                candidates: try await summaries(of: ids, sync))
         }
     }
 
@@ -121,29 +121,28 @@ extension DaemonService {
     // MARK: Summaries
 
     func summary(of id: String) async throws -> TaskSummary {
-        let sync = try await stack().sync
-        let catalog = await sync.catalog
-        guard let entry = catalog[id], let summary = try await summaries(of: [entry], in: catalog, sync).first else {
+        guard let summary = try await summaries(of: [id], try await stack().sync).first else {
             throw ControlError(.notFound, "The task \(id) is not there any more.")
         }
         return summary
     }
 
-    func summaries(
-        of tasks: [TaskCatalog.Entry], in catalog: TaskCatalog, _ sync: TaskSync
-    ) async throws -> [TaskSummary] {
-        try await sources(of: tasks, in: catalog, sync).map(\.summary)
+    /// Of those that are there, in the order of their ids here.
+    func summaries(of ids: [String], _ sync: TaskSync) async throws -> [TaskSummary] {
+        // Not the whole catalog: whoever holds that makes the next change copy it.
+        let (entries, names) = await sync.entries(of: ids)
+        return try await sources(of: entries, names, sync).map(\.summary)
     }
 
     private func sources(
-        of tasks: [TaskCatalog.Entry], in catalog: TaskCatalog, _ sync: TaskSync
+        of tasks: [TaskCatalog.Entry], _ listNames: [String: String], _ sync: TaskSync
     ) async throws -> [TaskRow.Source] {
         let paths = await sync.paths(of: tasks)
         let hasConflicts = await sync.conflictCount > 0
         let conflicts = hasConflicts ? Set(try await sync.conflicts().map(\.task)) : []
         return zip(tasks, paths).map { task, path in
             TaskRow.Source(
-                entry: task, listName: task.list.flatMap { catalog.listNames[$0] }, path: path,
+                entry: task, listName: task.list.flatMap { listNames[$0] }, path: path,
                 hasConflict: conflicts.contains(task.id))
         }
     }
@@ -152,6 +151,11 @@ extension DaemonService {
 extension TaskSync {
     /// Where the files of tasks are, in one turn.
     fileprivate func paths(of tasks: [TaskCatalog.Entry]) -> [String?] { tasks.map { path(ofTask: $0.id) } }
+
+    /// What the catalog has of these tasks, and the names of all lists, in one turn.
+    func entries(of ids: [String]) -> (entries: [TaskCatalog.Entry], listNames: [String: String]) {
+        (ids.compactMap { catalog[$0] }, catalog.listNames)
+    }
 }
 
 extension AttachmentSummary {

@@ -33,9 +33,8 @@ extension TaskSync {
 
     /// The living tasks with known keys whose values are not understood, in order of titles.
     package func misunderstoodValues() async throws -> [(task: String, title: String, keys: [String])] {
-        let userID = configuration.userID
         return try await client.reading { transaction in
-            try transaction.documents(Self.queries(of: userID, in: transaction.databaseName)[1]).compactMap {
+            try transaction.documents(Self.localQueries(in: transaction.databaseName).tasks).compactMap {
                 document in
                 let item = TaskItem(fields: document.fields(pendingTimes: .previous))
                 guard !item.isDeleted, !item.misunderstoodKeys.isEmpty else { return nil }

@@ -61,9 +61,8 @@ package struct TaskOrigins: Sendable {
 extension TaskSync {
     /// The displacements that nobody has looked at yet, newest first.
     package func conflicts() async throws -> [Displacement] {
-        let userID = configuration.userID
         let found = try await client.reading { transaction in
-            let history = Self.queries(of: userID, in: transaction.databaseName)[2]
+            let history = Self.localQueries(in: transaction.databaseName).history
             return try transaction.documents(history).filter(Self.isOpen).compactMap { entry in
                 try Self.displacement(entry, transaction)
             }
@@ -115,10 +114,10 @@ extension TaskSync {
 
     /// Settles conflicts: what stands stays, or the displaced value comes back and takes its place.
     package func resolve(_ ids: [String], takingDisplaced: Bool) async throws {
-        let (userID, now) = (configuration.userID, configuration.wallClock())
+        let now = configuration.wallClock()
         try await exclusively {
             try await client.transaction { transaction in
-                let history = Self.queries(of: userID, in: transaction.databaseName)[2]
+                let history = Self.localQueries(in: transaction.databaseName).history
                 let open = try transaction.documents(history).filter(Self.isUndecided).compactMap { entry in
                     try Self.displacement(entry, transaction)
                 }
