@@ -47,7 +47,7 @@ install_packages() {
 
 headline packages
 mapfile -t packages < <(grep -v '^#' Sources/C/packages.txt)
-install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd || { echo "The packages could not be installed."; count 0 1; finish; }
+install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd faketime iproute2 || { echo "The packages could not be installed."; count 0 1; finish; }
 
 if [[ ${1:-} == --soak ]]; then
     headline "simulation, fresh seeds for ${2:?minutes} min of processor time"
