@@ -44,6 +44,12 @@ private final class Desk: ControlService {
 
     func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary { try find(task) }
     func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary] { try tasks.map(find) }
+    func share(_ list: String, with user: String) async throws -> ListSummary {
+        ListSummary(id: "list1", name: list, openCount: 1, taskCount: 2, sharedWith: [user])
+    }
+    func unshare(_ list: String, from user: String?) async throws -> ListSummary {
+        ListSummary(id: "list1", name: list, openCount: 1, taskCount: 2, owner: user)
+    }
     func lists() async throws -> [ListSummary] { [ListSummary(id: "", name: "", openCount: 1, taskCount: 2)] }
     func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary {
         TransferSummary(id: "t", direction: .upload, state: .queued, taskID: task, name: name ?? path)

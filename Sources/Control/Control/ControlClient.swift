@@ -36,6 +36,14 @@ package struct ControlClient: ControlService {
 
     package func lists() async throws -> [ListSummary] { try await send(.lists).list("lists") }
 
+    package func share(_ list: String, with user: String) async throws -> ListSummary {
+        try ListSummary(json: try await send(.share(list: list), .members(("user", user.asJSON))))
+    }
+
+    package func unshare(_ list: String, from user: String?) async throws -> ListSummary {
+        try ListSummary(json: try await send(.unshare(list: list), .members(("user", user?.asJSON))))
+    }
+
     package func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary {
         let body: JSON = .members(("path", path.asJSON), ("name", name?.asJSON))
         return try TransferSummary(json: try await send(.attach(task: task), body))

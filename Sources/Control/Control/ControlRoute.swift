@@ -9,6 +9,8 @@ enum ControlRoute: Hashable {
     case task(String)
     case changeTask(String)
     case lists
+    case share(list: String)
+    case unshare(list: String)
     case attach(task: String)
     case detach(task: String, attachment: String)
     case fetch(task: String, attachment: String)
@@ -55,6 +57,8 @@ enum ControlRoute: Hashable {
         case ("GET", "trash", 0): self = .trash
         case ("POST", "trash", 1) where rest[0] == "restore": self = .restore
         case ("GET", "lists", 0): self = .lists
+        case ("POST", "lists", 2) where rest[1] == "users": self = .share(list: rest[0])
+        case ("DELETE", "lists", 2) where rest[1] == "users": self = .unshare(list: rest[0])
         case ("GET", "transfers", 0): self = .transfers
         case ("POST", "transfers", 1):
             guard let action = TransferAction(rawValue: rest[0]) else { return nil }
@@ -93,8 +97,8 @@ enum ControlRoute: Hashable {
             "GET"
         case .changeTask: "PATCH"
         case .pause, .signIn: "PUT"
-        case .detach, .signOut: "DELETE"
-        case .addTask, .removeTasks, .attach, .fetch, .changeTransfers, .sync, .decideDeletes, .restore,
+        case .detach, .signOut, .unshare: "DELETE"
+        case .addTask, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .decideDeletes, .restore,
             .resolveConflicts, .undo, .checkConfiguration, .link:
             "POST"
         }
@@ -113,6 +117,7 @@ enum ControlRoute: Hashable {
             case .removeTasks, .trash: ["trash"]
             case .restore: ["trash", "restore"]
             case .lists: ["lists"]
+            case .share(let list), .unshare(let list): ["lists", list, "users"]
             case .transfers: ["transfers"]
             case .changeTransfers(let action): ["transfers", action.rawValue]
             case .sync: ["sync"]

@@ -60,6 +60,8 @@ package struct ControlServer: Sendable {
         case .removeTasks:
             document("tasks", try await service.remove(body.strings("tasks"), confirmed: body.flag("confirmed")).json)
         case .lists: document("lists", try await service.lists().json)
+        case .share(let list): try await service.share(list, with: body.string("user")).json
+        case .unshare(let list): try await service.unshare(list, from: body["user"]?.stringValue).json
         case .attach(let task):
             try await service.attach(task, path: body.string("path"), name: body["name"]?.stringValue).json
         case .detach(let task, let attachment): try await done(service.detach(task, attachment: attachment))

@@ -13,6 +13,11 @@ package protocol ControlService: Sendable {
     /// Moves tasks to the trash; more than the guard allows at once are refused unless `confirmed`.
     func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary]
     func lists() async throws -> [ListSummary]
+    /// Lets the account of an e-mail address, or with an id, read and write a list of this account's. Waits for the network.
+    func share(_ list: String, with user: String) async throws -> ListSummary
+    /// Takes a list from one account or, where `user` is nil, from all; leaves a list that is somebody else's. Waits for the
+    /// network where an e-mail address is given.
+    func unshare(_ list: String, from user: String?) async throws -> ListSummary
 
     /// Attaches the file at an absolute path under `name` (nil: the file's own); returns once the bytes are in the tasks
     /// directory and the upload is queued.

@@ -23,7 +23,7 @@ package enum FerryTool {
             .attach, .attachments, .get, .cat, .open, .detach, .transfers,
             .status, .sync, .pause, .resume, .explain,
             .conflicts, .history, .undo, .deletes, .trash, .restore,
-            .login, .link, .logout, .whoami, .devices,
+            .login, .link, .logout, .whoami, .share, .unshare, .devices,
             .doctor, .log, .config, .supportBundle, .import, .export, .completion, .manual,
         ])
 

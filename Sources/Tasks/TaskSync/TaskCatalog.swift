@@ -33,6 +33,8 @@ package struct TaskCatalog: Sendable {
     private var boxes: [String: Box] = [:]
     /// The names of the lists, by id.
     package private(set) var listNames: [String: String] = [:]
+    /// Who uses the lists that have several users, by id.
+    package private(set) var sharing: [String: ListSharing] = [:]
     /// How many tasks are not in the trash, of those how many are to be done, and how many are in the trash: kept, because they
     /// are asked for at every change.
     package private(set) var count = 0
@@ -45,6 +47,9 @@ package struct TaskCatalog: Sendable {
     package var trashed: [Entry] { all.filter { $0.deletion != nil } }
 
     private var all: LazyMapSequence<Dictionary<String, Box>.Values, Entry> { boxes.values.lazy.map(\.entry) }
+
+    /// The tasks of a list, also those in the trash.
+    func tasks(ofList list: String) -> [String] { all.filter { $0.list == list }.map(\.id) }
 
     package subscript(id: String) -> Entry? { boxes[id]?.entry }
 
@@ -74,5 +79,7 @@ package struct TaskCatalog: Sendable {
 
     mutating func update(list view: DocumentSnapshot) {
         listNames[view.name.id] = view.exists ? TaskList(fields: view.fields).name : nil
+        let users = ListSharing(fields: view.fields)
+        sharing[view.name.id] = view.exists && !users.members.isEmpty ? users : nil
     }
 }

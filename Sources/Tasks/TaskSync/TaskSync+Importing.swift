@@ -93,13 +93,14 @@ extension TaskSync {
         for file in imported where listIDs[file.path.parent] == nil {
             listIDs[file.path.parent] = try await list(at: file.path.parent)
         }
-        let (files, directories, userID, surroundings) = (imported, listIDs, configuration.userID, surroundings)
+        let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
+        let surroundings = surroundings
         let rows = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             return try files.map { file in
                 let merge = DocumentID.make(in: surroundings)
                 return try Self.take(
-                    file, list: directories[file.path.parent] ?? nil, userID, merge, transaction, tables)
+                    file, list: directories[file.path.parent] ?? nil, userID, hosts, merge, transaction, tables)
             }
         }
         for (file, (row, isAppended)) in zip(imported, rows) {
@@ -113,8 +114,8 @@ extension TaskSync {
     }
 
     private static func take(
-        _ file: ImportedFile, list: String?, _ userID: String, _ merge: String, _ transaction: ReplicaTransaction,
-        _ tables: SyncTables
+        _ file: ImportedFile, list: String?, _ userID: String, _ hosts: [String: String], _ merge: String,
+        _ transaction: ReplicaTransaction, _ tables: SyncTables
     ) throws -> (row: FileRow, isAppended: Bool) {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)
         let row = try tables.file(file.task)
@@ -129,7 +130,7 @@ extension TaskSync {
         // A file that stays where it was stays in its list, wherever that list's directory is.
         said.item.listId = row.map { $0.path.parent == file.path.parent } == true ? row?.list : list
         let view = try transaction.document(name)
-        let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
+        let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
         let mutation = engine.mutation(shadow: shadow, file: said, view: view, id: merge)
         if let mutation { try transaction.append(mutation) }
         let new = FileRow(
@@ -362,9 +363,13 @@ extension TaskSync {
         let used = Set(catalog.living.compactMap(\.list))
         let empty = Set(vanishedLists.keys).subtracting(used)
         guard !empty.isEmpty else { return }
-        for list in empty { vanishedLists[list] = nil }
+        for list in empty {
+            vanishedLists[list] = nil
+            if hosts[list] != nil { try await leave(list) }
+        }
+        let own = empty.subtracting(hosts.keys)
         try await client.transaction { transaction in
-            for list in empty {
+            for list in own {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 if try transaction.document(name).exists { try transaction.append(.delete(name)) }
             }

@@ -20,6 +20,7 @@ extension TaskSync {
     /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries.
     func exportList(_ name: DocumentName) async throws {
         let view = try await client.document(name)
+        try await followSharing(of: view)
         catalog.update(list: view)
         let list = name.id
         guard view.exists else { return }

@@ -56,6 +56,8 @@ package actor TaskSync {
 
     var index = FileIndex()
     var lists = ListIndex()
+    /// The lists of other users that this one may use, with their owners.
+    var hosts: [String: String] = [:]
     package internal(set) var catalog = TaskCatalog()
     /// What each task's file is to be called.
     var names = NameBook { TaskFileName.file(for: $0, number: $1).name }
@@ -126,10 +128,13 @@ package actor TaskSync {
             Query(parent: parent, collectionID: "lists", filter: isMine),
             Query(parent: parent, collectionID: "tasks", filter: isMine),
             Query(parent: parent, collectionID: TaskHistory.collection, allDescendants: true, filter: isMine),
+            Query(
+                parent: parent, collectionID: "lists",
+                filter: .field(FieldPath(key: "sharedWith"), .arrayContains, .string(userID))),
         ]
     }
 
-    /// The same among the documents that are here, which are all that this user may see.
+    /// The same among the documents that are here, which are all that this user may see: others' are shared.
     nonisolated static func localQueries(
         in database: DatabaseName
     ) -> (lists: Query, tasks: Query, history: Query) {
@@ -174,12 +179,13 @@ package actor TaskSync {
         rememberedRetries = Set(tables.5.split(separator: "\n").map(String.init))
         retries = rememberedRetries
         try await loadCatalog()
+        try await loadSharing()
         try await client.keep(Self.queries(of: configuration.userID, in: try await client.reading { $0.databaseName }))
         isLoaded = true
     }
 
-    /// Reads what lists show from the replica.
-    private func loadCatalog() async throws {
+    /// Reads what lists show from the replica. Answers the lists.
+    @discardableResult private func loadCatalog() async throws -> [DocumentSnapshot] {
         let queries = Self.localQueries(in: try await client.reading { $0.databaseName })
         let (lists, conflicts) = try await client.reading { transaction in
             (
@@ -204,6 +210,7 @@ package actor TaskSync {
         }
         // Names were learnt one after the other; what the files are called now is right for all of them.
         retries = known
+        return lists
     }
 
     private func tasks(after name: String, in query: Query) async throws -> (found: [DocumentSnapshot], last: String)? {
@@ -221,7 +228,12 @@ package actor TaskSync {
         // What is on the remote already must be known before a file counts as new.
         if isFirst {
             try await waitUntilCurrent()
-            try await loadCatalog()
+            var isShared = false
+            for list in try await loadCatalog() where try await followSharing(of: list) { isShared = true }
+            if isShared {
+                try await waitUntilCurrent()
+                try await loadCatalog()
+            }
         }
         try await exclusively {
             guard try await checkRoot() else { return }

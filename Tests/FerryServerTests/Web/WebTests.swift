@@ -20,7 +20,8 @@ struct WebTests {
         let settings = IdentityServer.Configuration(issuer: endpoints.url, project: "p")
         let objects = S3Handler(
             store: try BucketStore(directory: "\(directory.path)/objects"),
-            signatures: SignatureV4(lookup: { _, _ in nil }, now: WallClock.seconds), now: WallClock.microseconds,
+            signatures: SignatureV4(lookup: { _, _ in nil }, now: WallClock.seconds), shares: { _, _ in false },
+            now: WallClock.microseconds,
             onError: { _ in })
         let handler = WebHandler(
             endpoints: endpoints,

@@ -107,6 +107,21 @@ package final class Accounts: Sendable {
         return account
     }
 
+    /// The id of the account with an e-mail address; nil: there is none. For users who are signed in, who are stopped when they
+    /// seem to try addresses.
+    package func userID(of email: String, for token: VerifiedToken, now: Int64) async throws -> String? {
+        let asking = try await account(of: token).id
+        let email = try Self.normalized(email)
+        guard limiter.withLock({ $0.allows(email: "look-up by \(asking)", address: "look-up", now: now) }) else {
+            throw IdentityError(.tooManyAttempts, "Too many unknown addresses; wait five minutes and try again.")
+        }
+        guard let (found, _) = try await store.account(email: email), !found.isDisabled else {
+            limiter.withLock { $0.fail(email: "look-up by \(asking)", address: "look-up", now: now) }
+            return nil
+        }
+        return found.id
+    }
+
     package struct Changes: Sendable {
         package var email: String?
         package var password: String?

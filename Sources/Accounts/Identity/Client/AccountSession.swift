@@ -68,6 +68,11 @@ package actor AccountSession {
         try adopt(session, server: server, asked: asked)
     }
 
+    /// The id of another account of the server by its e-mail address; nil: there is none.
+    package func userID(of email: String) async throws -> String? {
+        try await client(try signedIn().server).userID(of: email, idToken: try await idToken())
+    }
+
     /// Forgets the session on this machine.
     package func signOut() throws {
         try file.remove()

@@ -48,6 +48,12 @@ package struct IdentityClient: Sendable {
             userID: user, email: nil, idToken: idToken, refreshToken: refreshToken, lifetime: .seconds(lifetime))
     }
 
+    /// The id of the account with an e-mail address; nil: there is none.
+    package func userID(of email: String, idToken: String) async throws -> String? {
+        let answer = try await account("lookup", ["idToken": .string(idToken), "email": .array([.string(email)])])
+        return answer["users"]?[0]?["localId"]?.stringValue
+    }
+
     /// Removes the account; its documents and objects are not touched by this.
     package func delete(idToken: String) async throws {
         _ = try await account("delete", ["idToken": .string(idToken)])

@@ -3,16 +3,25 @@ package import DocumentModel
 /// Who may read and write which documents. Pure: documents that a decision needs are asked for.
 ///
 /// A top-level document belongs to the user in its `userId`; what lies below it belongs to the same user. Users read and
-/// write what belongs to them, and query only for that. This type is where sharing (`sharedWith`) and rules of the
-/// database's own will be decided.
+/// write what belongs to them, and query only for that.
+///
+/// A list may be shared: the users in its `sharedWith` read and write the tasks that are in it (by `listId`) and belong to its
+/// owner, with all that lies below them. They may also change the list itself, but not whose it is or with whom it is shared,
+/// except that each may leave it.
 package struct SecurityRules: Sendable {
     /// Gives the document as it is before a commit, or, where it does not exist before, as the commit makes it; nil
-    /// where there is neither.
+    /// where there is neither. It is asked for the top-level document above another one and for what `lists` names.
     package typealias Lookup = (DocumentName) throws -> Document?
 
     private static let owner = FieldPath(key: "userId")
+    private static let list = FieldPath(key: "listId")
+    private static let members = FieldPath(key: "sharedWith")
+    /// The collections whose documents are in lists.
+    private static let listed = ["tasks", "history"]
 
     package init() {}
+
+    // MARK: Documents
 
     /// Whether `document`, read by its name, may be shown; nil stands for one that does not exist. That a top-level
     /// name is free is no secret, as ids cannot be guessed.
@@ -20,8 +29,10 @@ package struct SecurityRules: Sendable {
         of name: DocumentName, _ document: Document?, by requester: Requester, lookup: Lookup
     ) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
-        guard let root = Self.root(of: name) else { return document.map { Self.owns(user, $0) } ?? true }
-        return try lookup(root).map { Self.owns(user, $0) } ?? false
+        guard let root = Self.root(of: name) else {
+            return try document.map { try Self.isOpen($0, to: user, lookup) } ?? true
+        }
+        return try lookup(root).map { try Self.isOpen($0, to: user, lookup) } ?? false
     }
 
     /// Whether a change from `before` to `after` may be made; nil stands for no document.
@@ -29,40 +40,139 @@ package struct SecurityRules: Sendable {
         to name: DocumentName, before: Document?, after: Document?, by requester: Requester, lookup: Lookup
     ) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
-        if let root = Self.root(of: name) { return try lookup(root).map { Self.owns(user, $0) } ?? false }
-        return [before, after].allSatisfy { $0.map { Self.owns(user, $0) } ?? true }
-    }
-
-    /// Whether every result that the query can have may be shown: it looks below a document of the user's own, or
-    /// each alternative of its filter demands the user's `userId` in one top-level collection.
-    package func allowsQuery(_ query: Query, by requester: Requester, lookup: Lookup) throws -> Bool {
-        guard case .user(let user) = requester else { return requester == .administrator }
-        if let parent = Self.document(of: query.parent) {
-            return try lookup(Self.root(of: parent) ?? parent).map { Self.owns(user, $0) } ?? false
+        if let root = Self.root(of: name) {
+            guard let root = try lookup(root), try Self.isOpen(root, to: user, lookup) else { return false }
+            return after.map { Self.isTruthful($0, below: root, user) } ?? true
         }
-        guard query.collectionID != nil, !query.allDescendants, let filter = query.filter else { return false }
-        return Self.demands(user, filter)
-    }
-
-    /// Whether all documents of a collection, or the ids of collections below `parent`, may be listed.
-    package func allowsListing(below parent: ParentName, by requester: Requester, lookup: Lookup) throws -> Bool {
-        guard case .user(let user) = requester else { return requester == .administrator }
-        guard let document = Self.document(of: parent) else { return false }
-        return try lookup(Self.root(of: document) ?? document).map { Self.owns(user, $0) } ?? false
+        if let before, let after, name.collectionPath == "lists", !Self.owns(user, before) {
+            return Self.isMembersChange(from: before, to: after, user)
+        }
+        guard name.collectionPath == "tasks" else {
+            return [before, after].allSatisfy { $0.map { Self.owns(user, $0) } ?? true }
+        }
+        return try [before, after].allSatisfy { try $0.map { try Self.isOpen($0, to: user, lookup) } ?? true }
     }
 
     private static func owns(_ user: String, _ document: Document) -> Bool {
         document[owner] == .string(user)
     }
 
-    private static func demands(_ user: String, _ filter: Query.Filter) -> Bool {
-        switch filter {
-        case .and(let parts): parts.contains { demands(user, $0) }
-        case .or(let parts): !parts.isEmpty && parts.allSatisfy { demands(user, $0) }
-        case .field(owner, .equal, .string(user)): true
-        case .field(owner, .in, .array([.string(user)])): true
-        case .field, .unary: false
+    private static func isOpen(_ document: Document, to user: String, _ lookup: Lookup) throws -> Bool {
+        if owns(user, document) { return true }
+        switch document.name.collectionPath {
+        case "lists": return isMember(user, of: document)
+        case "tasks":
+            guard let name = listName(of: document), let list = try lookup(name) else { return false }
+            // Nobody puts tasks of others into a list.
+            return list[owner] == document[owner] && isMember(user, of: list)
+        default: return false
         }
+    }
+
+    private static func isMember(_ user: String, of list: Document) -> Bool {
+        list[members]?.arrayValue?.contains(.string(user)) == true
+    }
+
+    private static func isMembersChange(from before: Document, to after: Document, _ user: String) -> Bool {
+        guard isMember(user, of: before), before[owner] == after[owner] else { return false }
+        let (old, new) = (before[members]?.arrayValue ?? [], after[members]?.arrayValue ?? [])
+        return new == old || new == old.filter { $0 != .string(user) }
+    }
+
+    /// What lies below a document belongs to its owner and is in its list, yet collection groups are searched by what each
+    /// document says of that: it must not name another owner, but for who writes it, nor another list.
+    private static func isTruthful(_ document: Document, below root: Document, _ user: String) -> Bool {
+        let named = document[owner]
+        guard named == nil || named == .string(user) || named == root[owner] else { return false }
+        return document[list] == nil || document[list] == root[list]
+    }
+
+    // MARK: Queries
+
+    /// Whether every result that the query can have may be shown: it looks below a document that is open to the user, or each
+    /// alternative of its filter demands, in one top-level collection, the user's `userId`, or a list that is shared with the
+    /// user and its owner, or the lists that are.
+    package func allowsQuery(_ query: Query, by requester: Requester, lookup: Lookup) throws -> Bool {
+        guard case .user(let user) = requester else { return requester == .administrator }
+        if let parent = Self.document(of: query.parent) {
+            return try lookup(Self.root(of: parent) ?? parent).map { try Self.isOpen($0, to: user, lookup) } ?? false
+        }
+        guard let collection = query.collectionID, !query.allDescendants, let filter = query.filter else {
+            return false
+        }
+        return try Self.demands(filter) { parts in
+            if Self.names(user, parts) { return true }
+            if collection == "lists" { return parts.contains(.field(Self.members, .arrayContains, .string(user))) }
+            guard Self.listed.contains(collection), let name = Self.listName(in: parts, query.parent.database),
+                let list = try lookup(name), let owner = list[Self.owner]
+            else { return false }
+            return Self.isMember(user, of: list) && parts.contains(.field(Self.owner, .equal, owner))
+        }
+    }
+
+    /// Whether no document decides about the query, so that what was allowed once stays allowed.
+    package func isForEver(_ query: Query, by requester: Requester) throws -> Bool {
+        try allowsQuery(query, by: requester) { _ in nil }
+    }
+
+    /// Whether all documents of a collection, or the ids of collections below `parent`, may be listed.
+    package func allowsListing(below parent: ParentName, by requester: Requester, lookup: Lookup) throws -> Bool {
+        guard case .user(let user) = requester else { return requester == .administrator }
+        guard let document = Self.document(of: parent) else { return false }
+        return try lookup(Self.root(of: document) ?? document).map { try Self.isOpen($0, to: user, lookup) } ?? false
+    }
+
+    /// Whether each alternative of a filter passes `test`, which is given all that the alternative demands.
+    private static func demands(
+        _ filter: Query.Filter, with others: [Query.Filter] = [], _ test: ([Query.Filter]) throws -> Bool
+    ) rethrows -> Bool {
+        guard case .and(let parts) = filter else {
+            guard case .or(let parts) = filter else { return try test([filter] + others) }
+            return try !parts.isEmpty && parts.allSatisfy { try demands($0, with: others, test) }
+        }
+        if try test(parts + others) { return true }
+        return try parts.contains { part in
+            guard case .or = part else { return try demands(part, with: others, test) }
+            return try demands(part, with: parts.filter { $0 != part } + others, test)
+        }
+    }
+
+    private static func names(_ user: String, _ parts: [Query.Filter]) -> Bool {
+        parts.contains(.field(owner, .equal, .string(user)))
+            || parts.contains(.field(owner, .in, .array([.string(user)])))
+    }
+
+    // MARK: What decisions need
+
+    /// The lists that decide whether these documents are open to the requester; none where ownership does.
+    package func lists(deciding documents: [Document], for requester: Requester) -> [DocumentName] {
+        guard case .user(let user) = requester else { return [] }
+        return documents.compactMap { Self.owns(user, $0) ? nil : Self.listName(of: $0) }
+    }
+
+    /// The lists that a query asks for.
+    package func lists(deciding query: Query) -> [DocumentName] {
+        guard query.parent.path.isEmpty, let filter = query.filter else { return [] }
+        return Self.lists(in: filter, query.parent.database)
+    }
+
+    private static func lists(in filter: Query.Filter, _ database: DatabaseName) -> [DocumentName] {
+        switch filter {
+        case .and(let parts), .or(let parts): parts.flatMap { lists(in: $0, database) }
+        case .field, .unary: listName(in: [filter], database).map { [$0] } ?? []
+        }
+    }
+
+    private static func listName(in parts: [Query.Filter], _ database: DatabaseName) -> DocumentName? {
+        for case .field(list, .equal, .string(let id)) in parts {
+            return try? DocumentName(database: database, collection: "lists", id: id)
+        }
+        return nil
+    }
+
+    private static func listName(of document: Document) -> DocumentName? {
+        guard document.name.collectionPath == "tasks", let id = document[list]?.stringValue else { return nil }
+        return try? DocumentName(database: document.name.database, collection: "lists", id: id)
     }
 
     /// The top-level document above this one; nil for a top-level document.

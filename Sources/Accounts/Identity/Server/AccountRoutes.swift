@@ -84,7 +84,19 @@ struct AccountRoutes: Sendable {
 
     private func lookup(_ body: JSONObject) async throws -> JSON {
         guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
-        let account = try await server.accounts.account(of: verify(idToken))
+        let token = try verify(idToken)
+        if let emails = body["email"]?.arrayValue?.compactMap(\.stringValue) {
+            // Of others only what is needed to share something with whose address one knows.
+            var users: [JSON] = []
+            for email in emails.prefix(10) {
+                guard let id = try await server.accounts.userID(of: email, for: token, now: server.now()) else {
+                    continue
+                }
+                users.append(["localId": .string(id), "email": .string(email)])
+            }
+            return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": .array(users)]
+        }
+        let account = try await server.accounts.account(of: token)
         var user: JSONObject = [
             "localId": .string(account.id), "emailVerified": .boolean(account.isEmailVerified),
             "createdAt": .string(String(account.createdAt)), "lastLoginAt": .string(String(account.lastLoginAt)),

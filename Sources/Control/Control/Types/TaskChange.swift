@@ -113,8 +113,16 @@ package struct ListSummary: JSONCodable, Hashable {
     package var name: String
     package var openCount: Int
     package var taskCount: Int
+    /// What the account is called whose list it is; nil: this one's.
+    package var owner: String?
+    /// What the accounts are called that use it besides its owner.
+    package var sharedWith: [String]
 
-    package init(id: String, name: String, openCount: Int, taskCount: Int) {
+    package init(
+        id: String, name: String, openCount: Int, taskCount: Int, owner: String? = nil, sharedWith: [String] = []
+    ) {
+        self.owner = owner
+        self.sharedWith = sharedWith
         self.id = id
         self.name = name
         self.openCount = openCount
@@ -124,11 +132,13 @@ package struct ListSummary: JSONCodable, Hashable {
     package init(json: JSON) throws(ControlError) {
         self.init(
             id: try json.string("id"), name: try json.string("name"), openCount: Int(try json.integer("open")),
-            taskCount: Int(try json.integer("tasks")))
+            taskCount: Int(try json.integer("tasks")), owner: json["owner"]?.stringValue,
+            sharedWith: (json["sharedWith"]?.arrayValue ?? []).compactMap(\.stringValue))
     }
 
     package var json: JSON {
         .members(
-            ("id", id.asJSON), ("name", name.asJSON), ("open", openCount.asJSON), ("tasks", taskCount.asJSON))
+            ("id", id.asJSON), ("name", name.asJSON), ("open", openCount.asJSON), ("tasks", taskCount.asJSON),
+            ("owner", owner?.asJSON), ("sharedWith", sharedWith.isEmpty ? nil : sharedWith.asJSON))
     }
 }

@@ -65,6 +65,13 @@ package struct ReplicaTransaction {
         try replica.pending(of: name)
     }
 
+    /// Gives up what was not sent of a document; what may be on its way stays.
+    package func giveUp(_ name: DocumentName) throws { try replica.giveUp(name.path) }
+
+    /// Takes the results of a query away from here, where no other one has them. Release it before, and do not keep it again
+    /// before the transaction has ended.
+    package func forget(_ query: Query) throws { try replica.forget(query) }
+
     /// The number of the newest change.
     package var latestSequence: Int64 { replica.latestNumber }
 }

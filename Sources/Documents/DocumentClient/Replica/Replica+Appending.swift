@@ -57,6 +57,17 @@ extension Replica {
         return try insertMutation(mutation, group: group, needsRead: needsRead)
     }
 
+    /// Gives up what was not sent of a document, or was refused; what may be on its way stays.
+    func giveUp(_ path: String) throws {
+        try transaction {
+            for sequence in journal.sequences(of: path) {
+                guard let entry = journal.entries[sequence], entry.isUnsent || entry.isParked else { continue }
+                try deleteMutation(sequence)
+            }
+            try touch(path)
+        }
+    }
+
     /// Gives up a parked mutation, and with it the others of its group.
     func discard(_ sequence: Int64) throws {
         try transaction {

@@ -203,6 +203,23 @@ extension Replica {
         }
     }
 
+    /// Forgets a query's target, and lets its documents go where no other one has them.
+    func forget(_ query: Query) throws {
+        try transaction {
+            let target = try target(for: query).id
+            var members: [(Int64, String)] = []
+            let sql = """
+                SELECT d.id, d.collection, d.name FROM client_member m JOIN client_document d ON d.id=m.document
+                WHERE m.target=?
+                """
+            try database.query(sql, [.integer(Int64(target))]) { row in
+                members.append((row.int64(0), "\(row.text(1))/\(row.text(2))"))
+            }
+            for (id, path) in members { try leave([target], id: id, path: path) }
+            try database.execute("DELETE FROM client_target WHERE id=?", [.integer(Int64(target))])
+        }
+    }
+
     /// Forgets where targets were, so that the next stream starts them afresh.
     func forgetTokens(of targets: Set<Int32>) throws {
         try transaction {

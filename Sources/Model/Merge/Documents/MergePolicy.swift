@@ -56,7 +56,7 @@ package struct MergePolicy: Sendable, Hashable {
     package static let mergedRule = "merged"
 
     /// For `lists/{id}`.
-    package static let lists = MergePolicy(kinds: ["sharedWith": .set, "createdTime": .serverTime])
+    package static let lists = MergePolicy(kinds: ["sharedWith": .set, "names": .map, "createdTime": .serverTime])
 
     private static func custom(_ key: String) -> FieldPath { FieldPath(key: "fields").appending(key) }
 }

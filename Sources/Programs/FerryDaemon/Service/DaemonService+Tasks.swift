@@ -77,8 +77,6 @@ extension DaemonService {
         return try await summary(of: id)
     }
 
-    func lists() async throws -> [ListSummary] { TaskLists.summaries(of: try await stack().sync.catalog) }
-
     // MARK: Finding
 
     /// The id of the task that somebody means.

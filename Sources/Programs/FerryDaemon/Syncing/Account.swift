@@ -117,6 +117,19 @@ actor Account {
         (lastToken, lastKeys) = (nil, nil)
     }
 
+    /// The id of another account of the server, by its e-mail address or already an id.
+    func userID(of user: String) async throws -> String {
+        guard user.contains("@") else { return user }
+        do {
+            if let id = try await session.userID(of: user) { return id }
+        } catch let error as IdentityError {
+            throw ControlError(signingIn: error).caused(by: error)
+        }
+        throw ControlError(
+            .notFound, "Nobody on the server has the address '\(user)'.",
+            hint: "Who it is shared with needs an account there: ferry login URL --email \(user) --create")
+    }
+
     static let nobody = ControlError(
         .needsSignIn, "Nobody is signed in.", hint: "ferry login URL, with the address that the server prints.")
 

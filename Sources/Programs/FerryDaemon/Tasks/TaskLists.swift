@@ -7,12 +7,20 @@ enum TaskLists {
     static let inbox = "Inbox"
 
     /// The default list first, then by name.
-    static func summaries(of catalog: TaskCatalog) -> [ListSummary] {
+    ///
+    /// - Parameter user: whose machine this is.
+    static func summaries(of catalog: TaskCatalog, for user: String?) -> [ListSummary] {
         var summaries: [String: ListSummary] = [
             "": ListSummary(id: "", name: inbox, openCount: 0, taskCount: 0)
         ]
         for (id, name) in catalog.listNames {
-            summaries[id] = ListSummary(id: id, name: name, openCount: 0, taskCount: 0)
+            var summary = ListSummary(id: id, name: name, openCount: 0, taskCount: 0)
+            if let sharing = catalog.sharing[id] {
+                func word(_ user: String) -> String { sharing.names[user] ?? user }
+                summary.owner = sharing.owner.flatMap { $0 == user ? nil : word($0) }
+                summary.sharedWith = sharing.members.map(word).sorted()
+            }
+            summaries[id] = summary
         }
         for task in catalog.living {
             let list = task.list.flatMap { summaries[$0] == nil ? nil : $0 } ?? ""

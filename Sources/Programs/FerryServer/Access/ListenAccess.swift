@@ -45,7 +45,7 @@ final class ListenAccess: Sendable {
         let needsChecks =
             switch target.selection {
             // A query for what is the caller's own by its filter stays allowed.
-            case .query(let query): !query.parent.path.isEmpty
+            case .query(let query): try !access.allowsForEver(query, by: caller)
             case .documents: true
             }
         state.withLock { state in

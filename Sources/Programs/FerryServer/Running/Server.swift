@@ -117,8 +117,9 @@ struct Server: Sendable {
                     S3Credential(secretKey: $0.secretKey, prefix: $0.prefix)
                 }
             }, now: WallClock.seconds)
+        let access = SharedObjects(catalog: stores.catalog)
         return S3Handler(
-            store: stores.buckets, signatures: signatures, now: WallClock.microseconds,
+            store: stores.buckets, signatures: signatures, shares: access.shares, now: WallClock.microseconds,
             onError: { logger.error("a request failed", ["error": "\($0)"]) })
     }
 }

@@ -5,6 +5,8 @@ import SystemIO
 struct S3Handler: Sendable {
     let store: BucketStore
     let signatures: SignatureV4
+    /// Whether the user who may use the keys beneath one prefix may read what is beneath another.
+    let shares: @Sendable (_ prefix: String, _ other: String) async throws -> Bool
     /// The server's clock, microseconds since 1970.
     let now: @Sendable () -> Int64
     /// Told of errors that the client only sees as `InternalError`.
@@ -64,8 +66,19 @@ struct S3Handler: Sendable {
         guard key.utf8.count <= 1024, !key.unicodeScalars.contains("\u{10FFFF}") else {
             throw S3Error("KeyTooLongError", "Your key is too long", 400)
         }
-        guard call.credential.allows(key: key) else { throw S3Error.accessDenied }
+        guard try await allows(call) else { throw S3Error.accessDenied }
         return try await answerObject(call)
+    }
+
+    /// Users use what is beneath their own prefix, and read attachments of those whom they share a list with. The names of these
+    /// are hashes, which only who sees the task knows.
+    private func allows(_ call: S3Call) async throws -> Bool {
+        if call.credential.allows(key: call.key) { return true }
+        let parts = call.key.split(separator: "/", omittingEmptySubsequences: false)
+        guard [.get, .head].contains(call.request.method), !call.has("uploadId"), let own = call.credential.prefix,
+            parts.count == 4, ["chunks", "manifests"].contains(parts[1]), parts[3].utf8.count == 64
+        else { return false }
+        return try await shares(own, "\(parts[0])/")
     }
 
     private func answerBucket(_ call: S3Call) async throws -> HTTPResponse {

@@ -42,6 +42,7 @@ extension TaskSync {
             id: DocumentID.make(), task: task, attachment: attachment, name: file.name, isUpload: false,
             size: file.size ?? 0)
         transfer.manifest = manifest
+        transfer.owner = key.split(separator: "/").first.map(String.init)
         transfer.sha256 = file.sha256
         queue(transfer)
     }
@@ -78,7 +79,7 @@ extension TaskSync {
         transfer.run += 1
         let run = transfer.run
         do {
-            let namespace = try ObjectNamespace(user: configuration.userID)
+            let namespace = try ObjectNamespace(user: transfer.owner ?? configuration.userID)
             if transfer.isUpload {
                 guard let taskFile = index.path(of: transfer.task) else { return end(id, .cancelled) }
                 let path = try taskFile.attachmentsDirectory().appending(transfer.name)

@@ -44,6 +44,8 @@ package struct Transfer: Sendable {
     /// The last thing known of the bytes, also when it is over.
     package var snapshot: TransferSnapshot?
     var manifest: ContentHash?
+    /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
+    var owner: String?
     var sha256: String?
     var delay = Backoff()
     /// Grows with each start, so that news of an earlier run is told from that of this one.

@@ -57,10 +57,10 @@ extension TaskSync {
             var item = try edit.applied(to: TaskItem(title: title))
             item.listId = try await list(named: edit.listName ?? "")
             let id = DocumentID.make(in: surroundings)
-            let (task, userID, now) = (item, configuration.userID, configuration.wallClock())
+            let (task, userID, hosts, now) = (item, configuration.userID, hosts, configuration.wallClock())
             try await client.transaction { transaction in
                 let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
-                let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
+                let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
                 try transaction.append(engine.creation(FileImport.Said(task)))
                 try UndoSteps(transaction).add([UndoStep(.add, id, after: task)], at: now)
             }
@@ -152,7 +152,7 @@ extension TaskSync {
     func change(
         _ id: String, as kind: UndoStep.Kind? = nil, _ body: @escaping @Sendable (TaskItem) throws -> TaskItem
     ) async throws {
-        let (userID, now) = (configuration.userID, configuration.wallClock())
+        let (userID, hosts, now) = (configuration.userID, hosts, configuration.wallClock())
         try await client.transaction { transaction in
             let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
             let view = try transaction.document(name)
@@ -160,11 +160,11 @@ extension TaskSync {
             var old = TaskItem(fields: view.fields(pendingTimes: .previous))
             // A delete whose time the remote has still to give counts as one.
             if FileExport.isBeingDeleted(view) { old.deletedTime = .distantPast }
-            let new = try body(old)
+            let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
+            let new = engine.owned(try body(old), insteadOf: old)
             let diff = TaskDiff(from: old, to: new)
             guard !diff.isEmpty else { return }
             if let kind { try UndoSteps(transaction).add([UndoStep(kind, id, before: old, after: new)], at: now) }
-            let engine = FileImport(name: name, userID: userID, replica: transaction.replicaID)
             try transaction.append(engine.mutation(diff, .merge))
         }
     }

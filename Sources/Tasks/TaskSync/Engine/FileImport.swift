@@ -7,6 +7,8 @@ import TaskModel
 struct FileImport {
     let name: DocumentName
     let userID: String
+    /// The owners of the lists of others that the user may use.
+    let hosts: [String: String]
     let replica: String
 
     /// The mutation that carries what the user changed; nil if nothing did.
@@ -30,20 +32,30 @@ struct FileImport {
         let result = DocumentMerge.merge(
             base: shadow?.fields, mine: mine, theirs: theirs, policy: .tasks)
         guard let merged = result.fields else { return nil }
-        let diff = TaskDiff(from: TaskItem(fields: theirs), to: TaskItem(fields: merged))
+        let old = TaskItem(fields: theirs)
+        let diff = TaskDiff(from: old, to: owned(TaskItem(fields: merged), insteadOf: old))
         let appearance = TaskLayout.changes(from: theirs, to: merged)
         guard !diff.isEmpty || !appearance.isEmpty else { return nil }
         let displaced = result.displaced.filter { $0.side == .theirs }
         return mutation(
             diff, .merge, appearance: appearance,
             companions: TaskHistory.writes(
-                of: displaced, from: known, task: name, userID: userID, replica: replica, baseTime: view.updateTime,
-                id: id))
+                of: displaced, from: known, task: name, userID: known["userId"]?.stringValue ?? userID,
+                replica: replica,
+                baseTime: view.updateTime, id: id))
+    }
+
+    /// A task that changes to a list of somebody else's becomes that user's, and one that is taken out of it this user's.
+    func owned(_ item: TaskItem, insteadOf old: TaskItem) -> TaskItem {
+        guard item.listId != old.listId else { return item }
+        var item = item
+        item.userId = ListSharing.owner(ofTasksIn: item.listId, hosts: hosts, user: userID)
+        return item
     }
 
     func creation(_ said: Said) -> Mutation {
         var item = said.item
-        item.userId = userID
+        item.userId = ListSharing.owner(ofTasksIn: item.listId, hosts: hosts, user: userID)
         let appearance = TaskLayout.fields.compactMap { field in
             said.fields[field].flatMap { $0 == .string("") ? nil : (field, $0) }
         }

@@ -6,7 +6,8 @@ import Merge
 ///
 /// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent: the field had been removed), `baseTime`,
 /// `replacedTime` (when the remote ordered the displacement), `replica` (whose change stands), `reason`, `userId`, `origin` (who had
-/// set the value, see `TaskOrigin`); `dismissedTime` once somebody has looked at it.
+/// set the value, see `TaskOrigin`), `listId` (where the task was; both for whom the list is shared with); `dismissedTime` once
+/// somebody has looked at it.
 enum TaskHistory {
     static let collection = "history"
 
@@ -26,6 +27,7 @@ enum TaskHistory {
                 "replica": .string(replica), "reason": .string(entry.reason.rawValue), "userId": .string(userID),
             ]) { $1 }
             fields["value"] = entry.value
+            fields["listId"] = theirs["listId"]
             fields["baseTime"] = baseTime.map { .timestamp($0) }
             return Write(
                 .update(name, fields: fields),
@@ -37,7 +39,7 @@ enum TaskHistory {
 extension RebasePolicies {
     /// How tasks and lists that changed on two sides are brought together: the rules of the sync model, with history.
     package static let tasks = RebasePolicies([
-        "tasks": MergingPolicy(.tasks, historyCollection: TaskHistory.collection, copiedFields: ["userId"]),
+        "tasks": MergingPolicy(.tasks, historyCollection: TaskHistory.collection, copiedFields: ["userId", "listId"]),
         "lists": MergingPolicy(.lists, historyCollection: TaskHistory.collection, copiedFields: ["userId"]),
     ])
 }

@@ -14,6 +14,7 @@ extension Command {
         for list in lists {
             table.add([
                 list.name.isEmpty ? "Inbox" : list.name.printable, "\(list.openCount) open", "\(list.taskCount) in all",
+                list.sharingWords,
             ])
         }
         for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }

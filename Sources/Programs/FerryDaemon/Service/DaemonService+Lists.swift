@@ -1,0 +1,63 @@
+import Control
+import TaskSync
+
+/// Lists, and who uses them.
+extension DaemonService {
+    func lists() async throws -> [ListSummary] {
+        TaskLists.summaries(of: try await stack().sync.catalog, for: await identity.current?.userID)
+    }
+
+    func share(_ list: String, with user: String) async throws -> ListSummary {
+        let summary = try await self.list(named: list)
+        let account = try await account()
+        guard account.email != nil else {
+            throw ControlError(
+                .conflict, "Nobody could tell whose list it is: this account has no e-mail address.",
+                hint: "ferry link --email ADDRESS")
+        }
+        let id = try await identity.userID(of: user)
+        try await asking { try await $0.share(summary.id, with: id, named: user, ownName: account.email) }
+        return try await self.list(summary.id)
+    }
+
+    func unshare(_ list: String, from user: String?) async throws -> ListSummary {
+        let summary = try await self.list(named: list)
+        let sharing = try await stack().sync.catalog.sharing[summary.id]
+        guard let sharing else { throw ControlError(.notFound, "The list '\(summary.name)' is not shared.") }
+        var id: String?
+        if let user {
+            // What it was called when it was shared, also when that account is gone.
+            let known = sharing.members.first { $0 == user || sharing.names[$0]?.lowercased() == user.lowercased() }
+            if let known { id = known } else { id = try await identity.userID(of: user) }
+        }
+        let member = id
+        try await asking { try await $0.unshare(summary.id, from: member) }
+        return (try? await self.list(summary.id)) ?? summary
+    }
+
+    private func list(_ id: String) async throws -> ListSummary {
+        guard let found = try await lists().first(where: { $0.id == id }) else {
+            throw ControlError(.notFound, "The list is not there any more.")
+        }
+        return found
+    }
+
+    private func list(named name: String) async throws -> ListSummary {
+        let all = try await lists()
+        let word = name.lowercased()
+        let found = all.filter { $0.name == name || $0.id == name }
+        let similar = found.isEmpty ? all.filter { $0.name.lowercased() == word } : found
+        guard let list = similar.first else {
+            throw ControlError(.notFound, "There is no list '\(name)'.", hint: "'ferry lists' shows them.")
+        }
+        guard similar.count == 1 else {
+            throw ControlError(.ambiguous, "Several lists are called '\(name)'.", hint: "Rename one of them.")
+        }
+        guard !list.id.isEmpty else {
+            throw ControlError(
+                .invalidArgument, "The default list is yours alone.",
+                hint: "Make a list, a directory below the tasks directory, and share that.")
+        }
+        return list
+    }
+}

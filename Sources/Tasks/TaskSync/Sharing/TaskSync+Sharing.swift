@@ -1,0 +1,164 @@
+import DocumentClient
+import DocumentModel
+import SystemService
+import TaskFolder
+
+/// Lists that users share: each sees the others' as a directory of its own.
+extension TaskSync {
+    /// What makes up a list of somebody else's that this user may use: its tasks, and what merges displaced of them.
+    private static func queries(of list: String, host: String, in database: DatabaseName) -> [Query] {
+        let parent = ParentName(database)
+        let filter = Query.Filter.and([
+            .field(FieldPath(key: "userId"), .equal, .string(host)),
+            .field(FieldPath(key: "listId"), .equal, .string(list)),
+        ])
+        return [
+            Query(parent: parent, collectionID: "tasks", filter: filter),
+            Query(parent: parent, collectionID: TaskHistory.collection, allDescendants: true, filter: filter),
+        ]
+    }
+
+    /// Keeps fresh what was known to be shared when the last run ended.
+    func loadSharing() async throws {
+        let known = try await client.reading { try SyncTables($0).state("hosts") ?? "" }
+        for line in known.split(separator: "\n") {
+            let parts = line.split(separator: " ")
+            guard parts.count == 2 else { continue }
+            try await watch(String(parts[0]), of: String(parts[1]))
+        }
+    }
+
+    /// After a list was learnt of: begins to watch it when it is shared with this user, and lets it go when it is not any more.
+    /// Answers whether there is something new to wait for.
+    @discardableResult func followSharing(of view: DocumentSnapshot) async throws -> Bool {
+        let list = view.name.id
+        let host = view.exists ? ListSharing(fields: view.fields).host(of: configuration.userID) : nil
+        guard hosts[list] != host else { return false }
+        if hosts[list] != nil { try await letGo(list) }
+        guard let host else { return false }
+        try await watch(list, of: host)
+        let hosts = hosts
+        try await client.transaction { try SyncTables($0).setHosts(hosts) }
+        return true
+    }
+
+    private func watch(_ list: String, of host: String) async throws {
+        guard hosts[list] == nil else { return }
+        hosts[list] = host
+        let database = try await client.reading { $0.databaseName }
+        try await client.keep(Self.queries(of: list, host: host, in: database))
+    }
+
+    /// The list is not shared with this user any more. Its files stay, and become the user's own: nothing of them is taken away,
+    /// and nothing that is done to them from now on reaches the others.
+    private func letGo(_ list: String) async throws {
+        guard let host = hosts.removeValue(forKey: list) else { return }
+        let database = try await client.reading { $0.databaseName }
+        let queries = Self.queries(of: list, host: host, in: database)
+        try await client.release(queries)
+        let (hosts, tasks) = (hosts, catalog.tasks(ofList: list))
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for task in tasks {
+                try tables.removeFile(task)
+                try tables.unhold(task)
+                try tables.removeAttachments(of: task)
+                // What was not sent is in the files, and the remote would refuse it.
+                try transaction.giveUp(DocumentName(database: database, collection: "tasks", id: task))
+            }
+            try tables.remove(list: list)
+            try tables.setHosts(hosts)
+            for query in queries { try transaction.forget(query) }
+        }
+        let name = catalog.listNames[list] ?? lists.path(list)?.string ?? ""
+        lists.remove(list)
+        for task in tasks {
+            index.remove(task: task)
+            attachments.removeAll(of: task)
+            held[task] = nil
+            retries.remove(task)
+            catalog.remove(task: task)
+            _ = names.set(task, nil)
+        }
+        logger.notice("a list is not shared with this account any more; its files stay as tasks of its own: \(name)")
+        try await rescan(isFirst: false)
+    }
+
+    // MARK: Commands
+
+    /// Lets a user use a list, which must be the user's own.
+    ///
+    /// - Parameters:
+    ///   - name: what the owner calls the user.
+    ///   - ownName: what the user is to call the owner.
+    package func share(_ list: String, with user: String, named name: String, ownName: String?) async throws {
+        try await change(list) { sharing, me in
+            guard user != me else { throw TaskSyncError(.invalid, "The list is yours.") }
+            guard !sharing.members.contains(user) else { return [:] }
+            var changes: [FieldPath: Value?] = [
+                FieldPath(key: "sharedWith"): .array((sharing.members + [user]).map { .string($0) }),
+                ListSharing.namesField.appending(user): .string(name),
+            ]
+            if let ownName { changes[ListSharing.namesField.appending(me)] = .string(ownName) }
+            return changes
+        }
+    }
+
+    /// Takes a list from a user, or from all. Where the list is somebody else's, this user leaves it.
+    package func unshare(_ list: String, from user: String?) async throws {
+        if hosts[list] != nil {
+            guard user == nil || user == configuration.userID else {
+                throw TaskSyncError(.invalid, "Only the owner of the list can take it from others.")
+            }
+            return try await leave(list)
+        }
+        try await change(list) { sharing, _ in
+            if let user, !sharing.members.contains(user) {
+                throw TaskSyncError(.notFound, "The list is not shared with that account.")
+            }
+            let left = sharing.members.filter { user != nil && $0 != user }
+            var changes: [FieldPath: Value?] = [
+                FieldPath(key: "sharedWith"): left.isEmpty ? nil : .array(left.map { .string($0) })
+            ]
+            for gone in sharing.members where !left.contains(gone) {
+                changes[ListSharing.namesField.appending(gone)] = .some(nil)
+            }
+            return changes
+        }
+    }
+
+    private func change(
+        _ list: String, _ changes: @escaping @Sendable (ListSharing, String) throws -> [FieldPath: Value?]
+    ) async throws {
+        let user = configuration.userID
+        try await exclusively {
+            try await client.transaction { transaction in
+                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                let sharing = ListSharing(fields: try transaction.document(name).fields)
+                guard sharing.owner == user else {
+                    throw TaskSyncError(.invalid, "The list belongs to somebody else, who alone can share it.")
+                }
+                let changes = try changes(sharing, user)
+                if !changes.isEmpty { try transaction.append(.merge(name, changes)) }
+            }
+            try await exportChanges()
+        }
+    }
+
+    /// This user does not use somebody else's list any more; for the others it stays.
+    func leave(_ list: String) async throws {
+        let user = configuration.userID
+        try await client.transaction { transaction in
+            let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+            let members = ListSharing(fields: try transaction.document(name).fields).members.filter { $0 != user }
+            try transaction.append(
+                .merge(name, [FieldPath(key: "sharedWith"): .array(members.map { .string($0) })]))
+        }
+    }
+}
+
+extension SyncTables {
+    fileprivate func setHosts(_ hosts: [String: String]) throws {
+        try setState("hosts", hosts.map { "\($0.key) \($0.value)" }.sorted().joined(separator: "\n"))
+    }
+}

@@ -1,0 +1,199 @@
+"""Lists that two accounts share: everything of them on both sides, and nothing else; and what stays when the sharing ends."""
+import json
+import os
+import urllib.error
+import urllib.request
+
+import pytest
+
+from harness import Machine, PASSWORD, agree, until
+
+
+@pytest.fixture
+def households(root, server):
+    """Anna's machine and Bob's, each with a list of their own."""
+    pair = []
+    for name in ("anna", "bob"):
+        machine = Machine(root, name)
+        machine.start()
+        machine.login(server, email=f"{name}@example.org", create=True)
+        machine.write("Private.md", f"{name} alone\n")
+        pair.append(machine)
+    yield pair
+    for machine in pair:
+        if machine.daemon.running:
+            machine.stop()
+
+
+def there(machine, path, text):
+    until(lambda: machine.read(path) == text, lambda: f"{path} on {machine.name}: {machine.read(path)!r}\n{machine.status()}\n{machine.daemon.tail()}")
+
+
+@pytest.fixture
+def shared(households):
+    anna, bob = households
+    anna.write("Groceries/Milk.md", "---\npriority: high\n---\noat\n")
+    anna.write("Work/Secret.md", "not for Bob\n")
+    anna.sync()
+    assert "shared with bob@example.org" in anna.ferry("share", "groceries", "bob@example.org")
+    there(bob, "Groceries/Milk.md", "---\npriority: high\n---\noat\n")
+    return anna, bob
+
+
+def groceries(machine):
+    return {name: data for name, data in machine.files().items() if name.startswith("Groceries/")}
+
+
+def same(anna, bob):
+    for machine in (anna, bob):
+        machine.sync()
+    until(lambda: groceries(anna) == groceries(bob),
+          lambda: f"{groceries(anna)}\n{groceries(bob)}\n{anna.daemon.tail(10)}\n{bob.daemon.tail(10)}")
+
+
+def test_both_read_and_write_a_shared_list_and_nothing_else(shared):
+    anna, bob = shared
+    assert not (bob.tasks / "Work").exists() and anna.read("Private.md") == "anna alone\n" and bob.read("Private.md") == "bob alone\n"
+    # Made, changed, renamed, completed and deleted by the one it was shared with.
+    bob.write("Groceries/Bread.md", "rye\n")
+    there(anna, "Groceries/Bread.md", "rye\n")
+    bob.write("Groceries/Milk.md", "---\npriority: high\n---\noat\ntwo bottles\n")
+    there(anna, "Groceries/Milk.md", "---\npriority: high\n---\noat\ntwo bottles\n")
+    (bob.tasks / "Groceries/Bread.md").rename(bob.tasks / "Groceries/Rye bread.md")
+    there(anna, "Groceries/Rye bread.md", "rye\n")
+    anna.ferry("done", "Milk")
+    until(lambda: "completed: true" in (bob.read("Groceries/Milk.md") or ""), bob.daemon.tail)
+    bob.ferry("rm", "Rye bread")
+    until(lambda: anna.read("Groceries/Rye bread.md") is None, anna.daemon.tail)
+    anna.ferry("restore", "Rye bread")
+    there(bob, "Groceries/Rye bread.md", "rye\n")
+    same(anna, bob)
+    lists = {entry["name"]: entry for entry in bob.json("lists")["lists"]}
+    assert lists["Groceries"]["owner"] == "anna@example.org" and "Work" not in lists
+    assert {entry["name"]: entry for entry in anna.json("lists")["lists"]}["Groceries"]["sharedWith"] == ["bob@example.org"]
+    for machine in shared:
+        assert not machine.status()["problems"], machine.status()
+
+
+def test_what_both_change_apart_is_merged_and_shown_to_both(shared):
+    anna, bob = shared
+    bob.ferry("pause")
+    anna.write("Groceries/Milk.md", "---\npriority: low\n---\noat\n")
+    anna.sync()
+    bob.write("Groceries/Milk.md", "---\npriority: medium\n---\noat\nor soy\n")
+    until(lambda: bob.status()["pendingUp"] > 0, bob.status)
+    bob.ferry("resume")
+    same(anna, bob)
+    assert anna.read("Groceries/Milk.md") == "---\npriority: medium\n---\noat\nor soy\n"
+    for machine in shared:
+        until(lambda: machine.status()["conflicts"] == 1, lambda: f"{machine.name} {machine.status()}")
+        (entry,) = machine.json("history", "Milk")["history"]
+        assert entry["displaced"] == "low"
+    bob.ferry("conflicts", "theirs", "Milk")
+    until(lambda: "priority: low" in anna.read("Groceries/Milk.md"), anna.daemon.tail)
+    until(lambda: anna.status()["conflicts"] == 0, anna.status)
+
+
+def test_attachments_of_a_shared_list_go_both_ways(shared, root):
+    anna, bob = shared
+    (anna.tasks / "Groceries/Milk.files").mkdir()
+    ours, theirs = os.urandom(300_000), os.urandom(2_000_000)
+    (anna.tasks / "Groceries/Milk.files/label.jpg").write_bytes(ours)
+    until(lambda: groceries(bob).get("Groceries/Milk.files/label.jpg") == ours, lambda: f"{bob.status()} {bob.daemon.tail()}")
+    (bob.tasks / "Groceries/Milk.files/receipt.pdf").write_bytes(theirs)
+    until(lambda: groceries(anna).get("Groceries/Milk.files/receipt.pdf") == theirs, lambda: f"{anna.status()} {anna.daemon.tail()}")
+    same(anna, bob)
+
+
+def test_tasks_that_change_lists_change_hands(shared):
+    anna, bob = shared
+    (bob.tasks / "Groceries/Milk.md").rename(bob.tasks / "Milk.md")
+    until(lambda: anna.read("Groceries/Milk.md") is None, lambda: f"{anna.files()} {anna.daemon.tail()}")
+    bob.sync()
+    assert bob.read("Milk.md").endswith("oat\n")
+    (bob.tasks / "Private.md").rename(bob.tasks / "Groceries/Private.md")
+    there(anna, "Groceries/Private.md", "bob alone\n")
+    same(anna, bob)
+    assert anna.read("Private.md") == "anna alone\n"
+
+
+def test_who_loses_a_list_keeps_the_files_as_their_own(shared):
+    anna, bob = shared
+    bob.write("Groceries/Bread.md", "rye\n")
+    there(anna, "Groceries/Bread.md", "rye\n")
+    same(anna, bob)
+    before = groceries(bob)
+    assert "not shared" in anna.ferry("unshare", "Groceries", "bob@example.org")
+    until(lambda: "owner" not in {e["name"]: e for e in bob.json("lists")["lists"]}["Groceries"], lambda: bob.json("lists"))
+    bob.sync()
+    assert groceries(bob) == before == groceries(anna), "nobody lost a file"
+    # From here on they are apart.
+    anna.write("Groceries/Milk.md", "Anna's\n")
+    bob.write("Groceries/Milk.md", "Bob's\n")
+    (bob.tasks / "Groceries/Bread.md").unlink()
+    for machine in shared:
+        machine.sync()
+    until(lambda: len([t for t in bob.list().values() if t.get("list") == "Groceries"]) == 1, lambda: bob.list())
+    assert anna.read("Groceries/Milk.md") == "Anna's\n" and anna.read("Groceries/Bread.md") == "rye\n"
+    assert bob.read("Groceries/Milk.md") == "Bob's\n"
+    for machine in shared:
+        status = machine.status()
+        assert not status["problems"] and status["pendingUp"] == 0 and status["heldDeletes"] == 0, status
+
+
+def test_a_list_that_is_taken_away_while_the_machine_is_off(shared):
+    anna, bob = shared
+    same(anna, bob)
+    before = groceries(bob)
+    bob.stop()
+    anna.ferry("unshare", "Groceries")
+    anna.sync()
+    bob.start()
+    until(lambda: "owner" not in {e["name"]: e for e in bob.json("lists")["lists"]}.get("Groceries", {"owner": ""}),
+          lambda: f"{bob.json('lists')} {bob.daemon.tail()}")
+    bob.sync()
+    assert groceries(bob) == before and not bob.json("trash")["trash"]
+
+
+def test_who_it_is_shared_with_may_leave(shared):
+    anna, bob = shared
+    bob.ferry("unshare", "Groceries")
+    until(lambda: "sharedWith" not in {e["name"]: e for e in anna.json("lists")["lists"]}["Groceries"], lambda: anna.json("lists"))
+    assert bob.read("Groceries/Milk.md") and anna.read("Groceries/Milk.md")
+
+
+def test_a_second_machine_gets_the_shared_list_too(root, server, shared):
+    _, bob = shared
+    second = Machine(root, "second")
+    second.start()
+    second.login(server, email="bob@example.org")
+    agree(bob, second)
+    assert second.read("Groceries/Milk.md")
+    second.stop()
+
+
+def test_sharing_tells_what_is_wrong(shared):
+    anna, bob = shared
+    for machine, words, status, told in [
+        (anna, ("share", "Groceries", "nobody@example.org"), 3, "nobody@example.org"), (anna, ("share", "Nowhere", "bob@example.org"), 3, "Nowhere"),
+        (anna, ("share", "Inbox", "bob@example.org"), 1, "default list"), (bob, ("share", "Groceries", "bob@example.org"), 1, "somebody else"),
+        (anna, ("share", "Groceries", "anna@example.org"), 1, "yours"), (anna, ("unshare", "Work"), 3, "not shared"),
+    ]:
+        result = machine.ferry(*words, check=False)
+        assert result.returncode in (status, 2) and told in result.stderr, (words, result)
+
+
+def test_the_server_itself_keeps_others_out(server, shared):
+    """The same with plain requests: the rules are the server's, not the daemon's."""
+    anna, bob = shared
+    session = json.load(urllib.request.urlopen(urllib.request.Request(
+        f"{server.url}/v1/accounts:signUp?key=x", headers={"Content-Type": "application/json"},
+        data=json.dumps({"email": "eve@example.org", "password": PASSWORD, "returnSecureToken": True}).encode())))
+    answer = json.load(urllib.request.urlopen(urllib.request.Request(
+        f"{server.url}/v1/accounts:lookup?key=x", headers={"Content-Type": "application/json"},
+        data=json.dumps({"idToken": session["idToken"], "email": ["anna@example.org"]}).encode())))
+    assert set(answer["users"][0]) == {"localId", "email"}, "only what sharing needs"
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(urllib.request.Request(
+            f"{server.url}/v1/accounts:lookup?key=x", headers={"Content-Type": "application/json"},
+            data=json.dumps({"idToken": "nobody", "email": ["anna@example.org"]}).encode()))

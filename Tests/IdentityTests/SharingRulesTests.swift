@@ -1,0 +1,101 @@
+import DocumentModel
+import Identity
+import Testing
+
+/// Lists that are shared: `ours` belongs to `they` and is shared with `me`.
+@Suite
+struct SharingRulesTests {
+    private let rules = SecurityRules()
+    private let database = DatabaseName(project: "p", database: "(default)")
+    private let me = Requester.user("me")
+    private let list: Document
+    private let task: Document
+
+    init() throws {
+        list = try Self.document(
+            database, "lists/ours", ["userId": "they", "name": "Groceries", "sharedWith": .array(["you", "me"])])
+        task = try Self.document(database, "tasks/t", ["userId": "they", "listId": "ours"])
+    }
+
+    private static func document(
+        _ database: DatabaseName, _ path: String, _ fields: [String: Value]
+    ) throws -> Document {
+        let time = Timestamp(microseconds: 0)
+        return Document(
+            name: try DocumentName(database: database, path: path), fields: fields, createTime: time, updateTime: time)
+    }
+
+    private func lookup(_ name: DocumentName) -> Document? { [list, task].first { $0.name == name } }
+
+    private func allowsWrite(_ before: Document?, _ after: Document?, by user: Requester? = nil) throws -> Bool {
+        let name = try #require(before ?? after).name
+        return try rules.allowsWrite(to: name, before: before, after: after, by: user ?? me, lookup: lookup)
+    }
+
+    private func changed(_ document: Document, _ fields: [String: Value?]) -> Document {
+        var document = document
+        for (key, value) in fields { document.fields[key] = value }
+        return document
+    }
+
+    @Test func `who shares a list reads and writes the owner's tasks in it`() throws {
+        #expect(try rules.allowsRead(of: task.name, task, by: me, lookup: lookup))
+        #expect(try rules.allowsRead(of: list.name, list, by: me, lookup: lookup))
+        #expect(
+            try allowsWrite(nil, task) && allowsWrite(task, changed(task, ["title": "x"])) && allowsWrite(task, nil))
+        let other = Requester.user("eve")
+        #expect(try !rules.allowsRead(of: task.name, task, by: other, lookup: lookup))
+        #expect(try !allowsWrite(task, task, by: other) && !allowsWrite(nil, task, by: other))
+        let below = try Self.document(database, "tasks/t/history/h", ["userId": "they"])
+        #expect(try rules.allowsRead(of: below.name, below, by: me, lookup: lookup) && allowsWrite(nil, below))
+        #expect(try !allowsWrite(nil, changed(below, ["userId": "eve"])))
+        #expect(try !allowsWrite(nil, below, by: other))
+    }
+
+    @Test func `tasks of others elsewhere, or of others in the list, stay closed`() throws {
+        let elsewhere = changed(task, ["listId": "theirs"])
+        #expect(try !rules.allowsRead(of: task.name, elsewhere, by: me, lookup: lookup))
+        #expect(try !allowsWrite(elsewhere, task) && !allowsWrite(task, elsewhere))
+        let strangers = changed(task, ["userId": "eve"])
+        #expect(try !rules.allowsRead(of: task.name, strangers, by: me, lookup: lookup))
+        // Taken out of the list, or put into it.
+        let mine = changed(task, ["userId": "me", "listId": nil])
+        #expect(try allowsWrite(task, mine) && allowsWrite(mine, task))
+    }
+
+    @Test func `of the list itself its users change all but whose it is and who uses it`() throws {
+        #expect(try allowsWrite(list, changed(list, ["name": "Food"])))
+        #expect(try allowsWrite(list, changed(list, ["sharedWith": .array(["you"])])), "I may leave")
+        for fields: [String: Value?] in [
+            ["sharedWith": .array(["me"])], ["sharedWith": .array(["you", "me", "eve"])], ["userId": "me"],
+            ["sharedWith": nil],
+        ] {
+            #expect(try !allowsWrite(list, changed(list, fields)))
+        }
+        #expect(try !allowsWrite(list, nil) && !allowsWrite(nil, list))
+        #expect(try allowsWrite(list, changed(list, ["sharedWith": nil]), by: .user("they")))
+        #expect(try !allowsWrite(list, changed(list, ["name": "x"]), by: .user("eve")))
+    }
+
+    @Test func `queries name the list and its owner, or ask for the lists that are shared`() throws {
+        func allows(_ collection: String, _ filter: Query.Filter, by user: Requester? = nil) throws -> Bool {
+            let query = Query(parent: ParentName(database), collectionID: collection, filter: filter)
+            return try rules.allowsQuery(query, by: user ?? me, lookup: lookup)
+        }
+        func isField(_ key: String, _ value: Value) -> Query.Filter { .field(FieldPath(key: key), .equal, value) }
+        let both = Query.Filter.and([isField("listId", "ours"), isField("userId", "they")])
+        #expect(try allows("tasks", both) && allows("history", both))
+        #expect(try !allows("tasks", both, by: .user("eve")))
+        #expect(try !allows("tasks", isField("listId", "ours")) && !allows("tasks", isField("userId", "they")))
+        #expect(try !allows("devices", both))
+        let mine = isField("userId", "me")
+        #expect(try allows("tasks", .or([both, mine])) && !allows("tasks", .or([both, isField("completed", true)])))
+        let parts = Query.Filter.and([isField("userId", "they"), .or([isField("listId", "ours"), mine])])
+        #expect(try allows("tasks", parts))
+        let shared = Query.Filter.field(FieldPath(key: "sharedWith"), .arrayContains, "me")
+        #expect(try allows("lists", shared) && !allows("tasks", shared) && !allows("lists", shared, by: .user("eve")))
+        let query = Query(parent: ParentName(database), collectionID: "tasks", filter: both)
+        #expect(try rules.lists(deciding: query) == [list.name] && !rules.isForEver(query, by: me))
+        #expect(try rules.isForEver(Query(parent: ParentName(database), collectionID: "tasks", filter: mine), by: me))
+    }
+}
