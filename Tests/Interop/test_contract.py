@@ -502,22 +502,30 @@ def test_a_users_target_is_watched_whatever_else_asks_for_its_id(server, user, o
         stream.next()
 
 
-def test_what_leaves_a_users_query_keeps_its_content_to_itself(emulator, service, name, open_stream):
+def test_what_leaves_a_users_query_is_told_with_its_content_to_who_may_read_it(emulator, service, name, open_stream):
     user = User(emulator)
-    mine = query("tasks", where=field("userId", "EQUAL", types.Value(string_value=user.id)))
+    mine = query("tasks", where=both(
+        field("userId", "EQUAL", types.Value(string_value=user.id)), field("n", "LESS_THAN", integer(5))))
 
-    def become(owner, text):
+    def become(owner, n):
         service.Commit(database=DATABASE, writes=[
-            write(f"tasks/{name}", userId=types.Value(string_value=owner), text=types.Value(string_value=text))])
+            write(f"tasks/{name}", userId=types.Value(string_value=owner), n=integer(n))])
 
-    become(user.id, "mine")
-    heard = {}
-    for token in (user.token, "owner"):
-        heard[token] = open_stream(emulator, "Listen", token)
-        heard[token].send(database=DATABASE, add_target={"query": {"parent": ROOT, "structured_query": mine}, "target_id": 2})
-        assert ("changed", name) in answers(heard[token])
-    become("somebody else", "secret")
-    told = heard[user.token].next()
-    assert told.document_remove.document == f"{ROOT}/tasks/{name}" and list(told.document_remove.removed_target_ids) == [2]
-    told = heard["owner"].next().document_change
-    assert told.document.fields["text"].string_value == "secret" and list(told.removed_target_ids) == [2]
+    become(user.id, 1)
+    streams = {token: open_stream(emulator, "Listen", token) for token in (user.token, "owner")}
+    for stream in streams.values():
+        stream.send(database=DATABASE, add_target={"query": {"parent": ROOT, "structured_query": mine}, "target_id": 2})
+        assert answers(stream) == [("ADD", 2), ("changed", name), ("CURRENT", 2)]
+    become(user.id, 7)
+    for stream in streams.values():
+        told = stream.next().document_change
+        assert told.document.fields["n"] == integer(7) and list(told.removed_target_ids) == [2]
+        assert answers(stream) == []
+    become(user.id, 2)
+    for stream in streams.values():
+        assert answers(stream) == [("changed", name)]
+    become("somebody else", 3)
+    told = streams["owner"].next().document_change
+    assert told.document.fields["n"] == integer(3) and list(told.removed_target_ids) == [2]
+    told = streams[user.token].next().document_remove
+    assert told.document == f"{ROOT}/tasks/{name}" and list(told.removed_target_ids) == [2]

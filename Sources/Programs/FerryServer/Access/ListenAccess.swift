@@ -65,7 +65,7 @@ final class ListenAccess: Sendable {
             }
         }
         if case .changed(let document, let targets, let removed) = event, targets.isEmpty {
-            return ([gone(document, removed)], [])
+            return ([try await gone(document, removed)], [])
         }
         let checked = state.withLock { $0.checkedCount == 0 && $0.denied.isEmpty ? nil : $0 }
         guard let checked else { return ([event], []) }
@@ -85,7 +85,7 @@ final class ListenAccess: Sendable {
             }
             let told: [ListenEvent] =
                 if left.isEmpty {
-                    removed.isEmpty ? [] : [gone(document, removed)]
+                    removed.isEmpty ? [] : [try await gone(document, removed)]
                 } else {
                     [.changed(document, targetIDs: left, removedTargetIDs: removed)]
                 }
@@ -94,10 +94,10 @@ final class ListenAccess: Sendable {
         }
     }
 
-    /// Of a document that has left its targets: with its content only for those who may read everything. It may have left because
-    /// it is somebody else's now.
-    private func gone(_ document: EncodedDocument, _ removed: [Int32]) -> ListenEvent {
-        caller == .administrator
+    /// Of a document that has left its targets: with its content for those who may still read it. It may have left because it is
+    /// somebody else's now.
+    private func gone(_ document: EncodedDocument, _ removed: [Int32]) async throws -> ListenEvent {
+        try await isAllowed(.documents([document.name]), document)
             ? .changed(document, targetIDs: [], removedTargetIDs: removed)
             : .left(document.name, readTime: document.updateTime, removedTargetIDs: removed)
     }
