@@ -20,7 +20,8 @@ struct SharedObjects: Sendable {
                     .field(FieldPath(key: "sharedWith"), .arrayContains, .string(guest)),
                 ]))
             query.limit = 1
-            if try await store.query(query, at: .strong).documents.first { _ in true } != nil { return true }
+            let found = try await store.query(query, at: .strong).documents.first(where: { _ in true })
+            if found != nil { return true }
         }
         return false
     }
