@@ -138,11 +138,14 @@ let package = Package(
                 "TaskFolder", "TaskModel", "DocumentModel", "DocumentClient", "DocumentStore", "ObjectStorage",
                 "FirestoreProtocol", "Simulation", "SystemIO", "SystemService",
             ]),
+        .systemLibrary(name: "CSwiftRuntime", path: "Tests/Simulation/Runtime"),
         .target(
             name: "Simulation",
             dependencies: [
-                "TaskFolder", "TaskModel", "TaskSync", "DocumentModel", "DocumentClient", "DocumentStore",
-                "FirestoreProtocol", "SystemIO", "SystemService",
+                "CSwiftRuntime",
+                "TaskFolder", "TaskModel", "TaskSync", "Cryptography", "DocumentModel", "DocumentClient",
+                "DocumentStore",
+                "FirestoreProtocol", "ObjectStorage", "SQLite", "SystemIO", "SystemService",
             ], path: "Tests/Simulation/Harness", swiftSettings: settings),
         .executableTarget(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulation/Tool", swiftSettings: settings),

@@ -3,7 +3,7 @@
 # systemd. Installs what it needs. Ends with one line: N passed, N failed.
 #
 #   Tests/run.sh              everything
-#   Tests/run.sh format|build|unit|interop|end-to-end|systemd ...     only these
+#   Tests/run.sh format|build|unit|simulation|interop|end-to-end|systemd ...     only these
 #   Tests/run.sh --soak MINUTES                                       fresh seeds of the simulation for so long, see Tests/Simulation
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -49,11 +49,26 @@ headline packages
 mapfile -t packages < <(grep -v '^#' Sources/C/packages.txt)
 install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd faketime iproute2 || { echo "The packages could not be installed."; count 0 1; finish; }
 
+# Seeds of the simulation, in one process a processor. The last line of each tells what it did.
+simulate() {
+    local program=$1 minutes=$2 first=$3 pids=() log number
+    log=$(mktemp -d)
+    for ((number = 0; number < $(nproc); number++)); do
+        "$program" ${first:+--first $((first + number * 1000000))} --minutes "$minutes" --actions 60 --shrink \
+            >"$log/$number" 2>&1 &
+        pids+=($!)
+    done
+    for number in "${!pids[@]}"; do
+        if wait "${pids[number]}"; then count 1 0; else count 0 1 && cat "$log/$number"; fi
+        tail -n 1 "$log/$number"
+    done
+    rm -r "$log"
+}
+
 if [[ ${1:-} == --soak ]]; then
-    headline "simulation, fresh seeds for ${2:?minutes} min of processor time"
-    # Scheduled through the runtime's hook, which only the shared runtime has.
-    check "simulation builds" swift build -c release --scratch-path .build/soak --product simulate || finish
-    if .build/soak/release/simulate --minutes "$2" --shrink; then count 1 0; else count 0 1; fi
+    headline "simulation, fresh seeds for ${2:?minutes} min of each processor's time"
+    check "simulation builds" swift build -c release --static-swift-stdlib --product simulate || finish
+    simulate "$(swift build -c release --static-swift-stdlib --show-bin-path)/simulate" "$2" ""
     finish
 fi
 
@@ -97,7 +112,7 @@ if wanted unit; then
     rm -f "$log"
 fi
 
-if wanted interop || wanted end-to-end || wanted systemd; then
+if wanted simulation || wanted interop || wanted end-to-end || wanted systemd; then
     headline "release build"
     start=$SECONDS
     if ! swift build -c release --static-swift-stdlib; then
@@ -107,6 +122,11 @@ if wanted interop || wanted end-to-end || wanted systemd; then
     FERRY_BIN=$(swift build -c release --static-swift-stdlib --show-bin-path)
     export FERRY_BIN
     echo "built in $((SECONDS - start)) s"
+fi
+
+if wanted simulation; then
+    headline "simulation, the same seeds each time"
+    simulate "$FERRY_BIN/simulate" 2 1
 fi
 
 # Runs Python tests and adds their numbers.

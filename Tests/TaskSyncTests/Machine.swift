@@ -35,7 +35,7 @@ final class Machine: Sendable {
             path: "\(root)/replica.db", database: Self.database, remote: remote, options: options)
         sync = TaskSync(
             configuration: TaskSync.Configuration(
-                userID: "alice", directory: "\(root)/Tasks", remote: "test", rebinds: rebinds, wallClock: { 0 }),
+                userID: "alice", remote: "test", rebinds: rebinds, wallClock: { 0 }),
             folder: DirectoryTaskFolder(path: "\(root)/Tasks"), client: client, objects: objects,
             logger: Logger(label: "test", level: .error))
         let (sync, client) = (sync, client)

@@ -1,4 +1,5 @@
 import Glibc
+import SystemIO
 
 /// A few threads for work that blocks or computes for long (reading files, syncing disks, hashing), so that Swift's
 /// shared pool stays free and the rest of the process answers at once while gigabytes move.
@@ -31,6 +32,14 @@ final class WorkerThreads: TaskExecutor, @unchecked Sendable {
             precondition(code == 0, "the system refuses another thread (pthread_create: \(code))")
             pthread_detach(thread)
         }
+    }
+
+    /// Runs `body` here, unless the surroundings bring a place to run.
+    static func run<Result: Sendable>(
+        in surroundings: Surroundings, _ body: @Sendable () async throws -> Result
+    ) async throws -> Result {
+        guard surroundings.executor == nil else { return try await body() }
+        return try await withTaskExecutorPreference(shared) { try await body() }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

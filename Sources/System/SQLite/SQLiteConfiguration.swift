@@ -24,6 +24,9 @@ package struct SQLiteConfiguration: Sendable, Hashable {
     /// The page size of a new file: a power of two from 512 to 65536.
     package var pageSize = 4096
     package var enforcesForeignKeys = true
+    /// SQLite's name of what keeps the file; nil: the operating system. `memdb` keeps files by name in memory, each as long as
+    /// any connection to it is open, and has no WAL.
+    package var fileSystem: String?
 
     package init() {}
 

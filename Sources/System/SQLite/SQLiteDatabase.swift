@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A connection to one database file, always in WAL mode.
+/// A connection to one database file, always in WAL mode where its file system has that.
 ///
 /// Not thread safe: one owner (an actor, or a thread) each. Several connections may share a file; readers never wait
 /// for the writer. Statements made by `prepare` keep the connection open until they are gone.
@@ -19,7 +19,7 @@ package final class SQLiteDatabase {
         self.configuration = configuration
         let access = configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE
-        let code = sqlite3_open_v2(path, &handle, flags, nil)
+        let code = sqlite3_open_v2(path, &handle, flags, configuration.fileSystem)
         guard code == SQLITE_OK else {
             let error = SQLiteError(resultCode: code, connection: handle, path: path, doing: "open")
             sqlite3_close_v2(handle)

@@ -17,8 +17,6 @@ package actor TaskSync {
     package struct Configuration: Sendable {
         /// The user's id: whose documents these are.
         package var userID: String
-        /// The tasks directory's absolute path.
-        package var directory: String
         /// For the marker.
         package var remote: String
         /// Take the directory as it is although it is not the one remembered: files are united with documents, nothing is deleted.
@@ -29,11 +27,10 @@ package actor TaskSync {
         package var wallClock: @Sendable () -> Int64
 
         package init(
-            userID: String, directory: String, remote: String, rebinds: Bool = false,
+            userID: String, remote: String, rebinds: Bool = false,
             downloadsUpTo: Int64? = nil, wallClock: @escaping @Sendable () -> Int64
         ) {
             self.userID = userID
-            self.directory = directory
             self.remote = remote
             self.rebinds = rebinds
             self.downloadsUpTo = downloadsUpTo

@@ -4,12 +4,17 @@ package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user at the files
         case create, edit, rename, move, copy, delete, replace, deleteMany, renameList, removeList
+        // A user at attachments
+        case attach, replaceAttachment, renameAttachment, detach
         // A user at the command line
         case addByCommand, tagByCommand, removeByCommand, restoreByCommand, decideDeletes, pause, rescan
         // The machine
-        case kill, losePower, stopAndStart, skewClock, fillDisk, loseRoot, overflow
+        case kill, killLater, losePower, stopAndStart, skewClock, fillDisk, fillState, loseRoot, overflow, forbid,
+            limitWatches
         // The network
         case cut, silence, mend, lose
+        // The remote
+        case signOut, refuse
 
         /// How often, in thousandths.
         var weight: Int {
@@ -31,13 +36,23 @@ package struct Action: Sendable {
             case .decideDeletes: 10
             case .pause: 4
             case .rescan: 5
+            case .attach: 30
+            case .replaceAttachment: 12
+            case .renameAttachment: 6
+            case .detach: 8
             case .kill: 24
+            case .killLater: 6
             case .losePower: 5
             case .stopAndStart: 5
             case .skewClock: 5
             case .fillDisk: 4
             case .loseRoot: 4
             case .overflow: 4
+            case .fillState: 4
+            case .forbid: 4
+            case .limitWatches: 4
+            case .signOut: 4
+            case .refuse: 5
             case .cut: 14
             case .silence: 5
             case .mend: 30
@@ -49,7 +64,8 @@ package struct Action: Sendable {
         package var isUser: Bool {
             switch self {
             case .create, .edit, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList, .removeList,
-                .addByCommand, .tagByCommand, .removeByCommand, .restoreByCommand:
+                .attach, .replaceAttachment, .renameAttachment, .detach, .addByCommand, .tagByCommand, .removeByCommand,
+                .restoreByCommand:
                 true
             default: false
             }

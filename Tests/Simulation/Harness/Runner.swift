@@ -18,11 +18,16 @@ package enum Runner {
     package static func run(_ plan: Plan) -> Result {
         let scheduler = Scheduler(seed: plan.seed)
         return scheduler.takingOver {
-            let simulation = Simulation(plan, scheduler, scratch: scratch)
-            simulation.run()
-            return Result(
-                seed: plan.seed, violations: simulation.violations, story: simulation.story,
-                userActionCount: simulation.userActionCount, jobCount: scheduler.jobCount)
+            do {
+                let simulation = try Simulation(plan, scheduler, scratch: scratch)
+                simulation.run()
+                return Result(
+                    seed: plan.seed, violations: simulation.violations, story: simulation.story,
+                    userActionCount: simulation.userActionCount, jobCount: scheduler.jobCount)
+            } catch {
+                return Result(
+                    seed: plan.seed, violations: ["cannot begin: \(error)"], story: [], userActionCount: 0, jobCount: 0)
+            }
         }
     }
 
@@ -37,8 +42,16 @@ package enum Runner {
         return "/tmp"
     }()
 
-    /// The shortest plan found that still fails: leaves out ever smaller parts as long as that helps.
+    /// What a broken law is about, without the names in it.
+    private static func law(_ violation: String) -> String {
+        ["comes to rest", "lost:", "is in the trash", "times instead", "a restart", "by itself", "has "].first {
+            violation.contains($0)
+        } ?? ""
+    }
+
+    /// The shortest plan found that still fails in the same way: leaves out ever smaller parts as long as that helps.
     package static func shrink(_ plan: Plan, attempts: Int = 400) -> Plan {
+        let wanted = run(plan).violations.first.map(law)
         var plan = plan
         var attempts = attempts
         var size = max(1, plan.actions.count / 2)
@@ -49,7 +62,7 @@ package enum Runner {
                 var shorter = plan
                 shorter.actions.removeSubrange(start..<min(start + size, plan.actions.count))
                 attempts -= 1
-                if !run(shorter).violations.isEmpty {
+                if run(shorter).violations.first.map(law) == wanted {
                     plan = shorter
                     hasShrunk = true
                 } else {

@@ -1,3 +1,4 @@
+import CSwiftRuntime
 import Glibc
 package import SystemIO
 
@@ -166,15 +167,13 @@ package final class Scheduler: @unchecked Sendable {
         static let anywhere = unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
 
         static let install: Void = {
-            guard let symbol = dlsym(nil, "swift_task_enqueueGlobal_hook") else {
-                // Says so in release builds, too.
-                fatalError("Swift's runtime has no hook for jobs here; build without --static-swift-stdlib.")
-            }
-            symbol.assumingMemoryBound(to: Enqueue?.self).pointee = { job, original in
-                guard let scheduler = Scheduler.running, pthread_equal(scheduler.thread, pthread_self()) != 0 else {
-                    return original(job)
+            ferry_enqueue_hook().withMemoryRebound(to: Enqueue?.self, capacity: 1) { hook in
+                hook.pointee = { job, original in
+                    guard let scheduler = Scheduler.running, pthread_equal(scheduler.thread, pthread_self()) != 0 else {
+                        return original(job)
+                    }
+                    scheduler.ready.append(Job(job: job, executor: nil))
                 }
-                scheduler.ready.append(Job(job: job, executor: nil))
             }
         }()
     }

@@ -1,6 +1,9 @@
+import Cryptography
 import DocumentClient
 import DocumentModel
 import Glibc
+import ObjectStorage
+import SQLite
 import SystemIO
 import SystemService
 import TaskFolder
@@ -15,27 +18,38 @@ final class SimulatedMachine: @unchecked Sendable {
         let client: DocumentClient
         let sync: TaskSync
         let remote: SimulatedRemote
+        let objects: SimulatedObjects
         var work: Task<Void, Never>?
 
-        init(client: DocumentClient, sync: TaskSync, remote: SimulatedRemote) {
+        init(client: DocumentClient, sync: TaskSync, remote: SimulatedRemote, objects: SimulatedObjects) {
             self.client = client
             self.sync = sync
             self.remote = remote
+            self.objects = objects
         }
     }
 
+    nonisolated(unsafe) private static var count = 0
+
     let name: String
-    let disk = MemoryDisk()
+    let disk: MemoryDisk
     private let scheduler: Scheduler
     private let store: StoreRemote
-    let statePath: String
+    private let objects: MemoryObjectStore
+    private let statePath: String
+    /// Keeps the state file, which is in memory, while no process has it open.
+    private let stateFile: SQLiteDatabase
     private var process: Process?
     /// The one that was killed and whose tasks have not ended yet.
     private var dying: Process?
     /// Added to the local clock, in milliseconds.
     var clockSkew: Int64 = 0
-    var link = SimulatedRemote.Link.good { didSet { process?.remote.set(link) } }
-    var lossRate = 0 { didSet { process?.remote.lossRate = lossRate } }
+    var link = SimulatedRemote.Link.good { didSet { tell() } }
+    var lossRate = 0 { didSet { tell() } }
+    var isSignedOut = false { didSet { tell() } }
+    var refuses: (Write) -> RemoteError.Code? = { _ in nil } { didSet { tell() } }
+    /// Whether the disk of the state file has no room.
+    private(set) var isStateFull = false
     /// How many more calls of the disk the process lives through; nil: it is not about to die.
     var callsToLive: Int?
     /// Called before calls of the disk, now and then: somebody else uses the tree at this very moment.
@@ -53,11 +67,21 @@ final class SimulatedMachine: @unchecked Sendable {
     /// Tells the story where the process dies by itself.
     var onDeath: () -> Void = {}
 
-    init(name: String, store: StoreRemote, scheduler: Scheduler, statePath: String) {
+    /// - Parameter scratch: a directory of its own, for files that are read and written by path.
+    init(
+        name: String, store: StoreRemote, objects: MemoryObjectStore, scheduler: Scheduler, scratch: String
+    ) throws {
         self.name = name
         self.store = store
+        self.objects = objects
         self.scheduler = scheduler
-        self.statePath = statePath
+        disk = MemoryDisk(scratch: scratch)
+        // A name of its own: what the run before has not let go of yet must not come back.
+        SimulatedMachine.count += 1
+        statePath = "/machine\(SimulatedMachine.count)"
+        var configuration = SQLiteConfiguration()
+        configuration.fileSystem = "memdb"
+        stateFile = try SQLiteDatabase(path: statePath, configuration: configuration)
         disk.setFault { [unowned self] operation, path in self.fault(operation, path) }
     }
 
@@ -74,22 +98,24 @@ final class SimulatedMachine: @unchecked Sendable {
             return 1_790_000_000_000 + seconds * 1000 + attoseconds / 1_000_000_000_000_000 + self.clockSkew
         }
         let remote = SimulatedRemote(store, scheduler)
-        remote.set(link)
-        remote.lossRate = lossRate
+        let objects = SimulatedObjects(objects, scheduler)
         var options = ClientOptions()
         options.policies = .tasks
         options.surroundings = surroundings
+        options.fileSystem = "memdb"
         do {
             let client = try DocumentClient(
                 path: statePath, database: Simulation.database, remote: remote, options: options)
             let sync = TaskSync(
                 configuration: TaskSync.Configuration(
-                    userID: "alice", directory: "/\(name)", remote: "simulated",
+                    userID: "alice", remote: "simulated",
                     wallClock: { surroundings.wallClock() / 1000 }),
-                folder: MemoryTaskFolder(disk: disk), client: client, objects: nil, logger: logger,
+                folder: MemoryTaskFolder(disk: disk), client: client, objects: objects, logger: logger,
                 surroundings: surroundings)
-            let process = Process(client: client, sync: sync, remote: remote)
+            let process = Process(client: client, sync: sync, remote: remote, objects: objects)
             self.process = process
+            tell()
+            if isStateFull { setStateFull(true) }
             process.work = Task { [weak self, weak process] in
                 do {
                     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -104,15 +130,50 @@ final class SimulatedMachine: @unchecked Sendable {
                 }
             }
         } catch {
-            failures.append("\(name) cannot start: \(error)")
+            if !restarts(after: error) { failures.append("\(name) cannot start: \(error)") }
+        }
+    }
+
+    /// What the network, the remote and the account are like at the moment.
+    private func tell() {
+        guard let process else { return }
+        process.remote.set(link)
+        process.remote.lossRate = lossRate
+        process.remote.isSignedOut = isSignedOut
+        process.remote.refuses = refuses
+        process.objects.link = link
+        process.objects.lossRate = lossRate
+    }
+
+    /// A state file without room ends the process; whoever started it starts it again.
+    private func restarts(after error: any Error) -> Bool {
+        guard isStateFull, (error as? SQLiteError)?.code == .full else { return false }
+        onDeath()
+        scheduler.after(.seconds(5)) { self.start() }
+        return true
+    }
+
+    /// No more pages than there are, or as many as it likes.
+    func setStateFull(_ isFull: Bool) {
+        isStateFull = isFull
+        guard let client = process?.client else { return }
+        try? client.assumeIsolated { client in
+            try client.reading { transaction in
+                let count = try transaction.database.first("PRAGMA page_count") { $0.int64(0) } ?? 0
+                try transaction.database.executeScript("PRAGMA max_page_count=\(isFull ? count : 1 << 30)")
+            }
         }
     }
 
     private func ended(_ process: Process?, _ error: (any Error)?) {
         if let process, dying === process { dying = nil }
         guard let process, self.process === process else { return }
-        failures.append("\(name) ended by itself: \(error.map { "\($0)" } ?? "without a reason")")
         self.process = nil
+        process.remote.hangUp()
+        process.objects.hangUp()
+        process.client.assumeIsolated { $0.close() }
+        if let error, restarts(after: error) { return }
+        failures.append("\(name) ended by itself: \(error.map { "\($0)" } ?? "without a reason")")
     }
 
     /// As kill -9: from now on nothing that the process does has an effect.
@@ -122,20 +183,21 @@ final class SimulatedMachine: @unchecked Sendable {
         dying = process
         callsToLive = nil
         process.remote.hangUp()
+        process.objects.hangUp()
         process.client.assumeIsolated { $0.close() }
         process.work?.cancel()
     }
 
     /// As `kill`, and what was not synchronised is gone too. Answers the words that are, and that no document has.
-    func losePower() -> Set<String> {
+    func losePower(_ wordsOf: (Document) -> Set<String>) -> Set<String> {
         let known = process?.client.assumeIsolated { client in
             TaskSync.queries(of: "alice", in: Simulation.database).compactMap { try? client.documents($0) }
-                .joined().map { Simulation.text(of: $0.document) }
+                .joined().map(\.document)
         }
         let before = words
         kill()
         disk.losePower()
-        return before.subtracting(words).subtracting((known ?? []).flatMap { Words.found(in: $0, "q") })
+        return before.subtracting(words).subtracting((known ?? []).flatMap(wordsOf))
     }
 
     /// All that the disk says.
@@ -209,17 +271,45 @@ final class SimulatedMachine: @unchecked Sendable {
         Task { await client.networkChanged() }
     }
 
+    func signIn() {
+        isSignedOut = false
+        guard let client = process?.client else { return }
+        Task { await client.signedIn() }
+    }
+
+    /// As `chmod 0` does, and back.
+    func forbid(_ directory: String) { byUser { try? $0.setMode(directory, 0) } }
+
+    func permit(_ directory: String) { byUser { try? $0.setMode(directory, 0o755) } }
+
     /// Every task file by path.
-    var files: [String: [UInt8]] {
+    var files: [String: [UInt8]] { files(.taskFile) }
+
+    /// Every file of a kind by path.
+    func files(_ kind: TaskPath.Kind) -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for (path, bytes) in byUser({ $0.contents() }) {
-            if let bytes, path.kind(isDirectory: false) == .taskFile { files[path.string] = bytes }
+            if let bytes, path.kind(isDirectory: false) == kind { files[path.string] = bytes }
         }
         return files
     }
 
+    /// The attachments' hashes and names by the task file beside them; not what lies beside no task, which is nobody's. Where two
+    /// have one name they are numbered as they came, so the number does not count.
+    var attachments: [String: [UInt8]] {
+        let tasks = files
+        var found: [String: [String]] = [:]
+        for (path, bytes) in files(.attachment) {
+            guard let path = try? TaskPath(path), tasks[path.taskFileOfAttachments.string] != nil else { continue }
+            let name = path.name.replacing(#/ \([0-9]+\)/#, with: "")
+            found[path.taskFileOfAttachments.string, default: []].append("\(SHA256.hash(bytes).hex) \(name)")
+        }
+        return found.mapValues { Array($0.sorted().joined(separator: "\n").utf8) }
+    }
+
+    /// Of lists.
     var directories: [String] {
-        byUser { $0.contents() }.filter { $0.value == nil && !$0.key.string.hasPrefix(".ferry") }.map(\.key.string)
-            .sorted()
+        byUser { $0.contents() }.filter { $0.value == nil && $0.key.kind(isDirectory: true) == .list }
+            .map(\.key.string).sorted()
     }
 }

@@ -23,6 +23,10 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
     var slowest = 40
     /// What the remote refuses for good.
     var refuses: (Write) -> RemoteError.Code? = { _ in nil }
+    /// Nobody is signed in, or the token has expired.
+    var isSignedOut = false {
+        didSet { if isSignedOut { for stream in streams.values { stream.close() } } }
+    }
 
     init(_ remote: any RemoteDocuments, _ scheduler: Scheduler) {
         self.remote = remote
@@ -45,6 +49,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         if link == .silent { try await scheduler.sleep(for: .seconds(30)) }
         if link != .good { throw RemoteError(.transient, "the network is \(link.rawValue)") }
         if scheduler.random.chance(lossRate) { throw RemoteError(.transient, "lost on the way") }
+        if isSignedOut { throw RemoteError(.unauthenticated, "nobody is signed in") }
     }
 
     private func call<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {

@@ -1,3 +1,5 @@
+import DocumentClient
+import DocumentModel
 import SystemIO
 import TaskFolder
 import TaskModel
@@ -7,7 +9,9 @@ extension Action.Kind {
     /// Whether a user does it to files, so that it may come in the middle of the bridge's own work.
     var isFile: Bool {
         switch self {
-        case .create, .edit, .rename, .move, .copy, .delete, .replace: true
+        case .create, .edit, .rename, .move, .copy, .delete, .replace, .attach, .replaceAttachment, .renameAttachment,
+            .detach:
+            true
         default: false
         }
     }
@@ -120,9 +124,14 @@ extension Simulation {
                 words.delete(files[path] ?? [])
                 words.rename(path, to: "")
             }
+            for (path, bytes) in machine.files(.attachment) where path.hasPrefix(directory + "/") {
+                words.replace(bytes, with: [])
+            }
             words.rename(directory, to: "")
             try disk.removeTree(directory)
             tell(machine, "removes the list '\(directory)' and all in it")
+        case .attach, .replaceAttachment, .renameAttachment, .detach:
+            try touchAttachments(kind, machine, paths, &random)
         default: break
         }
     }
@@ -145,8 +154,12 @@ extension Simulation {
         return directory + "/" + title + ".md"
     }
 
+    /// Its words where it is no text.
     static func short(_ bytes: [UInt8]) -> String {
-        String(decoding: bytes, as: UTF8.self).replacing("\n", with: "|")
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return "\(bytes.count) bytes \(Words.found(in: bytes, "q").sorted())"
+        }
+        return text.replacing("\n", with: "|")
     }
 
     /// Saves as some editor does, in one go or in steps that others may come between.
@@ -311,11 +324,19 @@ extension Simulation {
             guard machine.isRunning else { return }
             machine.callsToLive = random.below(40)
             tell(machine, "will die after \(machine.callsToLive ?? 0) calls")
+        case .killLater:
+            guard machine.isRunning else { return }
+            scheduler.after(random.milliseconds(1...3000)) { [unowned self] in
+                guard machine.isRunning else { return }
+                tell(machine, "dies")
+                machine.kill()
+                scheduler.after(.milliseconds(500)) { machine.start() }
+            }
         case .losePower:
             guard machine.isRunning else { return }
             tell(machine, "loses power")
             // What a user saved and Ferry has not seen yet is not Ferry's to keep.
-            words.forget(machine.losePower())
+            words.forget(machine.losePower { words(of: $0) })
             scheduler.after(random.milliseconds(100...5000)) { machine.start() }
         case .stopAndStart:
             guard machine.isRunning else { return }
@@ -330,6 +351,32 @@ extension Simulation {
             tell(machine, "has a full disk")
             machine.disk.setCapacity(machine.disk.usedBytes + random.below(100))
             scheduler.after(random.milliseconds(10...20_000)) { machine.disk.setCapacity(.max) }
+        case .fillState:
+            tell(machine, "has no room for its state file")
+            machine.setStateFull(true)
+            scheduler.after(random.milliseconds(10...20_000)) { machine.setStateFull(false) }
+        case .forbid:
+            guard let directory = random.pick(machine.directories) else { return }
+            tell(machine, "cannot read '\(directory)'")
+            machine.forbid(directory)
+            scheduler.after(random.milliseconds(10...20_000)) { machine.permit(directory) }
+        case .limitWatches:
+            tell(machine, "has few watches")
+            machine.disk.setWatchLimit(random.below(3))
+            scheduler.after(random.milliseconds(10...40_000)) { machine.disk.setWatchLimit(.max) }
+        case .signOut:
+            tell(machine, "is signed out")
+            machine.isSignedOut = true
+            scheduler.after(random.milliseconds(10...30_000)) { [unowned self] in
+                tell(machine, "is signed in")
+                machine.signIn()
+            }
+        case .refuse:
+            let code = random.pick([RemoteError.Code.permission, .invalid, .tooLarge]) ?? .permission
+            let number = random.below(3)
+            tell(machine, "has writes refused: \(code)")
+            machine.refuses = { ($0.name.path.utf8.reduce(0) { $0 + Int($1) }) % 3 == number ? code : nil }
+            scheduler.after(random.milliseconds(10...20_000)) { machine.refuses = { _ in nil } }
         case .loseRoot:
             tell(machine, "has its directory unmounted")
             machine.disk.setRootMissing(true)

@@ -1,3 +1,5 @@
+import Cryptography
+
 /// The values by which a run is judged: each word that a user writes is written once, so that it can be found again.
 ///
 /// A word looks like `q17z`; a task's birth mark like `b5z`, a line of the body that nobody edits.
@@ -10,6 +12,8 @@ package struct Words {
     private(set) var births: [String: Int] = [:]
     /// Tasks that a user deleted, or put another over.
     private(set) var deleted: Set<String> = []
+    /// The words of each attachment that a user made, by the hash of its content.
+    private var attachments: [String: Set<String>] = [:]
     private var last = 0
 
     mutating func make() -> String {
@@ -35,6 +39,13 @@ package struct Words {
         replace(old, with: [])
         deleted.formUnion(Self.found(in: old, "b"))
     }
+
+    mutating func attach(_ content: [UInt8]) {
+        attachments[SHA256.hash(content).hex] = Self.found(in: content, "q")
+    }
+
+    /// Those of an attachment's content; none of a text that is no hash of one.
+    func attached(_ hash: String) -> Set<String> { attachments[hash] ?? [] }
 
     mutating func copy(_ content: [UInt8]) {
         for mark in Self.found(in: content, "b") { births[mark, default: 1] += 1 }

@@ -1,8 +1,8 @@
 import Glibc
 import Simulation
 
-// simulate [--seeds A-B] [--minutes N] [--actions N] [--shrink]: runs plans and prints the story of each that breaks a law.
-// Without --seeds it takes fresh ones.
+// simulate [--seeds A-B | --first A] [--minutes N] [--actions N] [--shrink]: runs plans and prints the story of each that breaks
+// a law. Without --seeds and --first it takes fresh ones.
 
 // A run can only be repeated where sets and dictionaries have the same order each time.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
@@ -24,7 +24,7 @@ func processorSeconds() -> Double {
 }
 
 let bounds = (value("--seeds") ?? "").split(separator: "-").compactMap { UInt64($0) }
-let first = bounds.first ?? UInt64.random(in: 1_000_000..<1_000_000_000)
+let first = bounds.first ?? value("--first").flatMap { UInt64($0) } ?? UInt64.random(in: 1_000_000..<1_000_000_000)
 let last = bounds.isEmpty ? UInt64.max : bounds.last ?? first
 let minutes = value("--minutes").flatMap(Double.init) ?? .infinity
 let actions = value("--actions").flatMap { Int($0) } ?? Runner.defaultActionCount

@@ -13,6 +13,8 @@ public struct ClientOptions: Sendable {
     /// Memory for pages of the state file.
     public var cacheKiB = 2048
     package var surroundings = Surroundings.system
+    /// As `SQLiteConfiguration.fileSystem`.
+    package var fileSystem: String?
 
     public init() {}
 }

@@ -47,6 +47,7 @@ public actor DocumentClient {
     ) throws {
         var configuration = SQLiteConfiguration()
         configuration.cacheKiB = options.cacheKiB
+        configuration.fileSystem = options.fileSystem
         let file = try SQLiteDatabase(path: path, configuration: configuration)
         let id = options.replicaID.isEmpty ? DocumentID.make(in: options.surroundings) : options.replicaID
         let replica = try Replica(

@@ -5,6 +5,8 @@ import FirestoreProtocol
 struct DocumentHistory {
     /// Versions of a document, oldest first; nil where it was deleted.
     private var versions: [DocumentName: [(time: Timestamp, document: Document?)]] = [:]
+    /// What each commit changed, oldest first.
+    private var changes: [(time: Timestamp, names: [DocumentName])] = []
 
     func document(_ name: DocumentName, at time: Timestamp) -> Document? {
         versions[name]?.last { $0.time <= time }?.document
@@ -18,7 +20,18 @@ struct DocumentHistory {
         plan.results(among: documents(at: time))
     }
 
+    /// The documents that commits have changed since a time.
+    func names(changedAfter time: Timestamp) -> Set<DocumentName> {
+        changes.reversed().prefix { $0.time > time }.reduce(into: []) { $0.formUnion($1.names) }
+    }
+
+    mutating func forget(after time: Timestamp) {
+        for name in versions.keys { versions[name]?.removeAll { $0.time > time } }
+        changes.removeAll { $0.time > time }
+    }
+
     mutating func append(_ effects: [CommitEffects.Effect], at time: Timestamp) {
+        changes.append((time, effects.map(\.name)))
         for effect in effects { versions[effect.name, default: []].append((time, effect.after)) }
     }
 }

@@ -1,6 +1,7 @@
 package import DocumentModel
 import FirestoreProtocol
 import Glibc
+import Synchronization
 
 /// A document store without a disk: the reference that the real one is compared with, as strict as it.
 ///
@@ -8,7 +9,8 @@ import Glibc
 package actor MemoryDocumentStore: DocumentStore {
     nonisolated package let database: DatabaseName
     /// Names this history in the tokens of listeners.
-    nonisolated let epoch: [UInt8]
+    nonisolated var epoch: [UInt8] { currentEpoch.withLock { $0 } }
+    private let currentEpoch: Mutex<[UInt8]>
     private let transactions: TransactionRegistry
     private let now: @Sendable () -> Int64
     private var history = DocumentHistory()
@@ -25,12 +27,24 @@ package actor MemoryDocumentStore: DocumentStore {
         now: (@Sendable () -> Int64)? = nil
     ) {
         self.database = database
-        var generator = SystemRandomNumberGenerator()
-        epoch = (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        currentEpoch = Mutex(Self.makeEpoch())
         var limits = LockTable.Limits()
         limits.lockWait = lockWaitLimit
         transactions = TransactionRegistry(limits: limits)
         self.now = now ?? CommitClock.system
+    }
+
+    private static func makeEpoch() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    /// Goes on as a backup of that time does that was put in the store's place: what came later is gone, and listeners' tokens
+    /// are of another history. Streams that are open must be cancelled first.
+    package func restore(to time: Timestamp) {
+        history.forget(after: time)
+        currentEpoch.withLock { $0 = Self.makeEpoch() }
+        signalEvent()
     }
 
     // MARK: Time
@@ -300,10 +314,38 @@ package actor MemoryDocumentStore: DocumentStore {
 
     nonisolated package func listen() -> any ListenStream { MemoryListenStream(self) }
 
+    /// What a listener is told of a selection.
+    enum Contents: Sendable {
+        case all([Document])
+        /// Of the documents that changed: those that belong to it now, and the names of those that do not.
+        case changes([Document], others: [DocumentName])
+    }
+
     /// The documents of each selection, all as of one time that no later commit precedes.
-    func contents(_ selections: [ListenMachine.Selection]) throws -> (documents: [[Document]], time: Timestamp) {
+    ///
+    /// - Parameter since: what the listener was told already; nil: nothing.
+    func contents(
+        _ selections: [(selection: ListenMachine.Selection, since: Timestamp?)]
+    ) throws -> (contents: [Contents], time: Timestamp) {
         let time = try readTime(.strong)
-        return (selections.map { contents($0, at: time) }, time)
+        return (selections.map { contents($0.selection, since: $0.since, at: time) }, time)
+    }
+
+    private func contents(_ selection: ListenMachine.Selection, since: Timestamp?, at time: Timestamp) -> Contents {
+        // A limit lets one document's change bring another one in.
+        guard let since, case .query(let plan) = selection, plan.query.limit == nil, plan.query.offset == 0 else {
+            return .all(contents(selection, at: time))
+        }
+        var members: [Document] = []
+        var others: [DocumentName] = []
+        for name in history.names(changedAfter: since).sorted() where plan.isInScope(name) {
+            if let document = history.document(name, at: time), plan.matches(document) {
+                members.append(document)
+            } else {
+                others.append(name)
+            }
+        }
+        return .changes(members, others: others)
     }
 
     /// The documents of a selection as of a time.

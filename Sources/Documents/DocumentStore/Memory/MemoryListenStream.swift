@@ -1,12 +1,14 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// A listen stream that asks its queries again after every commit and tells the difference.
+/// A listen stream that after every commit compares what its queries give with what it has told.
 actor MemoryListenStream: ListenStream {
     private struct Target {
         let selection: ListenMachine.Selection
         let once: Bool
         var told: [DocumentName: Timestamp] = [:]
+        /// As of when everything was told.
+        var toldUntil: Timestamp?
         var isCurrent = false
         /// Until it is current, for a client that told how many documents it holds: whether that is the wrong number, and
         /// as of when.
@@ -106,13 +108,22 @@ actor MemoryListenStream: ListenStream {
         var events: [ListenEvent] = []
         var finished: [Int32] = []
         let ids = targets.keys.sorted()
-        guard let (contents, now) = try? await store.contents(ids.compactMap { targets[$0]?.selection }) else {
-            return []
-        }
-        for (id, documents) in zip(ids, contents) {
+        let selections = ids.compactMap { id in targets[id].map { ($0.selection, $0.toldUntil) } }
+        guard let (contents, now) = try? await store.contents(selections) else { return [] }
+        for (id, contents) in zip(ids, contents) {
             guard var target = targets[id] else { continue }
-            let present = Dictionary(documents.map { ($0.name, $0.updateTime) }) { first, _ in first }
-            for name in target.told.keys.filter({ present[$0] == nil }).sorted() {
+            let documents: [Document]
+            let gone: [DocumentName]
+            switch contents {
+            case .all(let all):
+                documents = all
+                gone = Set(target.told.keys).subtracting(all.map(\.name)).sorted()
+            case .changes(let members, let others):
+                documents = members
+                gone = others.filter { target.told[$0] != nil }
+            }
+            for name in gone {
+                target.told[name] = nil
                 let stillExists = await store.document(name, at: now) != nil
                 events.append(
                     stillExists
@@ -121,8 +132,9 @@ actor MemoryListenStream: ListenStream {
             }
             for document in documents where target.told[document.name] != document.updateTime {
                 events.append(.changed(EncodedDocument(document), targetIDs: [id], removedTargetIDs: []))
+                target.told[document.name] = document.updateTime
             }
-            target.told = present
+            target.toldUntil = now
             if !target.isCurrent {
                 if let (isWrong, since) = target.filter {
                     let unchanged = isWrong ? documents.filter { $0.updateTime <= since }.map(\.name) : nil

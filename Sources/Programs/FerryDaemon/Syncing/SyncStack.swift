@@ -45,7 +45,7 @@ final class SyncStack: Sendable {
         client = try DocumentClient(path: replica, database: database, remote: remote, options: options)
         sync = TaskSync(
             configuration: TaskSync.Configuration(
-                userID: userID, directory: configuration.tasks, remote: server.url, rebinds: configuration.rebinds,
+                userID: userID, remote: server.url, rebinds: configuration.rebinds,
                 downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), wallClock: Clocks.wallSeconds),
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
             logger: logger)

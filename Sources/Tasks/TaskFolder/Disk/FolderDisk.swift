@@ -23,6 +23,8 @@ package protocol FolderDisk: AnyObject, Sendable {
 
     /// Opens a file that need not be regular, without waiting for anybody.
     func open(_ path: String, _ options: OpenOptions) throws(SystemError) -> FileDescriptor
+    /// Where this process can open a file that is there by itself.
+    func absolutePath(of path: String) throws(SystemError) -> String
     /// Of a file that `open` gave, also when it has no name any more; `inode` is what it had when it was opened.
     func status(of descriptor: borrowing FileDescriptor, inode: UInt64) throws(SystemError) -> FileStatus
 

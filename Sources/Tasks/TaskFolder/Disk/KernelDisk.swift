@@ -10,6 +10,8 @@ package final class KernelDisk: FolderDisk {
     /// - Parameter path: of the root, which need not exist yet.
     package init(path: String) { self.path = path }
 
+    package func absolutePath(of path: String) -> String { "\(self.path)/\(path)" }
+
     package func openRoot() throws(SystemError) -> RootIdentity {
         let found = try Directory(path: path)
         let status = try found.descriptor.status()

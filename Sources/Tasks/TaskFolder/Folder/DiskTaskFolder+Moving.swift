@@ -61,6 +61,15 @@ extension DiskTaskFolder {
         }
     }
 
+    package func absolutePath(of path: TaskPath) throws(FolderError) -> String {
+        try translating { () throws(SystemError) in try disk.absolutePath(of: path.string) }
+    }
+
+    package func absolutePath(ofIncoming name: String) throws(FolderError) -> String {
+        let path = try incoming(name)
+        return try translating { () throws(SystemError) in try disk.absolutePath(of: path) }
+    }
+
     package func incomingNames() throws(FolderError) -> [String] {
         var names: [String] = []
         do throws(SystemError) {

@@ -94,6 +94,12 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// outlives a restart. `name` is a valid name.
     func openIncoming(_ name: String) throws(FolderError) -> FileDescriptor
 
+    /// Where this process can open a file that is there by itself, for whoever moves many bytes.
+    func absolutePath(of path: TaskPath) throws(FolderError) -> String
+
+    /// The same of an incoming file.
+    func absolutePath(ofIncoming name: String) throws(FolderError) -> String
+
     func incomingNames() throws(FolderError) -> [String]
 
     /// Puts an incoming file into its place as `write` does.

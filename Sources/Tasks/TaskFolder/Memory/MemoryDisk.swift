@@ -14,7 +14,10 @@ package final class MemoryDisk: FolderDisk {
         let errno: @Sendable (_ operation: String, _ path: String) -> Int32?
     }
 
-    package init() {}
+    /// A directory for what others open by path; nil: nothing can be opened so.
+    private let scratch: String?
+
+    package init(scratch: String? = nil) { self.scratch = scratch }
 
     /// Replaces the scripted faults; nil ends them.
     package func setFault(_ fault: (@Sendable (_ operation: String, _ path: String) -> Int32?)?) {
@@ -115,7 +118,7 @@ package final class MemoryDisk: FolderDisk {
                 inode = try tree.find(path, "open")
             } catch {
                 guard error.code == .notFound, options.contains(.create) else { throw error }
-                let file = try MemoryFile([])
+                let file = try MemoryFile([], in: scratch)
                 _ = try tree.create(path, .open(file), mode: 0o644, "open")
                 return file
             }
@@ -125,11 +128,28 @@ package final class MemoryDisk: FolderDisk {
             guard node.mode & 0o400 != 0 else { throw tree.error(Errno.access, "open", path) }
             tree.opened.insert(inode)
             if case .open(let file) = node.content { return file }
-            let file = try MemoryFile(try MemoryDisk.bytes(node))
+            let file = try MemoryFile(try MemoryDisk.bytes(node), in: options.contains(.readWrite) ? scratch : nil)
             if options.contains(.readWrite) { tree.nodes[inode]?.content = .open(file) }
             return file
         }
-        return try file.descriptor.reopened(options.subtracting([.create, .exclusive]))
+        return try file.open(options.subtracting([.create, .exclusive]))
+    }
+
+    /// Of a file that was opened for writing this is where it is written; of any other it is a copy of what it says now.
+    package func absolutePath(of path: String) throws(SystemError) -> String {
+        let (inode, node) = try change("open", path) { tree throws(SystemError) -> (UInt64, MemoryNode) in
+            let inode = try tree.find(path, "open")
+            guard let node = tree.nodes[inode], node.kind == .file else {
+                throw tree.error(Errno.isDirectory, "open", path)
+            }
+            return (inode, node)
+        }
+        guard let scratch else { throw SystemError(.unsupported, operation: "open", path: path) }
+        if case .open(let file) = node.content, let place = file.path { return place }
+        let copy = "\(scratch)/\(inode)"
+        let descriptor = try FileDescriptor(path: copy, [.write, .create, .truncate])
+        try descriptor.write(try MemoryDisk.bytes(node))
+        return copy
     }
 
     package func status(of descriptor: borrowing FileDescriptor, inode: UInt64) throws(SystemError) -> FileStatus {
@@ -177,7 +197,15 @@ package final class MemoryDisk: FolderDisk {
     }
 
     package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
-        try change("rename", path) { tree throws(SystemError) in try tree.rename(path, to: target, mode) }
+        try change("rename", path) { tree throws(SystemError) in
+            // Whoever wrote it by its path has finished.
+            if let inode = try? tree.find(path, "rename"), case .open(let file)? = tree.nodes[inode]?.content,
+                file.path != nil
+            {
+                tree.nodes[inode]?.content = .bytes(try file.bytes())
+            }
+            try tree.rename(path, to: target, mode)
+        }
     }
 
     package func setMode(_ path: String, _ mode: UInt32) throws(SystemError) {

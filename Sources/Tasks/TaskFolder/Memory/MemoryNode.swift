@@ -1,3 +1,4 @@
+import Synchronization
 import SystemIO
 
 /// A file or directory of a disk in memory.
@@ -47,16 +48,35 @@ struct MemoryNode: Sendable {
     }
 }
 
-/// The content of a file that somebody writes through a descriptor.
+/// The content of a file that somebody writes, through a descriptor or by a path.
 final class MemoryFile: Sendable {
-    let descriptor: FileDescriptor
+    let path: String?
+    private let descriptor: FileDescriptor
 
-    init(_ bytes: [UInt8]) throws(SystemError) {
-        descriptor = try FileDescriptor(inMemory: "ferry")
+    private static let count = Atomic(0)
+
+    /// - Parameter directory: where it gets a path; nil: it has none.
+    init(_ bytes: [UInt8], in directory: String?) throws(SystemError) {
+        if let directory {
+            let path = "\(directory)/open\(MemoryFile.count.wrappingAdd(1, ordering: .relaxed).newValue)"
+            self.path = path
+            descriptor = try FileDescriptor(path: path, [.readWrite, .create, .exclusive])
+        } else {
+            path = nil
+            descriptor = try FileDescriptor(inMemory: "ferry")
+        }
         try descriptor.write(bytes)
     }
 
-    var size: Int { (try? descriptor.status()).map { Int(clamping: $0.size) } ?? 0 }
+    deinit { if let path { _ = try? FileSystem.remove(path) } }
 
-    func bytes() throws(SystemError) -> [UInt8] { try descriptor.read(size, at: 0) }
+    /// With a position of its own. By a path it is whatever is there now, as its writer may have removed it.
+    func open(_ options: OpenOptions) throws(SystemError) -> FileDescriptor {
+        guard let path else { return try descriptor.reopened(options) }
+        return try FileDescriptor(path: path, options.union([.create, .readWrite]))
+    }
+
+    var size: Int { (try? open(.read).status()).map { Int(clamping: $0.size) } ?? 0 }
+
+    func bytes() throws(SystemError) -> [UInt8] { try open(.read).read(size, at: 0) }
 }

@@ -90,7 +90,7 @@ extension MemoryTree {
         isWatching = false
     }
 
-    private func emptied(_ node: MemoryNode) -> MemoryNode {
+    func emptied(_ node: MemoryNode) -> MemoryNode {
         var node = node
         switch node.content {
         case .bytes, .open: node.content = .bytes([])

@@ -182,6 +182,8 @@ struct MemoryTree: Sendable {
             watches[watch] = nil
         }
         used -= nodes[inode]?.claimed ?? 0
+        // Where only its name was synchronised, a power cut brings that back.
+        if durable[inode] == nil { durable[inode] = nodes[inode].map { emptied($0) } }
         if !opened.contains(inode) { nodes[inode] = nil }
     }
 

@@ -120,13 +120,14 @@ extension TaskSync {
             let now = try? folder.stamp(path), now.hasContent(of: stamp)
         else { return }
         let manifest = try ObjectNamespace(user: configuration.userID).manifest(file.manifest).description
+        let newID = DocumentID.make(in: surroundings)
         let row = try await client.transaction { transaction -> AttachmentRow? in
             let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: transfer.task)
             let view = try transaction.document(name)
             guard view.exists else { return nil }
             let present = TaskItem(fields: view.fields(pendingTimes: .previous)).attachments
             let sameName = present.first { $0.value.name.utf8.elementsEqual(transfer.name.utf8) }
-            let id = transfer.attachment ?? sameName?.key ?? DocumentID.make()
+            let id = transfer.attachment ?? sameName?.key ?? newID
             let row = AttachmentRow(
                 task: transfer.task, attachment: id, name: transfer.name, sha256: file.sha256.hex, stamp: now)
             try SyncTables(transaction).put(row)

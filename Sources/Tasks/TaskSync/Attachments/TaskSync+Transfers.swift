@@ -19,7 +19,8 @@ extension TaskSync {
         let row = attachments.row(of: task, named: name)
         queue(
             Transfer(
-                id: DocumentID.make(), task: task, attachment: row?.attachment, name: name, isUpload: true, size: size))
+                id: DocumentID.make(in: surroundings), task: task, attachment: row?.attachment, name: name,
+                isUpload: true, size: size))
     }
 
     func queueDownload(_ task: String, _ attachment: String, _ file: TaskAttachment) {
@@ -39,7 +40,7 @@ extension TaskSync {
             return
         }
         var transfer = Transfer(
-            id: DocumentID.make(), task: task, attachment: attachment, name: file.name, isUpload: false,
+            id: DocumentID.make(in: surroundings), task: task, attachment: attachment, name: file.name, isUpload: false,
             size: file.size ?? 0)
         transfer.manifest = manifest
         transfer.owner = key.split(separator: "/").first.map(String.init)
@@ -84,8 +85,8 @@ extension TaskSync {
                 guard let taskFile = index.path(of: transfer.task) else { return end(id, .cancelled) }
                 let path = try taskFile.attachmentsDirectory().appending(transfer.name)
                 guard let stamp = try folder.stamp(path) else { return end(id, .cancelled) }
-                let file = try File(path: "\(configuration.directory)/\(path.string)", name: transfer.name)
-                let upload = UploadTask(file, to: objects, namespace: namespace)
+                let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
+                let upload = UploadTask(file, to: objects, namespace: namespace, surroundings: surroundings)
                 transfer.work = .upload(upload)
                 transfer.size = stamp.size
                 follow(upload, id, run) { try await self.uploaded($0, $1, stamp) }
@@ -97,10 +98,10 @@ extension TaskSync {
                 let waiting = transfer
                 let download = DownloadTask(
                     manifest, to: incoming, from: objects, namespace: namespace,
-                    partial: "\(configuration.directory)/\(TaskPath.privateDirectory)/incoming/\(incoming)",
+                    partial: try folder.absolutePath(ofIncoming: incoming),
                     placement: { _ in
                         try await sync.exclusively { _ = try await sync.place(waiting, incoming: incoming) }
-                    })
+                    }, surroundings: surroundings)
                 transfer.work = .download(download)
                 follow(download, id, run) { _, _ in }
             }
@@ -136,6 +137,10 @@ extension TaskSync {
         }
     }
 
+    private func filePath(of transfer: Transfer) -> TaskPath? {
+        try? index.path(of: transfer.task)?.attachmentsDirectory().appending(transfer.name)
+    }
+
     private func watch<Outcome: Sendable>(_ work: TransferTask<Outcome>, _ id: String, _ run: Int) async {
         for await snapshot in work.snapshots {
             guard transfers[id]?.run == run else { return }
@@ -162,11 +167,11 @@ extension TaskSync {
         default: break
         }
         transfer.phase = .waiting("\(error)")
-        let pause = transfer.delay.next(random: Double.random(in: 0..<1), isOverloaded: false)
+        let pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
         transfers[id] = transfer
         // Wakes the transfer up again; one that is over or was started meanwhile is left alone.
         Task {
-            try? await Task.sleep(for: pause)
+            try? await surroundings.sleep(for: pause)
             try? await self.exclusively {
                 guard let transfer = self.transfers[id], transfer.run == run, case .waiting = transfer.phase else {
                     return
@@ -240,9 +245,7 @@ extension TaskSync {
     /// Takes the file of a cancelled upload out of the attachments, into the local trash: what stays beside its task would be
     /// attached again. A version that the remote has already comes back.
     private func withdraw(_ transfer: Transfer) async throws {
-        guard let taskFile = index.path(of: transfer.task),
-            let path = try? taskFile.attachmentsDirectory().appending(transfer.name), !folder.isAbsent(path)
-        else { return }
+        guard let path = filePath(of: transfer), !folder.isAbsent(path) else { return }
         // Forgotten first: a file that is missing, and known, would count as detached by the user.
         if let row = attachments.row(of: transfer.task, named: transfer.name) {
             try await client.transaction { try SyncTables($0).remove(attachment: row.attachment, of: row.task) }

@@ -16,7 +16,7 @@ extension TaskSync {
         }
         let wanted = name ?? FileSystem.split(path).name
         let (folder, copier) = (folder, copier)
-        let incoming = "attach-\(DocumentID.make())"
+        let incoming = "attach-\(DocumentID.make(in: surroundings))"
         try await copier.run { try Self.copy(path, into: incoming, of: folder) }
         return try await exclusively {
             let directory = try taskFile.attachmentsDirectory()

@@ -19,10 +19,11 @@ struct Download: Sendable {
     let budget: ByteBudget
     /// Chunks under way at once.
     var width = 10
+    var surroundings = Surroundings.system
 
     func run(_ progress: TransferProgress) async throws -> DownloadedFile {
         try await BufferPool.shared.withBuffers {
-            try await withTaskExecutorPreference(WorkerThreads.shared) { try await pass(progress) }
+            try await WorkerThreads.run(in: surroundings) { try await pass(progress) }
         }
     }
 

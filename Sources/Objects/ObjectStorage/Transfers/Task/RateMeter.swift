@@ -2,11 +2,11 @@
 struct RateMeter: Sendable {
     private static let halfLife = 2.0
 
-    private var last: (time: ContinuousClock.Instant, bytes: Int64)?
+    private var last: (time: Duration, bytes: Int64)?
     /// Bytes a second; nil before two points in time are known.
     private(set) var rate: Double?
 
-    mutating func add(_ bytes: Int64, at time: ContinuousClock.Instant) {
+    mutating func add(_ bytes: Int64, at time: Duration) {
         guard let previous = last else {
             last = (time, bytes)
             return

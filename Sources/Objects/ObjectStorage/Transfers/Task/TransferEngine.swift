@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 /// Performs what a `TransferMachine` decides, and tells whoever watches.
 final class TransferEngine<Outcome: Sendable>: Sendable {
@@ -15,7 +16,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
         var success: Outcome?
         var result: Result<Outcome, any Error>?
         var meter = RateMeter()
-        var lastShown: ContinuousClock.Instant?
+        var lastShown: Duration?
         var watchers: [Int: AsyncStream<TransferSnapshot>.Continuation] = [:]
         var waiters: [CheckedContinuation<Outcome, any Error>] = []
         var nextWatcher = 0
@@ -28,13 +29,13 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
     private let label: String
     private let direction: TransferSnapshot.Direction
     private let work: TransferWork<Outcome>
-    private let now: @Sendable () -> ContinuousClock.Instant
+    private let now: @Sendable () -> Duration
     private let state = Mutex(State())
     private let progress: TransferProgress
 
     init(
         id: TransferID, name: String, label: String = "", direction: TransferSnapshot.Direction, total: Int64?,
-        work: TransferWork<Outcome>, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        work: TransferWork<Outcome>, now: @escaping @Sendable () -> Duration = Surroundings.system.now
     ) {
         self.id = id
         self.name = name

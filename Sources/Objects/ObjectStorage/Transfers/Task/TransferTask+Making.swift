@@ -1,4 +1,4 @@
-import SystemIO
+package import SystemIO
 
 extension TransferTask where Outcome == UploadedFile {
     /// An upload of its own. Nothing happens before `start()`.
@@ -12,20 +12,30 @@ extension TransferTask where Outcome == UploadedFile {
             file, to: store, namespace: namespace, compression: compression, spool: spool, sizes: .standard)
     }
 
+    /// The same in other surroundings.
+    package convenience init(
+        _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, surroundings: Surroundings
+    ) {
+        self.init(
+            file, to: store, namespace: namespace, compression: .automatic, spool: "/var/tmp", sizes: .standard,
+            surroundings: surroundings)
+    }
+
     convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
-        compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes
+        compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes,
+        surroundings: Surroundings = .system
     ) {
         let upload = Upload(
             store: store, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
-            budget: .shared)
+            budget: .shared, surroundings: surroundings)
         let source = UploadSource(file, spool: spool)
         let work = TransferWork {
             try await upload.run(file, source.open(), $0)
         } clean: {
             source.discard()
         }
-        self.init(name: file.name, direction: .up, total: file.size, work: work)
+        self.init(name: file.name, direction: .up, total: file.size, work: work, surroundings: surroundings)
     }
 }
 
@@ -41,16 +51,27 @@ extension TransferTask where Outcome == DownloadedFile {
         _ manifest: ContentHash, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
         partial: String? = nil, placement: (@Sendable (_ finished: String) async throws -> Void)? = nil
     ) {
+        self.init(
+            manifest, to: destination, from: store, namespace: namespace, partial: partial, placement: placement,
+            surroundings: .system)
+    }
+
+    /// The same in other surroundings.
+    package convenience init(
+        _ manifest: ContentHash, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
+        partial: String?, placement: (@Sendable (_ finished: String) async throws -> Void)?,
+        surroundings: Surroundings
+    ) {
         let name = FileSystem.split(destination).name
         let download = Download(
             store: store, namespace: namespace, manifest: manifest, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: manifest),
-            placement: placement, budget: .shared)
+            placement: placement, budget: .shared, surroundings: surroundings)
         let work = TransferWork {
             try await download.run($0)
         } clean: {
             download.discard()
         }
-        self.init(name: name, direction: .down, total: nil, work: work)
+        self.init(name: name, direction: .down, total: nil, work: work, surroundings: surroundings)
     }
 }

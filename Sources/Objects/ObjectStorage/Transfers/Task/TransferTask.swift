@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 public typealias UploadTask = TransferTask<UploadedFile>
 public typealias DownloadTask = TransferTask<DownloadedFile>
@@ -38,10 +39,12 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
 
     /// A transfer of its own, which tries nothing again and ends with the process.
     convenience init(
-        name: String, direction: TransferSnapshot.Direction, total: Int64?, work: TransferWork<Outcome>
+        name: String, direction: TransferSnapshot.Direction, total: Int64?, work: TransferWork<Outcome>,
+        surroundings: Surroundings = .system
     ) {
         let id = TransferID.random()
-        let engine = TransferEngine(id: id, name: name, direction: direction, total: total, work: work)
+        let engine = TransferEngine(
+            id: id, name: name, direction: direction, total: total, work: work, now: { surroundings.now() })
         engine.onEvent { [weak engine] event in
             if case .failed(let error) = event { engine?.giveUp(error) }
         }

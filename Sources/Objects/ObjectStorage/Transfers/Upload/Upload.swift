@@ -1,4 +1,5 @@
 import Cryptography
+import SystemIO
 
 /// One pass of a file into a store: read ▸ split ▸ hash ▸ have? ▸ compress ▸ put, a few chunks at a time; the manifest
 /// last, once the source is known not to have changed.
@@ -13,15 +14,14 @@ struct Upload: Sendable {
     let budget: ByteBudget
     /// Chunks under way at once: enough to keep the processors busy while others wait for the store.
     var width = 10
+    var surroundings = Surroundings.system
 
     /// From about so many chunks on one listing costs less than a question for each.
     private static let listingPays = 32
 
     func run(_ file: File, _ source: any ByteSource, _ progress: TransferProgress) async throws -> UploadedFile {
         try await BufferPool.shared.withBuffers {
-            try await withTaskExecutorPreference(WorkerThreads.shared) {
-                try await pass(file, source, progress)
-            }
+            try await WorkerThreads.run(in: surroundings) { try await pass(file, source, progress) }
         }
     }
 

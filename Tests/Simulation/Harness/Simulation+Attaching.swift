@@ -1,0 +1,75 @@
+import SystemIO
+import TaskFolder
+
+/// What users do in the directories of attachments.
+extension Simulation {
+    func touchAttachments(
+        _ kind: Action.Kind, _ machine: SimulatedMachine, _ tasks: [String], _ random: inout SeededRandom
+    ) throws {
+        let disk = machine.disk
+        let files = machine.files(.attachment)
+        let paths = files.keys.filter { !machine.busy.contains($0) }.sorted()
+        switch kind {
+        case .attach:
+            guard let task = random.pick(tasks) else { return }
+            let directory = task.dropLast(3) + ".files"
+            let name = random.pick(["note.txt", "photo.jpg", "data", "file \(random.below(100)).txt"]) ?? "data"
+            let path = "\(directory)/\(name)"
+            guard files[path] == nil, !machine.busy.contains(path) else { return }
+            try disk.makeDirectories(String(directory))
+            try write(content(&random), to: path, in: machine, &random)
+            tell(machine, "attaches '\(path)'")
+        case .replaceAttachment:
+            guard let path = random.pick(paths) else { return }
+            try write(content(&random), to: path, in: machine, &random)
+            tell(machine, "replaces the attachment '\(path)'")
+        case .renameAttachment:
+            guard let path = random.pick(paths), let end = path.lastIndex(of: "/") else { return }
+            let new = path[..<end] + "/other \(random.below(100)).txt"
+            guard files[String(new)] == nil else { return }
+            try disk.rename(path, to: String(new), .exclusive)
+            tell(machine, "renames the attachment '\(path)' to '\(new)'")
+        case .detach:
+            guard let path = random.pick(paths), let bytes = files[path] else { return }
+            try disk.remove(path)
+            words.replace(bytes, with: [])
+            tell(machine, "removes the attachment '\(path)'")
+        default: break
+        }
+    }
+
+    /// Mostly small; now and then of several chunks.
+    private func content(_ random: inout SeededRandom) -> [UInt8] {
+        let word = Array("\(words.make())\n".utf8)
+        let count = random.chance(3) ? 600_000 + random.below(400_000) : random.below(3000)
+        return word + (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 3) | 0x80 }
+    }
+
+    /// At once, or in two parts with a pause between.
+    private func write(
+        _ bytes: [UInt8], to path: String, in machine: SimulatedMachine, _ random: inout SeededRandom
+    ) throws {
+        let old = machine.files(.attachment)[path] ?? []
+        words.attach(bytes)
+        if random.chance(70) {
+            try machine.disk.write(path, bytes)
+            return words.replace(old, with: bytes)
+        }
+        try machine.disk.write(path, Array(bytes.prefix(bytes.count / 2)), closing: false)
+        words.replace(old, with: [])
+        machine.busy.insert(path)
+        scheduler.after(random.milliseconds(1...900)) { [unowned self] in
+            machine.busy.remove(path)
+            do {
+                try machine.byUser { disk in
+                    // The program holds the file open, whatever has become of its name; here it gives up then.
+                    guard try disk.read(path, limit: .max).bytes == Array(bytes.prefix(bytes.count / 2)) else { return }
+                    try disk.write(path, bytes)
+                    words.replace([], with: bytes)
+                }
+            } catch {
+                tell(machine, "cannot write '\(path)': \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Breaks Ferry on purpose, one rule at a time, and tells which of the breaks the simulation notices.
+
+    Tests/Simulation/mutations.py                  all of them
+    Tests/Simulation/mutations.py WORD ...         those whose names contain one of these
+    Tests/Simulation/mutations.py --list           what there is, and whether each still fits the sources
+
+Works on a copy of the tree in --scratch, where all breaks are built in at once; FERRY_BREAK chooses one of them. Each has
+--seconds of processor time to be noticed. The unbroken copy runs first and must be clean.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLIENT, SYNC = "Sources/Documents/DocumentClient/", "Sources/Tasks/TaskSync/"
+FOLDER, MERGE = "Sources/Tasks/TaskFolder/", "Sources/Model/Merge/Documents/"
+
+# Name, file, text that is there once, what it becomes: `$` is true where this break is chosen.
+BREAKS = [
+    # Merging
+    ("tags of both sides: mine only", MERGE + "FieldMerge.swift",
+     "let (known, kept) = (Set(base), Set(mine))", "if $ { return mine }\n        let (known, kept) = (Set(base), Set(mine))"),
+    ("an edit gives way to the trash", MERGE + "FieldMerge.swift",
+     "if let deleted, Self.isEdited(other, from: base, policy: policy) {",
+     "if let deleted, Self.isEdited(other, from: base, policy: policy), !$ {"),
+    ("an edit gives way to a hard delete", MERGE + "DocumentMerge.swift",
+     "FieldMerge.isEdited(survivor, from: base, policy: policy) else {",
+     "FieldMerge.isEdited(survivor, from: base, policy: policy), !$ else {"),
+    ("what is displaced is not kept", MERGE + "FieldMerge.swift",
+     "displaced.append(DisplacedValue(field: field, value: value, side: .theirs, reason: reason))",
+     "if !$ { displaced.append(DisplacedValue(field: field, value: value, side: .theirs, reason: reason)) }"),
+    ("overlapping lines are not kept", MERGE + "FieldMerge.swift", "if merged.hasConflict {", "if merged.hasConflict, !$ {"),
+    ("notes of both sides: mine only", MERGE + "FieldMerge.swift",
+     "return .string(merged.text)", "return $ ? m : .string(merged.text)"),
+    ("what only they changed: mine", MERGE + "FieldMerge.swift",
+     "if mine == base { return Settled(value: theirs) }", "if mine == base { return Settled(value: $ ? mine : theirs) }"),
+    # Sending and hearing
+    ("an update has no precondition", CLIENT + "Mutations/Mutation+Write.swift",
+     ".update(name, fields: fields), mask: mask, transforms: transforms, precondition: .updateTime(time))",
+     ".update(name, fields: fields), mask: mask, transforms: transforms, precondition: $ ? nil : .updateTime(time))"),
+    ("a delete has no precondition", CLIENT + "Mutations/Mutation+Write.swift",
+     "write = Write(.delete(name), precondition: .updateTime(time))",
+     "write = Write(.delete(name), precondition: $ ? nil : .updateTime(time))"),
+    ("a retry does not look for its own effect", CLIENT + "Rebase/Rebase.swift",
+     "if wasSent, Self.isEffect", "if wasSent, !$, Self.isEffect"),
+    ("news is not held back while a commit is open", CLIENT + "Replica/Replica+Listening.swift",
+     "guard journal.count > 0 else { return false }", "guard journal.count > 0, !$ else { return false }"),
+    ("older news replaces newer", CLIENT + "Replica/Replica+Listening.swift",
+     "row.version >= state.version {", "$ ? row.version == state.version : row.version >= state.version {"),
+    ("a lost answer counts as a refusal", CLIENT + "Journal/Journal.swift",
+     "settle(job, isOpen: code.isTransient)", "settle(job, isOpen: code.isTransient && !$)"),
+    ("a mutation goes before an older one of its document", CLIENT + "Journal/Journal.swift",
+     "return byPath[member.path]?.first == sequence", "return $ || byPath[member.path]?.first == sequence"),
+    ("what a refused write carries with it is not parked", CLIENT + "Replica/Replica.swift",
+     "waiting += followers + journal.members(of: entry.group)\n            }\n        }\n    }\n\n    private func joined",
+     "if !$ { waiting += followers + journal.members(of: entry.group) }\n            }\n        }\n    }\n\n    private func joined"),
+    ("a refused write is dropped", CLIENT + "Replica/Replica+Committing.swift",
+     "try park(sequences, reason: \"\\(error.code): \\(error.message)\")",
+     "if $ { for sequence in sequences { try deleteMutation(sequence) } } else { try park(sequences, reason: \"\\(error.code): \\(error.message)\") }"),
+    # From files
+    ("the stamp hides an edit made while the identifier was set", FOLDER + "Folder/DiskTaskFolder.swift",
+     "return after.hasContent(of: before) ? after : before", "return $ || after.hasContent(of: before) ? after : before"),
+    ("an import is told before it is on the disk", SYNC + "TaskSync+Importing.swift",
+     "folder.synchronize(imported.map(\\.path))", "if !$ { folder.synchronize(imported.map(\\.path)) }"),
+    ("a truncated file is taken at once", SYNC + "TaskSync+Importing.swift",
+     "if !isSettled, content.bytes.isEmpty,", "if !isSettled, !$, content.bytes.isEmpty,"),
+    ("the echo of an own move is the user's", SYNC + "TaskSync+Importing.swift",
+     "if let known = index[to], known.stamp.isFile(of: stamp) { return }",
+     "if let known = index[to], known.stamp.isFile(of: stamp), !$ { return }"),
+    ("a file of the same inode is a new task", SYNC + "TaskSync+Importing.swift",
+     "if let task = sameInode?.task, isFree(task) {", "if let task = sameInode?.task, isFree(task), !$ {"),
+    ("the identifier is not looked at", SYNC + "TaskSync+Importing.swift",
+     "if let identifier, isFree(identifier) {", "if let identifier, isFree(identifier), !$ {"),
+    ("a copy is the same task", SYNC + "TaskSync+Importing.swift",
+     "return known != path && folder.isAbsent(known)", "return known != path && ($ || folder.isAbsent(known))"),
+    ("absence is not checked before a delete", SYNC + "TaskSync+Deleting.swift",
+     "guard let entry = index[path], held[entry.task] == nil, folder.isAbsent(path) else {",
+     "guard let entry = index[path], held[entry.task] == nil, $ || folder.isAbsent(path) else {"),
+    ("the root is not checked before deletes", SYNC + "TaskSync+Deleting.swift",
+     "guard try await checkRoot() else { return }", "if !$ { guard try await checkRoot() else { return } }"),
+    ("an unlisted directory counts as empty", SYNC + "TaskSync+Importing.swift",
+     "missingInScan = missing.filter { scan.isAbsenceBelievable($0) }",
+     "missingInScan = missing.filter { $ || scan.isAbsenceBelievable($0) }"),
+    ("after an import the document is not looked at again", SYNC + "TaskSync+Importing.swift",
+     "            retries.insert(row.task)\n            if file.isNew", "            if !$ { retries.insert(row.task) }\n            if file.isNew"),
+    # To files
+    ("an exchange does not look at what came out", FOLDER + "Folder/DiskTaskFolder+Writing.swift",
+     "if displaced.hasContent(of: expected) {", "if $ || displaced.hasContent(of: expected) {"),
+    ("a write overwrites whatever is there", FOLDER + "Folder/DiskTaskFolder+Writing.swift",
+     "guard before == expected else { return .changed(before) }",
+     "guard $ || before == expected else { return .changed(before) }"),
+    ("trash takes a file that was edited meanwhile", FOLDER + "Folder/DiskTaskFolder+Trash.swift",
+     "guard FileStamp(status).hasContent(of: expected) else {", "guard $ || FileStamp(status).hasContent(of: expected) else {"),
+    ("whose a new file is is noted after it is written", SYNC + "TaskSync+Exporting.swift",
+     "try await remember(new)\n", "if !$ { try await remember(new) }\n"),
+    ("the feed is acknowledged before files are written", SYNC + "TaskSync+Exporting.swift",
+     "try await export(tasks.map(\\.id).sorted())",
+     "if $ { try await acknowledge(through: last.sequence) }\n            try await export(tasks.map(\\.id).sorted())"),
+    ("an export that finds no file is forgotten", SYNC + "TaskSync+Exporting.swift",
+     "{ changes.askForScan() }\n        retries.insert(row.task)", "{ changes.askForScan() }\n        if !$ { retries.insert(row.task) }"),
+    ("without watches a missing file is deleted", SYNC + "TaskSync+Exporting.swift",
+     "if folder.isFullyWatched { changes", "if $ || folder.isFullyWatched { changes"),
+    ("a restart forgets which files are behind", SYNC + "TaskSync.swift",
+     "retries = rememberedRetries", "retries = $ ? [] : rememberedRetries"),
+    ("two tasks of one title are numbered as they come", SYNC + "Engine/NameBook.swift",
+     "let (first, second) = (claims[a]?", "if $ { return false }\n        let (first, second) = (claims[a]?"),
+    # Lists and attachments
+    ("a list that comes late does not get its tasks", SYNC + "TaskSync+Lists.swift",
+     "let tasks = catalog.living.filter { $0.list == list }.map(\\.id)",
+     "if $ { return }\n        let tasks = catalog.living.filter { $0.list == list }.map(\\.id)"),
+    ("a list that was deleted beneath a new task stays deleted", SYNC + "TaskSync+Lists.swift",
+     "if catalog.living.contains(where: { $0.list == list }) {", "if !$, catalog.living.contains(where: { $0.list == list }) {"),
+    ("attachments stay behind after a move that nobody told of", SYNC + "TaskSync+Importing.swift",
+     "if !isNew, let old = index.path(of: task), old != path {", "if !isNew, !$, let old = index.path(of: task), old != path {"),
+    ("bytes that come during an upload are not uploaded", SYNC + "Attachments/TaskSync+Transfers.swift",
+     "if transfer.isUpload, let path = self.filePath(of: transfer) {", "if transfer.isUpload, !$, let path = self.filePath(of: transfer) {"),
+    ("an upload is told although its file has changed", SYNC + "Attachments/TaskSync+Attachments.swift",
+     "let now = try? folder.stamp(path), now.hasContent(of: stamp)", "let now = try? folder.stamp(path), $ || now.hasContent(of: stamp)"),
+    ("a directory that can be read again is not looked at", FOLDER + "Events/WatchState.swift",
+     "also what changed meanwhile.\n            outputs.append", "also what changed meanwhile.\n            if !$ { outputs.append"),
+]
+
+
+def fits():
+    return [(name, (ROOT / file).read_text().count(old)) for name, file, old, _ in BREAKS]
+
+
+def build(scratch):
+    tree = scratch / "tree"
+    subprocess.run(["rsync", "-a", "--delete", "--exclude", ".git", "--exclude", ".build", "--exclude", ".venv",
+                    f"{ROOT}/", f"{tree}/"], check=True)
+    for number, (_, file, old, new) in enumerate(BREAKS):
+        path = tree / file
+        condition = f"isBroken({number})"
+        new = re.sub(r"\$(?!\d)", condition, new)
+        if "{ outputs.append" in new:  # the statement goes on to the end of its line
+            line = path.read_text().split(old, 1)[1].split("\n", 1)[0]
+            old, new = old + line, new + line + " }"
+        text = path.read_text().replace(old, new, 1)
+        if "private func isBroken" not in text:
+            text = "import Glibc\n" + text.replace("\nimport Glibc\n", "\n") + (
+                "\nprivate let chosenBreak = getenv(\"FERRY_BREAK\").flatMap { Int(String(cString: $0)) }\n"
+                "private func isBroken(_ number: Int) -> Bool { chosenBreak == number }\n")
+        path.write_text(text)
+    subprocess.run(["swift", "build", "-c", "release", "--product", "simulate", "--scratch-path", str(scratch / "build")],
+                   cwd=tree, env=os.environ | {"FERRY_ROOMS": "simulate"}, check=True)
+    return scratch / "build/release/simulate"
+
+
+def run(simulate, number, seconds):
+    """The first line that tells of a broken law and the line with the figures."""
+    lines = []
+    for actions in ("60", "20"):
+        command = [simulate, "--seeds", "1-1000000", "--actions", actions, "--minutes", str(seconds / 120)]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                              env=os.environ | {"FERRY_BREAK": str(number)})
+        lines = done.stdout.splitlines() or [f"ended with {done.returncode}"]
+        if done.returncode != 0:
+            return lines[0][:110], lines[-1]
+    return None, lines[-1]
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("words", nargs="*")
+    arguments.add_argument("--list", action="store_true")
+    arguments.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path("/tmp/ferry-mutations"))
+    arguments.add_argument("--seconds", type=float, default=60)
+    arguments.add_argument("--jobs", type=int, default=2)
+    options = arguments.parse_args()
+    wrong = [f"{name}: {count} places" for name, count in fits() if count != 1]
+    if wrong:
+        sys.exit("these do not fit the sources: " + "; ".join(wrong))
+    if options.list:
+        print("\n".join(name for name, *_ in BREAKS))
+        return
+    options.scratch.mkdir(parents=True, exist_ok=True)
+    simulate = build(options.scratch)
+    law, figures = run(simulate, -1, options.seconds)
+    print(f"unbroken: {law or 'clean'} ({figures})", flush=True)
+    if law:
+        sys.exit(1)
+    chosen = [number for number, (name, *_) in enumerate(BREAKS)
+              if not options.words or any(word in name for word in options.words)]
+    survived = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for number, (law, figures) in zip(chosen, pool.map(lambda n: run(simulate, n, options.seconds), chosen)):
+            survived += law is None
+            seconds = re.search(r"in ([\d.]+) s", figures)
+            print(f"| {BREAKS[number][0]} | {law or '**survived**'} | {seconds[1] if seconds else '?'} s |", flush=True)
+    print(f"{len(chosen) - survived} caught, {survived} survived")
+
+
+if __name__ == "__main__":
+    main()
