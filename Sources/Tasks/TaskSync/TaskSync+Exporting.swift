@@ -138,7 +138,8 @@ extension TaskSync {
             // A held delete stands until somebody decides, or somebody edits.
             if held[item.task] != nil, try await !cancelHold(item) { continue }
             do {
-                let directory = try await self.directory(ofList: TaskItem(fields: item.view.fields).listId)
+                let list = TaskItem(fields: item.view.fields).listId
+                let directory = try await self.directory(ofList: list)
                 try await makeWay(for: item, in: directory)
                 let plan = try FileExport.plan(
                     item.view, row: item.row, directory: directory, number: names.number(of: item.task)
@@ -158,13 +159,13 @@ extension TaskSync {
                 case .create(let path, let bytes):
                     reserved.insert(path)
                     let row = FileRow(
-                        task: item.task, path: path, list: TaskItem(fields: item.view.fields).listId,
+                        task: item.task, path: path, list: knownList(list),
                         stamp: FileStamp.none, bytes: bytes)
                     writes.append(
                         (row, FolderWrite(path: path, bytes: bytes, expecting: .absent, identifier: item.task)))
                 case .update(var row, let path, let bytes):
                     // With the path in one step: the directory that a file is in must be that of the list it is known to be in.
-                    row.list = TaskItem(fields: item.view.fields).listId
+                    if row.list != list { row.list = knownList(list) }
                     guard try await rename(&row, to: path, &changedHere) else { continue }
                     reserved.insert(path)
                     let isSame = bytes == row.bytes
@@ -326,7 +327,8 @@ extension TaskSync {
 
     /// Whether a file that is not there was deleted, moved or is only out of reach will turn out; until then its task is behind.
     private func isMissing(_ row: FileRow) {
-        changes.noteMissing([row.path])
+        // Where renames are not told of, only a scan shows whether it was one.
+        if folder.isFullyWatched { changes.noteMissing([row.path]) } else { changes.askForScan() }
         retries.insert(row.task)
     }
 
@@ -429,7 +431,8 @@ extension TaskSync {
         let old = try? TaskFile(parsing: row.bytes, named: row.path.name)
         let wanted = TaskItem(fields: item.view.fields(pendingTimes: .previous))
         if wanted.isDeleted { return true }
-        guard let old, let new = try? old.updated(to: wanted), new.bytes != old.bytes || wanted.listId != row.list
+        guard let old, let new = try? old.updated(to: wanted),
+            new.bytes != old.bytes || knownList(wanted.listId) != knownList(row.list)
         else {
             return false
         }

@@ -40,6 +40,9 @@ extension TaskSync {
             case .removed(let path): removed.append(path)
             case .directoryMoved(let from, let to): try await directoryMoved(from, to)
             case .directoryAppeared(let path):
+                // What is in it follows and is looked at anew.
+                folderProblems = folderProblems.filter { $0.value.subject != path.string }
+                problems = problems.filter { !$0.key.hasPrefix(path.string + "/") }
                 if path.kind(isDirectory: true) == .list { _ = try await list(at: path) }
             case .directoryRemoved(let path): try await directoryRemoved(path)
             case .obstructed(let path): await examine(path)
@@ -179,6 +182,8 @@ extension TaskSync {
             return nil
         }
         if !isSettled, content.bytes.isEmpty, let entry = index[path], entry.stamp.size > 0 { return nil }
+        // Read under another name a moment ago, and put here since: that is told of next.
+        if claimed.contains(where: { $0.stamp.isFile(of: content.stamp) && folder.isAbsent($0.path) }) { return nil }
         let file: TaskFile
         do throws(TaskFileProblem) {
             file = try TaskFile(parsing: content.bytes, named: path.name)
@@ -191,6 +196,8 @@ extension TaskSync {
             return nil
         }
         let (task, isNew) = try await identify(path, content, claimed: claimed)
+        // A move that nobody was told of: into a directory that was new itself, or while nobody watched.
+        if !isNew, let old = index.path(of: task), old != path { moveAttachments(from: old, to: path) }
         var stamp = content.stamp
         if isNew, let changed = try? folder.setIdentifier(path, to: task, of: stamp) { stamp = changed }
         return ImportedFile(path: path, stamp: stamp, file: file, task: task, isNew: isNew)
@@ -299,16 +306,14 @@ extension TaskSync {
         let view = try await client.transaction { transaction in
             let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
             if try !transaction.document(name).exists {
-                let fields = TaskList(name: path.string, userId: userID).documentFields
-                try transaction.append(
-                    .create(name, fields, transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)])
-                )
+                try Self.make(list: name, called: path, userID, in: transaction)
             }
             try SyncTables(transaction).put(list: list, at: path)
             return try transaction.document(name)
         }
         lists.set(id, path)
         catalog.update(list: view)
+        retryMisplaced(in: id, at: path)
         return id
     }
 

@@ -47,16 +47,42 @@ extension TaskSync {
         problems["list \(list)"] = nil
         lists.set(list, target)
         try await client.transaction { try SyncTables($0).put(list: list, at: target) }
+        retryMisplaced(in: list, at: target)
     }
 
-    /// Removes the directory of a list that was deleted, if nothing is in it any more.
+    /// Tasks that came before their list are in the root.
+    func retryMisplaced(in list: String, at directory: TaskPath) {
+        let tasks = catalog.living.filter { $0.list == list }.map(\.id)
+        retries.formUnion(tasks.filter { index.path(of: $0).map { $0.parent != directory } ?? false })
+    }
+
+    /// The list that a file beside the others of `list` is in: none as long as nothing is known of that but its id.
+    func knownList(_ list: String?) -> String? { list.flatMap { lists.path($0) == nil ? nil : $0 } }
+
+    /// Removes the directory of a list that was deleted, if nothing is in it any more. One that has got tasks meanwhile is made
+    /// again: whoever deleted it did not see them.
     func removeDeletedList(_ name: DocumentName) async throws {
         let list = name.id
-        guard let path = lists.path(list), try await !client.document(name).exists,
-            (try? folder.removeDirectoryIfEmpty(path)) == true
-        else { return }
+        guard let path = lists.path(list), try await !client.document(name).exists else { return }
+        if catalog.living.contains(where: { $0.list == list }) {
+            let userID = configuration.userID
+            let view = try await client.transaction { transaction in
+                try Self.make(list: name, called: path, userID, in: transaction)
+                return try transaction.document(name)
+            }
+            return catalog.update(list: view)
+        }
+        guard (try? folder.removeDirectoryIfEmpty(path)) == true else { return }
         lists.remove(list)
         try await client.transaction { try SyncTables($0).remove(list: list) }
+    }
+
+    static func make(
+        list name: DocumentName, called path: TaskPath, _ userID: String, in transaction: ReplicaTransaction
+    ) throws {
+        let fields = TaskList(name: path.string, userId: userID).documentFields
+        try transaction.append(
+            .create(name, fields, transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)]))
     }
 
     /// The rows of files whose directory was renamed from here.

@@ -56,6 +56,13 @@ package final class FolderChanges: Sendable {
         wakeUp.signal()
     }
 
+    /// Lets a scan look, now.
+    package func askForScan() {
+        let now = surroundings.now() - start
+        settler.withLock { $0.handle(.rescanNeeded(.notWatched), at: now) }
+        wakeUp.signal()
+    }
+
     /// Takes the events that are there and looks at what is due; gives when something will be due next.
     private func turn(limit: Int) throws -> Duration? {
         let events = try folder.takeEvents()

@@ -125,10 +125,8 @@ struct WatchState: Sendable {
         } else if record.mask.contains(.deleted) {
             if isSeen { outputs.append(.event(.directoryRemoved(path))) }
         } else if record.mask.contains(.attributes), isSeen {
-            // Its mode may have changed: what could not be seen may be visible now.
-            if tree.child(path.name, of: record.watch) == nil {
-                outputs.append(.arrival(Arrival(path: path, parent: record.watch)))
-            }
+            // Its mode may have changed: what could not be seen may be visible now, also what changed meanwhile.
+            outputs.append(.arrival(Arrival(path: path, parent: record.watch)))
         }
     }
 }

@@ -12,7 +12,7 @@ extension TaskSync {
     func queueUpload(_ task: String, _ name: String, size: Int64) {
         guard objects != nil else { return }
         if let (id, transfer) = pending(task, name, isUpload: true) {
-            // Newer bytes: what runs finds out by itself and begins again.
+            // Newer bytes: what runs finds out when it has ended, and begins again.
             if case .waiting = transfer.phase { start(id) }
             return
         }
@@ -129,6 +129,8 @@ extension TaskSync {
                     guard let transfer = self.transfers[id], transfer.run == run else { return }
                     try await finish(transfer, outcome)
                     self.end(id, .done)
+                    // Bytes that came after the last look of the upload are told of by nobody else.
+                    if transfer.isUpload, let path = self.filePath(of: transfer) { await self.noteAttachment(path) }
                 }
             } catch {
                 await watching
