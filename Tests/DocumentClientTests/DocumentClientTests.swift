@@ -63,6 +63,55 @@ import Testing
         }
     }
 
+    @Test func `a query that is forgotten takes its documents with it, but those that others have`() async throws {
+        let (one, two) = (try makeClient(), try makeClient())
+        let parent = ParentName(testDatabase)
+        let high = Query(
+            parent: parent, collectionID: "tasks", filter: .field(try path("n"), .greaterThan, .integer(1)))
+        let odd = Query(parent: parent, collectionID: "tasks", filter: .field(try path("odd"), .equal, .boolean(true)))
+        try await running(one, two) {
+            try await two.keep([high, odd])
+            for number in 1...4 {
+                try await one.set(
+                    try name("tasks/\(number)"), ["n": .integer(Int64(number)), "odd": .boolean(number % 2 == 1)])
+            }
+            _ = try await snapshot(of: two.snapshots(of: tasksQuery, from: .cache)) { $0.documents.count == 4 }
+            try await two.release([high])
+            try await two.transaction { transaction in
+                // Not sent before the transaction ends.
+                try transaction.append(.update(try name("tasks/4"), [try path("n"): .integer(5)]))
+                try transaction.giveUp(try name("tasks/4"))
+                try transaction.forget(high)
+            }
+            #expect(try await two.documents(tasksQuery).map(\.name.id).sorted() == ["1", "3"])
+            #expect(try await two.pendingMutations().isEmpty)
+        }
+    }
+
+    @Test func `a collection is read part by part as it is read whole`() async throws {
+        let client = try makeClient()
+        for number in 0..<25 {
+            try await client.set(try name("tasks/\(number)"), ["n": .integer(Int64(number))])
+            try await client.set(try name("tasks/\(number)/history/h"), [:])
+        }
+        try await client.delete(try name("tasks/7"))
+        let few = Query(
+            parent: ParentName(testDatabase), collectionID: "tasks",
+            filter: .field(try path("n"), .greaterThanOrEqual, .integer(5)))
+        let parts = try await client.reading { transaction in
+            var (parts, last): ([[String]], String) = ([], "")
+            while let part = try transaction.documents(few, after: last, limit: 4) {
+                parts.append(part.found.map(\.name.id))
+                last = part.last
+            }
+            return parts
+        }
+        #expect(parts.allSatisfy { $0.count <= 4 } && parts.count >= 6)
+        #expect(parts.flatMap { $0 }.sorted() == (try await client.documents(few)).map(\.name.id).sorted())
+        let group = Query(parent: ParentName(testDatabase), collectionID: "history", allDescendants: true)
+        #expect(try await client.documents(group).count == 25)
+    }
+
     @Test func `what was written offline is sent when the network is back`() async throws {
         let client = try makeClient()
         remote.fail(.transient)

@@ -89,6 +89,24 @@ struct AccountTests {
         }
     }
 
+    @Test func `who is signed in learns the id of an address, and cannot try many`() async throws {
+        try await withIdentity { test in
+            let anna = try await test.client.signUp(email: "anna@b.c", password: "secret1")
+            let bob = try await test.client.signUp(email: "bob@b.c", password: "secret1")
+            #expect(try await test.client.userID(of: "Anna@B.c", idToken: bob.idToken) == anna.userID)
+            let request: JSON = ["idToken": .string(bob.idToken), "email": ["anna@b.c", "nobody@b.c"]]
+            let found = try await test.post("/v1/accounts:lookup", request).body["users"]
+            #expect(found == [["localId": .string(anna.userID), "email": "anna@b.c"]])
+            #expect(await code { _ = try await test.client.userID(of: "anna@b.c", idToken: "x.y.z") } == .invalidToken)
+            for number in 0..<9 {
+                #expect(try await test.client.userID(of: "\(number)@b.c", idToken: bob.idToken) == nil)
+            }
+            let refused = await code { _ = try await test.client.userID(of: "anna@b.c", idToken: bob.idToken) }
+            #expect(refused == .tooManyAttempts)
+            #expect(try await test.client.userID(of: "bob@b.c", idToken: anna.idToken) == bob.userID)
+        }
+    }
+
     @Test func `an anonymous account takes e-mail and password only together`() async throws {
         try await withIdentity { test in
             let idToken = JSON.string(try await test.client.signUpAnonymously().idToken)
