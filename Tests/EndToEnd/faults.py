@@ -246,7 +246,7 @@ class User(threading.Thread):
 
     def attach(self):
         if path := self.pick():
-            data = self.random.randbytes(self.random.randrange(1, 200_000))
+            data = self.random.randbytes(self.random.randrange(1, 60_000))
             directory = path.with_name(f"{path.stem}.files")
             name = f"{self.mark('file')}.bin"
             temporary = self.machine.tasks / f".{name}.tmp"
@@ -465,10 +465,11 @@ class Day:
             subprocess.run(["umount", str(self.root / name)], check=False)
 
 
-def run(minutes, seed, size=48, keep=None):
+def run(minutes, seed, keep=None):
     """Answers what is wrong in the end; nothing is good."""
     root = Path(tempfile.mkdtemp(prefix="ferry-"))
-    day = Day(root, minutes, seed, size)
+    # MiB of a machine's disk: what the user makes in that time must have room.
+    day = Day(root, minutes, seed, 48 + int(10 * minutes))
     problems = ["it did not come to its end"]
     try:
         problems = day.check(day.run())
