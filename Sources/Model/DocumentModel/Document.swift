@@ -39,6 +39,8 @@ extension [String: Value] {
         var inner: [String: Value]
         if case .map(let map)? = self[key] {
             inner = map
+            // Whoever else holds the map makes the change below a copy of all of it.
+            self[key] = .null
         } else if value == nil {
             return
         } else {

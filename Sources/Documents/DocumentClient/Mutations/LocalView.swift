@@ -101,13 +101,16 @@ extension Mutation {
         }
     }
 
-    /// The remote applies values first and transforms then. A value that `next` sets within a transformed field, or around
+    /// Whether both can be one write: a remote takes a limited number of transforms in one. It applies values first and transforms then. A value that `next` sets within a transformed field, or around
     /// one, would change places with that transform.
     private func canPrecede(_ next: Mutation) -> Bool {
-        !transforms.contains { old in
+        guard transforms.count + next.transforms.count <= Self.transformLimit else { return false }
+        return !transforms.contains { old in
             next.mask.contains { $0 != old.path && ($0.isPrefix(of: old.path) || old.path.isPrefix(of: $0)) }
         }
     }
+
+    private static let transformLimit = 500
 
     /// The transforms of both, without those of fields that `next` sets or times anew.
     private func joinedTransforms(with next: Mutation) -> [FieldTransform] {
