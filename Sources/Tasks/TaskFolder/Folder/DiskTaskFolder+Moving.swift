@@ -84,27 +84,72 @@ extension DiskTaskFolder {
         return names
     }
 
-    package func placeIncoming(
-        _ name: String, at path: TaskPath, expecting expectation: FileExpectation
-    ) throws(FolderError) -> WriteOutcome {
+    package func placeIncoming(_ files: [IncomingFile]) -> [Result<WriteOutcome, FolderError>] {
+        let synced = synchronize(files)
+        var parents: Set<TaskPath> = []
+        var results = zip(files, synced).map { file, synced -> Result<WriteOutcome, FolderError> in
+            do throws(FolderError) {
+                try synced.get()
+                let outcome = try place(file)
+                if case .written = outcome { parents.insert(file.path.parent) }
+                return .success(outcome)
+            } catch {
+                return .failure(error)
+            }
+        }
+        for parent in parents {
+            do throws(SystemError) {
+                try disk.synchronizeDirectory(parent.string)
+            } catch {
+                for index in files.indices where files[index].path.parent == parent {
+                    results[index] = .failure(FolderError(error))
+                }
+            }
+        }
+        return results
+    }
+
+    /// Makes the bytes of incoming files survive a power cut: a few one by one, many with all of their file system.
+    private func synchronize(_ files: [IncomingFile]) -> [Result<Void, FolderError>] {
+        let paths = files.map { file -> Result<String, FolderError> in
+            do throws(FolderError) { return .success(try incoming(file.name)) } catch { return .failure(error) }
+        }
+        guard files.count > 4 else {
+            return paths.map { path in
+                do throws(FolderError) {
+                    let path = try path.get()
+                    try translating { () throws(SystemError) in try disk.open(path, .read).synchronize() }
+                    return .success(())
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        do throws(SystemError) {
+            try disk.synchronizeFileSystems(of: paths.compactMap { try? $0.get() })
+            return paths.map { $0.map { _ in } }
+        } catch {
+            return paths.map { _ in .failure(FolderError(error)) }
+        }
+    }
+
+    private func place(_ file: IncomingFile) throws(FolderError) -> WriteOutcome {
+        let path = file.path
         try checkIsFile(path)
-        let incoming = try incoming(name)
+        let incoming = try incoming(file.name)
         let current = try status(path)
-        guard try isAsExpected(current, path, expectation) else { return .changed(current.map { FileStamp($0) }) }
+        guard try isAsExpected(current, path, file.expecting) else { return .changed(current.map { FileStamp($0) }) }
         try makeParents(of: path)
         // Under a temporary name in the target's own directory first; what is refused there goes back, not away.
         let temporary = path.parent.appending(unchecked: Directory.temporary(beside: "x")).string
         let stamp = try translating { () throws(SystemError) in
-            try disk.open(incoming, .read).synchronize()
             if let current { try disk.setMode(incoming, current.mode) }
             try disk.rename(incoming, to: temporary, .exclusive)
             return FileStamp(try disk.status(temporary))
         }
-        let outcome = try place(temporary, stamp, at: path, expecting: expectation) { [disk] temporary in
+        return try place(temporary, stamp, at: path, expecting: file.expecting) { [disk] temporary in
             try? disk.rename(temporary, to: incoming, .exclusive)
         }
-        try translating { () throws(SystemError) in try disk.synchronizeDirectory(path.parent.string) }
-        return outcome
     }
 
     package func removeIncoming(_ name: String) throws(FolderError) {

@@ -24,6 +24,19 @@ package struct FolderWrite: Sendable {
     }
 }
 
+/// A file of `.ferry/incoming` and the place that it is for.
+package struct IncomingFile: Sendable {
+    package var name: String
+    package var path: TaskPath
+    package var expecting: FileExpectation
+
+    package init(name: String, path: TaskPath, expecting: FileExpectation) {
+        self.name = name
+        self.path = path
+        self.expecting = expecting
+    }
+}
+
 /// What became of a write.
 package enum WriteOutcome: Hashable, Sendable {
     /// Done; an event whose file has this stamp is our own echo.

@@ -102,10 +102,9 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     func incomingNames() throws(FolderError) -> [String]
 
-    /// Puts an incoming file into its place as `write` does.
-    func placeIncoming(
-        _ name: String, at path: TaskPath, expecting expectation: FileExpectation
-    ) throws(FolderError) -> WriteOutcome
+    /// Puts incoming files into their places as `write` does, on the disk before they are seen; they share their syncs. One
+    /// that is not as expected stays where it is.
+    func placeIncoming(_ files: [IncomingFile]) -> [Result<WriteOutcome, FolderError>]
 
     /// Fine where it is gone already.
     func removeIncoming(_ name: String) throws(FolderError)
@@ -124,4 +123,15 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     /// Waits until `takeEvents` has something; costs nothing meanwhile. Throws CancellationError when cancelled.
     func waitForEvents() async throws
+}
+
+extension TaskFolder {
+    /// Puts one incoming file into its place.
+    package func placeIncoming(
+        _ name: String, at path: TaskPath, expecting expectation: FileExpectation
+    ) throws(FolderError) -> WriteOutcome {
+        let results = placeIncoming([IncomingFile(name: name, path: path, expecting: expectation)])
+        guard let result = results.first else { throw FolderError(.notFound, "\(path): nothing was placed") }
+        return try result.get()
+    }
 }
