@@ -164,8 +164,8 @@ let package = Package(
         tests(
             "FerryDaemon",
             uses: [
-                "CommandLineTool", "Control", "DocumentClient", "DocumentModel", "JSON", "SystemIO", "SystemService",
-                "TaskModel", "TaskSync",
+                "CommandLineTool", "Control", "DocumentClient", "DocumentModel", "JSON", "ObjectStorage", "SystemIO",
+                "SystemService", "TaskModel", "TaskSync",
             ]),
     ],
     swiftLanguageModes: [.v6]

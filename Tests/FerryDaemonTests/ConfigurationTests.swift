@@ -1,4 +1,5 @@
 import CommandLineTool
+import ObjectStorage
 import SystemIO
 import SystemService
 import Testing
@@ -116,6 +117,17 @@ struct ConfigurationTests {
         #expect(try read(["--config", file]).downloadLimit == nil)
         #expect(try read(["--download-limit", "2m"]).downloadLimit == 2 << 20)
         #expect(failure(["--upload-limit", "9999999999999999G"])?.message.contains("--upload-limit") == true)
+    }
+
+    @Test func `compression is auto, off or a level`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try write("compression: 6\n", in: directory)
+        #expect(try read(["--config", file]).compression == .level(6))
+        #expect(try read(["--config", file, "--compression", "off"]).compression == .off)
+        #expect(try read(["--config", file, "--compression", "auto"]).compression == .automatic)
+        #expect(try read(["--compression", "9"]).compression == .level(9))
+        let wrong = failure(["--config", try write("compression: 10\n", in: directory)])
+        #expect(wrong?.message.contains("1 (quick) to 9 (small)") == true)
     }
 
     @Test func `every setting is a flag, a key, and in both manual pages`() {

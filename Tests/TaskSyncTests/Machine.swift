@@ -1,9 +1,11 @@
 import DocumentClient
 import DocumentModel
 import DocumentStore
+import FirestoreProtocol
 import Glibc
 import ObjectStorage
 import Simulation
+import Synchronization
 import SystemIO
 import SystemService
 import TaskFolder
@@ -17,6 +19,9 @@ final class Machine: Sendable {
     let sync: TaskSync
     let client: DocumentClient
     let remote: StoreRemote
+    private let counted: CountedRemote
+    /// Commits that this machine has sent.
+    var commitCount: Int { counted.commits.withLock { $0 } }
     private let work: Task<Void, any Error>
 
     static let database = DatabaseName(project: "ferry")
@@ -29,10 +34,11 @@ final class Machine: Sendable {
         let root = self.home.path
         mkdir("\(root)/Tasks", 0o700)
         remote = StoreRemote(store)
+        counted = CountedRemote(remote)
         var options = ClientOptions()
         options.policies = .tasks
         client = try DocumentClient(
-            path: "\(root)/replica.db", database: Self.database, remote: remote, options: options)
+            path: "\(root)/replica.db", database: Self.database, remote: counted, options: options)
         sync = TaskSync(
             configuration: TaskSync.Configuration(
                 userID: "alice", remote: "test", rebinds: rebinds, wallClock: { 0 }),
@@ -116,6 +122,27 @@ final class Machine: Sendable {
     func lacks(_ name: String) async -> Bool {
         await eventually { self.read(name) == nil }
     }
+}
+
+/// Counts what goes to another remote.
+private final class CountedRemote: RemoteDocuments {
+    let commits = Mutex(0)
+    private let remote: StoreRemote
+
+    init(_ remote: StoreRemote) { self.remote = remote }
+
+    func commit(_ writes: [Write]) async throws -> CommitResult {
+        commits.withLock { $0 += 1 }
+        return try await remote.commit(writes)
+    }
+
+    func documents(_ names: [DocumentName]) async throws -> RemoteRead { try await remote.documents(names) }
+
+    func results(of query: Query) async throws -> [EncodedDocument] { try await remote.results(of: query) }
+
+    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen { try await remote.listen(targets) }
+
+    func networkChanged() { remote.networkChanged() }
 }
 
 /// A directory for tasks and state, which goes when the last machine that lived in it has gone.

@@ -161,6 +161,50 @@ import Testing
         }
     }
 
+    @Test func `many small attachments travel in few writes of their task`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let objects = MemoryObjectStore()
+        let laptop = try Machine(store, objects: objects)
+        let desk = try Machine(store, objects: objects)
+        try laptop.write("Trip.md", "go\n")
+        #expect(await desk.has("Trip.md", "go\n"))
+        // More than one write can take transforms for.
+        let count = 700
+        for number in 0..<count { try laptop.write("Aside/\(number).txt", "seat \(number)\n") }
+        laptop.rename("Aside", to: "Trip.files")
+        #expect(
+            await desk.eventually {
+                (0..<count).allSatisfy { desk.read("Trip.files/\($0).txt") == "seat \($0)\n" }
+            })
+        #expect(await laptop.sync.allProblems.isEmpty)
+        let commits = laptop.commitCount
+        #expect(commits < count / 4, "\(commits) commits")
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `a file attached by a command is uploaded after a restart whatever its name says`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let first = try Machine(store)
+        try first.write("Trip.md", "go\n")
+        try first.write("Trip.files/left.PART", "unfinished")
+        #expect(await first.eventually { await Array(first.sync.catalog.living).count == 1 })
+        let task = try #require(await Array(first.sync.catalog.living).first?.id)
+        try first.write("../whole.PART", "complete\n")
+        // Without a store there is nothing to send it to yet.
+        await #expect(throws: TaskSyncError.self) {
+            try await first.sync.attach(task, path: "\(first.root)/whole.PART", name: nil)
+        }
+        await first.stop()
+        let objects = MemoryObjectStore()
+        let second = try Machine(store, objects: objects, home: first.home)
+        let desk = try Machine(store, objects: objects)
+        #expect(await desk.has("Trip.files/whole.PART", "complete\n"))
+        #expect(desk.read("Trip.files/left.PART") == nil)
+        await second.stop()
+        await desk.stop()
+    }
+
     @Test func `what cannot be read is left alone and said`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Odd.md", "fine\n")

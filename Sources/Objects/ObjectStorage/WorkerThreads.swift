@@ -9,8 +9,8 @@ import SystemIO
 ///
 /// `@unchecked Sendable`: `queue`, `head` and `isStopping` are only touched under `mutex`.
 final class WorkerThreads: TaskExecutor, @unchecked Sendable {
-    /// For everything of this module: as many threads as processors, at least two, because some of the work waits.
-    static let shared = WorkerThreads(count: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    /// For everything of this module: as many threads as processors and two more, because some of the work waits for disks.
+    static let shared = WorkerThreads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 2)
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)

@@ -56,6 +56,7 @@ extension TaskSync {
             }
         }
         try await importFiles(files)
+        await noteMovedAttachments()
         if !removed.isEmpty { try await importRemovals(removed) }
         if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
             try await forgetMissingLists()
@@ -320,7 +321,7 @@ extension TaskSync {
     /// Everything beneath moves along; lists are renamed.
     private func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
         if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
-            if to.kind(isDirectory: true) == .attachments { await noteAttachments(beneath: to) }
+            if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }
             return
         }
         // The old name may have been missed before the rename was told of.

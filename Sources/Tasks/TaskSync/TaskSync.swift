@@ -23,17 +23,21 @@ package actor TaskSync {
         package var rebinds: Bool
         /// Attachments up to this many bytes come by themselves, others when they are fetched; nil: all.
         package var downloadsUpTo: Int64?
+        /// How hard to try to make attachments smaller before they travel.
+        package var compression: CompressionPolicy
         /// The local clock in seconds since 1970, for showing only.
         package var wallClock: @Sendable () -> Int64
 
         package init(
             userID: String, remote: String, rebinds: Bool = false,
-            downloadsUpTo: Int64? = nil, wallClock: @escaping @Sendable () -> Int64
+            downloadsUpTo: Int64? = nil, compression: CompressionPolicy = .automatic,
+            wallClock: @escaping @Sendable () -> Int64
         ) {
             self.userID = userID
             self.remote = remote
             self.rebinds = rebinds
             self.downloadsUpTo = downloadsUpTo
+            self.compression = compression
             self.wallClock = wallClock
         }
     }
@@ -87,9 +91,17 @@ package actor TaskSync {
     private let (holdChanges, holdBell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let (holdBeginnings, holdBegins) = AsyncStream.makeStream(
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    var transfers: [String: Transfer] = [:]
+    var transfers = TransferList()
+    /// Transfers whose bytes are where they belong, for the next turn to take over together.
+    var stored: [StoredTransfer] = []
+    var isStoredPlanned = false
+    var lastStored: Duration?
+    /// Directories of attachments that were renamed in the batch of changes that is being taken over.
+    var movedAttachmentDirectories: Set<TaskPath> = []
     /// The transfers that somebody paused, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
+    /// Files that somebody attached by a command although their names are those of unfinished ones, by `Transfer.pauseKey`.
+    var attachedPartials: Set<String> = []
     /// Called after every turn.
     var observers: [Int: @Sendable () -> Void] = [:]
     private var turn = Turn()
@@ -165,7 +177,8 @@ package actor TaskSync {
             let tables = SyncTables(transaction)
             return (
                 try tables.files(), try tables.lists(), try tables.attachments(), try tables.held(),
-                try tables.state("paused") ?? "", try tables.state("retries") ?? ""
+                try tables.state("paused") ?? "", try tables.state("retries") ?? "",
+                try tables.state("attached-partials") ?? ""
             )
         }
         for row in tables.0 { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
@@ -174,6 +187,7 @@ package actor TaskSync {
         held = tables.3
         pausedTransfers = Set(tables.4.split(separator: "\n").map(String.init))
         rememberedRetries = Set(tables.5.split(separator: "\n").map(String.init))
+        attachedPartials = Set(tables.6.split(separator: "\n").map(String.init))
         retries = rememberedRetries
         try await loadCatalog()
         try await loadSharing()

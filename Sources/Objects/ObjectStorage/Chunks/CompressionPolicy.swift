@@ -1,6 +1,7 @@
 /// How hard to try to make chunks smaller before they travel.
 public enum CompressionPolicy: Hashable, Sendable {
-    /// zlib at a quick level where the type or a probe of the bytes promises a gain.
+    /// zlib where the type or a probe of the bytes promises a gain, at a level that suits what was measured of the link and of
+    /// the compressor; not at all where that is twice as quick.
     case automatic
     /// zlib at this level, 1 (quick) to 9 (small), where the type or a probe promises a gain.
     case level(Int)

@@ -1,5 +1,6 @@
 import CommandLineTool
 import Glibc
+import ObjectStorage
 import SystemIO
 import SystemService
 import YAML
@@ -92,6 +93,7 @@ struct ConfigurationReader {
         configuration.downloadLimit = try rate(.downloadLimit)
         configuration.downloadsUpTo = try downloadsUpTo()
         configuration.authorities = try authorities()
+        configuration.compression = try compression()
         configuration.rebinds = flags.has("rebind")
         configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
@@ -217,6 +219,15 @@ struct ConfigurationReader {
             throw invalid(.download, source, "is all, none, or a size such as 500K or 10M, not '\(text)'")
         }
         return bytes
+    }
+
+    private func compression() throws -> CompressionPolicy {
+        guard let (text, source) = try value(.compression), text != "auto" else { return .automatic }
+        if text == "off" { return .off }
+        guard let level = Int(text), (1...9).contains(level) else {
+            throw invalid(.compression, source, "is auto, off, or a level from 1 (quick) to 9 (small), not '\(text)'")
+        }
+        return .level(level)
     }
 
     private static func bytes(_ text: String) -> Int? {

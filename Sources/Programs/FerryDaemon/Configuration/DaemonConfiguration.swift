@@ -1,3 +1,4 @@
+import ObjectStorage
 import SystemService
 
 /// How a daemon runs. All paths are absolute.
@@ -15,6 +16,7 @@ struct DaemonConfiguration: Sendable, Hashable {
     var downloadsUpTo: Int?
     /// What to trust instead of the system's certificates.
     var authorities: Authorities?
+    var compression = CompressionPolicy.automatic
     /// Take the tasks directory and the remote as they are, although they are not those remembered.
     var rebinds = false
 
@@ -22,6 +24,7 @@ struct DaemonConfiguration: Sendable, Hashable {
     func hasSamePlaces(as other: DaemonConfiguration) -> Bool {
         tasks == other.tasks && state == other.state && socket == other.socket && deviceName == other.deviceName
             && downloadsUpTo == other.downloadsUpTo && authorities == other.authorities
+            && compression == other.compression
     }
 
     /// Certificates of authorities, as text in the PEM form, and the file that they were read from.

@@ -59,7 +59,16 @@ struct Setting: Sendable, Hashable {
             "For a server whose certificate comes from an authority of your own, or is its own. It stands in for the system's "
             + "certificates. A restart applies a change.")
 
-    static let all = [tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA]
+    static let compression = Setting(
+        "compression", "HOW", "how attachments are compressed: auto, off, or a level from 1 to 9 (default auto)",
+        completion: .words(["auto", "off"] + (1...9).map(String.init)),
+        details:
+            "auto measures the link and the compressor and takes level 3, 6 or 9, or none where that is twice as quick. "
+            + "Pictures, films and archives are never compressed. A restart applies a change.")
+
+    static let all = [
+        tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA, compression,
+    ]
 }
 
 extension Option {

@@ -46,7 +46,8 @@ final class SyncStack: Sendable {
         sync = TaskSync(
             configuration: TaskSync.Configuration(
                 userID: userID, remote: server.url, rebinds: configuration.rebinds,
-                downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), wallClock: Clocks.wallSeconds),
+                downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), compression: configuration.compression,
+                wallClock: Clocks.wallSeconds),
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
             logger: logger)
         devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)

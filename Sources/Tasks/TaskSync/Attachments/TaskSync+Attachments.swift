@@ -19,7 +19,9 @@ extension TaskSync {
         let row = attachments.row(of: entry.task, named: path.name)
         if let row, row.stamp.hasContent(of: stamp) { return }
         // It gets its real name when it is complete.
-        if row == nil, Self.isPartial(path.name) { return }
+        if row == nil, Self.isPartial(path.name), !attachedPartials.contains(Self.partialKey(entry.task, path.name)) {
+            return
+        }
         queueUpload(entry.task, path.name, size: stamp.size)
     }
 
@@ -29,14 +31,31 @@ extension TaskSync {
         return [".part", ".partial", ".crdownload", "~"].contains { name.hasSuffix($0) }
     }
 
+    static func partialKey(_ task: String, _ name: String) -> String { "up \(task) \(name)" }
+
+    /// Remembers, across restarts, that a file is complete although its name says otherwise; or forgets it.
+    func setAttachedPartial(_ key: String, _ isAttached: Bool) async throws {
+        var partials = attachedPartials
+        if isAttached { partials.insert(key) } else { partials.remove(key) }
+        guard partials != attachedPartials else { return }
+        let text = partials.sorted().joined(separator: "\n")
+        try await client.transaction { try SyncTables($0).setState("attached-partials", text) }
+        attachedPartials = partials
+    }
+
     func noteAttachments(of task: String, at path: TaskPath) async {
         for orphan in attachments.takeOrphans(of: path) { await noteAttachment(orphan) }
     }
 
-    /// A directory of attachments has a new name; what is in it belongs to another task now.
-    func noteAttachments(beneath directory: TaskPath) async {
+    /// Directories of attachments have new names; what is in them belongs to other tasks now. One look finds it for all of them.
+    func noteMovedAttachments() async {
+        guard !movedAttachmentDirectories.isEmpty else { return }
+        let directories = movedAttachmentDirectories
+        movedAttachmentDirectories = []
         var found: [ScannedFile] = []
-        _ = try? folder.scan(puttingAsideLeftovers: false) { if $0.path.isBeneath(directory) { found.append($0) } }
+        _ = try? folder.scan(puttingAsideLeftovers: false) { file in
+            if file.isAttachment, directories.contains(where: { file.path.isBeneath($0) }) { found.append(file) }
+        }
         for file in found { await noteAttachment(file.path, file.stamp) }
     }
 
@@ -109,68 +128,6 @@ extension TaskSync {
         attachments.remove(row.attachment, of: row.task)
         try? await client.transaction { try SyncTables($0).remove(attachment: row.attachment, of: row.task) }
         _ = try? folder.removeDirectoryIfEmpty(path.parent)
-    }
-
-    // MARK: Done
-
-    /// An upload has stored a file: its task says so, if the file is still the one that was stored.
-    func uploaded(_ transfer: Transfer, _ file: UploadedFile, _ stamp: FileStamp) async throws {
-        guard let taskFile = index.path(of: transfer.task),
-            let path = try? taskFile.attachmentsDirectory().appending(transfer.name),
-            let now = try? folder.stamp(path), now.hasContent(of: stamp)
-        else { return }
-        let manifest = try ObjectNamespace(user: configuration.userID).manifest(file.manifest).description
-        let newID = DocumentID.make(in: surroundings)
-        let row = try await client.transaction { transaction -> AttachmentRow? in
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: transfer.task)
-            let view = try transaction.document(name)
-            guard view.exists else { return nil }
-            let present = TaskItem(fields: view.fields(pendingTimes: .previous)).attachments
-            let sameName = present.first { $0.value.name.utf8.elementsEqual(transfer.name.utf8) }
-            let id = transfer.attachment ?? sameName?.key ?? newID
-            let row = AttachmentRow(
-                task: transfer.task, attachment: id, name: transfer.name, sha256: file.sha256.hex, stamp: now)
-            try SyncTables(transaction).put(row)
-            guard present[id]?.sha256 != row.sha256 else { return row }
-            let attachment = TaskAttachment(
-                name: transfer.name, mimeType: "\(file.type)", size: file.size, sha256: row.sha256, manifest: manifest)
-            let element = FieldPath(key: "attachments").appending(id)
-            try transaction.append(
-                .merge(
-                    name, [element: attachment.value],
-                    transforms: [
-                        FieldTransform(element.appending("createdTime"), .serverTimestamp),
-                        FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp),
-                    ]
-                ).signed(by: transaction.replicaID))
-            return row
-        }
-        if let row { attachments.set(row) }
-    }
-
-    /// Puts a downloaded, verified file into its place. Answers its row; nil: the task is gone.
-    func place(_ transfer: Transfer, incoming: String) async throws -> AttachmentRow? {
-        guard let id = transfer.attachment, let taskFile = index.path(of: transfer.task) else {
-            try folder.removeIncoming(incoming)
-            return nil
-        }
-        let directory = try taskFile.attachmentsDirectory()
-        try folder.makeDirectory(directory)
-        let old = attachments.rows(of: transfer.task)[id]
-        for number in 1...99 {
-            let path = try directory.appending(Self.fileName(transfer.name, number))
-            let isOwn = old?.name.utf8.elementsEqual(path.name.utf8) == true
-            let expectation: FileExpectation = isOwn ? old.map { .stamp($0.stamp) } ?? .absent : .absent
-            guard case .written(let stamp) = try folder.placeIncoming(incoming, at: path, expecting: expectation) else {
-                continue
-            }
-            let row = AttachmentRow(
-                task: transfer.task, attachment: id, name: path.name, sha256: transfer.sha256 ?? "", stamp: stamp)
-            try await client.transaction { try SyncTables($0).put(row) }
-            attachments.set(row)
-            return row
-        }
-        throw FolderError(.exists, "\(directory): too many files are named like \(transfer.name).")
     }
 
     /// A name from elsewhere as a file's name: no path, not hidden, not too long; `name (2).ext` where the first is taken.

@@ -6,38 +6,39 @@ import TaskModel
 
 /// The queue of transfers: a few at a time, tried again when the failure may pass.
 extension TaskSync {
-    /// Transfers that run at once; each uses both cores.
-    private static let limit = 3
+    /// From this many bytes on somebody may want to watch it grow.
+    private static let watchedSize: Int64 = 1 << 20
 
-    func queueUpload(_ task: String, _ name: String, size: Int64) {
-        guard objects != nil else { return }
-        if let (id, transfer) = pending(task, name, isUpload: true) {
+    /// Answers the transfer; nil where attachments stay on this machine.
+    @discardableResult
+    func queueUpload(_ task: String, _ name: String, size: Int64) -> String? {
+        guard objects != nil else { return nil }
+        if let transfer = transfers.current(.init(upload: name, of: task)) {
             // Newer bytes: what runs finds out when it has ended, and begins again.
-            if case .waiting = transfer.phase { start(id) }
-            return
+            if case .waiting = transfer.phase { start(transfer.id) }
+            return transfer.id
         }
         let row = attachments.row(of: task, named: name)
-        queue(
+        return queue(
             Transfer(
                 id: DocumentID.make(in: surroundings), task: task, attachment: row?.attachment, name: name,
                 isUpload: true, size: size))
     }
 
-    func queueDownload(_ task: String, _ attachment: String, _ file: TaskAttachment) {
+    @discardableResult
+    func queueDownload(_ task: String, _ attachment: String, _ file: TaskAttachment) -> String? {
         guard objects != nil, let key = file.manifest,
             let manifest = key.split(separator: "/").last.flatMap({ ContentHash(hex: $0) })
-        else { return }
-        if let (id, transfer) = transfers.first(where: {
-            $0.value.attachment == attachment && $0.value.task == task && !$0.value.isUpload && !$0.value.phase.isOver
-        }) {
-            guard transfer.manifest != manifest else { return }
-            end(id, .cancelled)
+        else { return nil }
+        if let transfer = transfers.current(.init(download: attachment, of: task)) {
+            guard transfer.manifest != manifest else { return transfer.id }
+            end(transfer.id, .cancelled)
         }
         // This machine is the one that uploads it.
-        if transfers.values.contains(where: {
-            $0.isUpload && $0.task == task && $0.attachment == attachment && !$0.phase.isOver
-        }) {
-            return
+        if let row = attachments.rows(of: task)[attachment],
+            transfers.current(.init(upload: row.name, of: task))?.attachment == attachment
+        {
+            return nil
         }
         var transfer = Transfer(
             id: DocumentID.make(in: surroundings), task: task, attachment: attachment, name: file.name, isUpload: false,
@@ -45,39 +46,26 @@ extension TaskSync {
         transfer.manifest = manifest
         transfer.owner = key.split(separator: "/").first.map(String.init)
         transfer.sha256 = file.sha256
-        queue(transfer)
+        return queue(transfer)
     }
 
-    private func pending(_ task: String, _ name: String, isUpload: Bool) -> (String, Transfer)? {
-        transfers.first {
-            $0.value.task == task && $0.value.isUpload == isUpload && !$0.value.phase.isOver
-                && $0.value.name.utf8.elementsEqual(name.utf8)
-        }.map { ($0.key, $0.value) }
-    }
-
-    private func queue(_ transfer: Transfer) {
-        // What is over is kept for a while, so that those who watch see the end.
-        let over = transfers.values.filter(\.phase.isOver)
-        if over.count > 200, let oldest = over.min(by: { $0.id < $1.id }) { transfers[oldest.id] = nil }
+    private func queue(_ transfer: Transfer) -> String {
         var transfer = transfer
         if pausedTransfers.contains(transfer.pauseKey) { transfer.phase = .paused }
-        transfers[transfer.id] = transfer
+        transfers.add(transfer)
         startQueued()
+        return transfer.id
     }
 
     func startQueued() {
-        let running = transfers.values.count { $0.phase == .running }
-        guard running < Self.limit, !isPaused else { return }
-        for transfer in transfers.values.filter({ $0.phase == .queued }).sorted(by: { $0.size < $1.size })
-            .prefix(Self.limit - running)
-        {
-            start(transfer.id)
-        }
+        while !isPaused, let transfer = transfers.next() { start(transfer.id) }
     }
 
     private func start(_ id: String) {
         guard var transfer = transfers[id], let objects else { return }
         transfer.run += 1
+        transfer.phase = .running
+        transfer.isStored = false
         let run = transfer.run
         do {
             let namespace = try ObjectNamespace(user: transfer.owner ?? configuration.userID)
@@ -86,52 +74,53 @@ extension TaskSync {
                 let path = try taskFile.attachmentsDirectory().appending(transfer.name)
                 guard let stamp = try folder.stamp(path) else { return end(id, .cancelled) }
                 let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
-                let upload = UploadTask(file, to: objects, namespace: namespace, surroundings: surroundings)
+                let upload = UploadTask(
+                    file, to: objects, namespace: namespace, compression: configuration.compression,
+                    surroundings: surroundings)
                 transfer.work = .upload(upload)
                 transfer.size = stamp.size
-                follow(upload, id, run) { try await self.uploaded($0, $1, stamp) }
+                follow(upload, transfer) { .upload($0, stamp) }
             } else {
                 guard let manifest = transfer.manifest else { return end(id, .cancelled) }
                 let incoming = "\(transfer.task)-\(manifest.hex.prefix(24))"
                 _ = try folder.openIncoming(incoming)
-                let sync = self
-                let waiting = transfer
                 let download = DownloadTask(
                     manifest, to: incoming, from: objects, namespace: namespace,
-                    partial: try folder.absolutePath(ofIncoming: incoming),
-                    placement: { _ in
-                        try await sync.exclusively { _ = try await sync.place(waiting, incoming: incoming) }
-                    }, surroundings: surroundings)
+                    partial: try folder.absolutePath(ofIncoming: incoming), base: earlierVersion(of: transfer),
+                    // It is put into its place together with others, and a small one onto the disk as well.
+                    isSynced: transfer.size > Self.watchedSize, placement: { _ in }, surroundings: surroundings)
                 transfer.work = .download(download)
-                follow(download, id, run) { _, _ in }
+                follow(download, transfer) { _ in .download(incoming: incoming) }
             }
-            transfer.phase = .running
-            transfers[id] = transfer
+            transfers.change(id) { $0 = transfer }
         } catch {
-            transfers[id] = transfer
+            transfers.change(id) { $0 = transfer }
             failed(id, run, error)
         }
     }
 
-    /// Runs a transfer and takes its outcome over in a turn of its own.
+    /// The file of the version that a download replaces, if it is here: most of its chunks may be those of the new one.
+    private func earlierVersion(of transfer: Transfer) -> String? {
+        guard let row = attachments.rows(of: transfer.task)[transfer.attachment ?? ""], let path = path(of: row) else {
+            return nil
+        }
+        return try? folder.absolutePath(of: path)
+    }
+
+    /// Runs a transfer; what it has stored is taken over in a turn, together with others.
     private func follow<Outcome: Sendable>(
-        _ work: TransferTask<Outcome>, _ id: String, _ run: Int,
-        finish: @escaping @Sendable (Transfer, Outcome) async throws -> Void
+        _ work: TransferTask<Outcome>, _ transfer: Transfer,
+        stored: @escaping @Sendable (Outcome) -> StoredTransfer.Content
     ) {
+        let (id, run) = (transfer.id, transfer.run)
         work.start()
         // Owned by the transfer: it ends when the work does, which `cancel` brings about.
         Task {
-            async let watching: Void = self.watch(work, id, run)
+            async let watching: Void = transfer.size >= Self.watchedSize ? self.watch(work, id, run) : ()
             do {
                 let outcome = try await work.outcome
                 await watching
-                try await self.exclusively {
-                    guard let transfer = self.transfers[id], transfer.run == run else { return }
-                    try await finish(transfer, outcome)
-                    self.end(id, .done)
-                    // Bytes that came after the last look of the upload are told of by nobody else.
-                    if transfer.isUpload, let path = self.filePath(of: transfer) { await self.noteAttachment(path) }
-                }
+                self.noteStored(StoredTransfer(id: id, run: run, content: stored(outcome)), work.snapshot)
             } catch {
                 await watching
                 try? await self.exclusively { self.failed(id, run, error) }
@@ -139,19 +128,19 @@ extension TaskSync {
         }
     }
 
-    private func filePath(of transfer: Transfer) -> TaskPath? {
+    func filePath(of transfer: Transfer) -> TaskPath? {
         try? index.path(of: transfer.task)?.attachmentsDirectory().appending(transfer.name)
     }
 
     private func watch<Outcome: Sendable>(_ work: TransferTask<Outcome>, _ id: String, _ run: Int) async {
         for await snapshot in work.snapshots {
             guard transfers[id]?.run == run else { return }
-            transfers[id]?.snapshot = snapshot
+            transfers.change(id) { $0.snapshot = snapshot }
             for observer in observers.values { observer() }
         }
     }
 
-    private func failed(_ id: String, _ run: Int, _ error: any Error) {
+    func failed(_ id: String, _ run: Int, _ error: any Error) {
         guard var transfer = transfers[id], transfer.run == run, !transfer.phase.isOver, transfer.phase != .paused
         else {
             return
@@ -170,7 +159,7 @@ extension TaskSync {
         }
         transfer.phase = .waiting("\(error)")
         let pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
-        transfers[id] = transfer
+        transfers.change(id) { $0 = transfer }
         // Wakes the transfer up again; one that is over or was started meanwhile is left alone.
         Task {
             try? await surroundings.sleep(for: pause)
@@ -178,7 +167,7 @@ extension TaskSync {
                 guard let transfer = self.transfers[id], transfer.run == run, case .waiting = transfer.phase else {
                     return
                 }
-                self.transfers[id]?.phase = .queued
+                self.transfers.change(id) { $0.phase = .queued }
                 self.startQueued()
             }
         }
@@ -194,14 +183,14 @@ extension TaskSync {
         }
         transfer.phase = phase
         transfer.work = nil
-        transfers[id] = transfer
+        transfers.change(id) { $0 = transfer }
         if phase == .done { problems["transfer \(transfer.pauseKey)"] = nil }
         startQueued()
     }
 
     // MARK: Commands
 
-    package var allTransfers: [Transfer] { transfers.values.sorted { $0.id < $1.id } }
+    package var allTransfers: [Transfer] { transfers.all }
 
     package enum TransferCommand: Sendable {
         case pause
@@ -221,7 +210,9 @@ extension TaskSync {
                 case .resume:
                     pausedTransfers.remove(transfer.pauseKey)
                     guard transfer.phase != .running, transfer.phase != .done else { continue }
-                    transfers[id]?.phase = .queued
+                    // Another one has come for the same file since this one ended.
+                    guard !transfer.phase.isOver || !transfers.hasCurrent(like: transfer) else { continue }
+                    transfers.change(id) { $0.phase = .queued }
                 case .cancel:
                     pausedTransfers.remove(transfer.pauseKey)
                     end(id, .cancelled)
@@ -238,9 +229,9 @@ extension TaskSync {
 
     /// Puts what runs back into the queue.
     func suspendRunning() {
-        for (id, transfer) in transfers where transfer.phase == .running {
-            suspend(id)
-            transfers[id]?.phase = .queued
+        for transfer in transfers.all where transfer.phase == .running {
+            suspend(transfer.id)
+            transfers.change(transfer.id) { $0.phase = .queued }
         }
     }
 
@@ -270,7 +261,7 @@ extension TaskSync {
         }
         transfer.work = nil
         transfer.phase = .paused
-        transfers[id] = transfer
+        transfers.change(id) { $0 = transfer }
     }
 }
 

@@ -27,13 +27,13 @@ extension TaskSync {
                 else {
                     continue
                 }
-                queueUpload(task, target.name, size: stamp.size)
-                guard
-                    let transfer = transfers.values.first(where: {
-                        $0.task == task && $0.isUpload && $0.name == target.name && !$0.phase.isOver
-                    })
-                else { throw TaskSyncError(.invalid, "The upload could not be queued.") }
-                return transfer.id
+                if Self.isPartial(target.name) {
+                    try await setAttachedPartial(Self.partialKey(task, target.name), true)
+                }
+                guard let transfer = queueUpload(task, target.name, size: stamp.size) else {
+                    throw TaskSyncError(.invalid, "The upload could not be queued.")
+                }
+                return transfer
             }
             try folder.removeIncoming(incoming)
             throw TaskSyncError(.invalid, "Too many attachments are named like \(wanted).")
@@ -85,11 +85,6 @@ extension TaskSync {
             throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
         }
         if attachments.rows(of: task)[id]?.sha256 == file.sha256 { return nil }
-        return try await exclusively {
-            queueDownload(task, id, file)
-            return transfers.values.first {
-                $0.task == task && $0.attachment == id && !$0.isUpload && !$0.phase.isOver
-            }?.id
-        }
+        return try await exclusively { queueDownload(task, id, file) }
     }
 }

@@ -129,7 +129,7 @@ extension TaskSync {
     /// Whether every document's change is in its file and no transfer is under way.
     package func isSettled() async throws -> Bool {
         guard try await pendingExports() == 0, retries.isEmpty else { return false }
-        return transfers.values.allSatisfy { $0.phase.isOver || $0.phase == .paused }
+        return transfers.isSettled
     }
 
     /// Changes of documents that are not in files yet.

@@ -6,7 +6,7 @@ import SystemIO
 ///
 /// May be run again after any failure: chunks that are in the partial file already are not fetched again.
 struct Download: Sendable {
-    /// Puts the finished, synced file in its place; throws where it must not be put there.
+    /// Puts the finished file in its place; throws where it must not be put there.
     typealias Placement = @Sendable (_ partialPath: String) async throws -> Void
 
     let store: any ObjectStore
@@ -15,8 +15,12 @@ struct Download: Sendable {
     let name: String
     let destination: String
     let partialPath: String
+    /// A file that may have some of the chunks, such as an earlier version; nil where there is none.
+    var base: String?
     let placement: Placement?
     let budget: ByteBudget
+    /// Whether the file is on the disk before it is placed.
+    var isSynced = true
     /// Chunks under way at once.
     var width = 10
     var surroundings = Surroundings.system
@@ -31,12 +35,14 @@ struct Download: Sendable {
         let manifest = try await fetchManifest(progress)
         progress.begin(total: manifest.size)
         let file = try PartialFile(path: partialPath, size: manifest.size)
-        let hash = try await fetchChunks(of: manifest, into: file, progress)
+        // A small file costs less than looking for its parts.
+        let base = manifest.chunks.count > 1 ? base.flatMap { BaseFile(path: $0, wanted: manifest) } : nil
+        let hash = try await fetchChunks(of: manifest, from: base, into: file, progress)
         guard hash == manifest.sha256 else {
             throw ObjectStorageError(
                 .corrupt, "\(name) hashes to \(hash.short)…, its manifest says \(manifest.sha256.short)…")
         }
-        try file.synchronize()
+        if isSynced { try file.synchronize() }
         try Task.checkCancellation()
         try await place()
         return DownloadedFile(
@@ -77,7 +83,7 @@ struct Download: Sendable {
     }
 
     private func fetchChunks(
-        of manifest: Manifest, into file: PartialFile, _ progress: TransferProgress
+        of manifest: Manifest, from base: BaseFile?, into file: PartialFile, _ progress: TransferProgress
     ) async throws -> ContentHash {
         try await withThrowingTaskGroup(of: (Int, Fetched).self) { group in
             var whole = SHA256()
@@ -95,7 +101,7 @@ struct Download: Sendable {
                             ? try await budget.take(chunk.length) : budget.takeNow(chunk.length)
                     else { break }
                     group.addTask {
-                        let (object, bytes) = try await fetch(chunk, at: place, into: file, progress)
+                        let (object, bytes) = try await fetch(chunk, from: base, at: place, into: file, progress)
                         return (index, Fetched(object: object, bytes: bytes, share: share))
                     }
                     started += 1
@@ -124,7 +130,8 @@ struct Download: Sendable {
     }
 
     private func fetch(
-        _ chunk: ChunkReference, at offset: Int64, into file: PartialFile, _ progress: TransferProgress
+        _ chunk: ChunkReference, from base: BaseFile?, at offset: Int64, into file: PartialFile,
+        _ progress: TransferProgress
     ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>) {
         if file.hasLeftovers {
             let bytes = try file.read(chunk.length, at: offset)
@@ -132,6 +139,11 @@ struct Download: Sendable {
                 progress.found(chunk.length, wasSent: true)
                 return ([], bytes[...])
             }
+        }
+        if let bytes = base?.read(chunk) {
+            try file.write(bytes[...], at: offset)
+            progress.found(chunk.length, wasSent: false)
+            return ([], bytes[...])
         }
         let (object, bytes) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
             let length = ChunkHeader.byteCount + chunk.length

@@ -14,10 +14,15 @@ extension TransferTask where Outcome == UploadedFile {
 
     /// The same in other surroundings.
     package convenience init(
-        _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, surroundings: Surroundings
+        _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy,
+        surroundings: Surroundings
     ) {
+        // Made-up time says nothing of links and compressors.
+        let isMeasurable = surroundings.executor == nil
         self.init(
-            file, to: store, namespace: namespace, compression: .automatic, spool: "/var/tmp", sizes: .standard,
+            file, to: store, namespace: namespace,
+            compression: isMeasurable || compression != .automatic ? compression : .level(3), spool: "/var/tmp",
+            sizes: .standard,
             surroundings: surroundings)
     }
 
@@ -46,27 +51,31 @@ extension TransferTask where Outcome == DownloadedFile {
     ///   - destination: what is there is replaced in one step, once the whole is verified and on the disk.
     ///   - partial: where it grows meanwhile, on the same file system; nil for beside the destination. A later download
     ///     with the same manifest and partial file goes on from there.
+    ///   - base: a file that may have some of the bytes, such as an earlier version: what is in it does not travel.
+    ///   - isSynced: whether the finished file is on the disk before it is placed; false where whoever places it sees to that.
     ///   - placement: instead of the rename; gets the path of the finished file and takes it away.
     public convenience init(
         _ manifest: ContentHash, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
-        partial: String? = nil, placement: (@Sendable (_ finished: String) async throws -> Void)? = nil
+        partial: String? = nil, base: String? = nil, isSynced: Bool = true,
+        placement: (@Sendable (_ finished: String) async throws -> Void)? = nil
     ) {
         self.init(
-            manifest, to: destination, from: store, namespace: namespace, partial: partial, placement: placement,
-            surroundings: .system)
+            manifest, to: destination, from: store, namespace: namespace, partial: partial, base: base,
+            isSynced: isSynced,
+            placement: placement, surroundings: .system)
     }
 
     /// The same in other surroundings.
     package convenience init(
         _ manifest: ContentHash, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
-        partial: String?, placement: (@Sendable (_ finished: String) async throws -> Void)?,
-        surroundings: Surroundings
+        partial: String?, base: String?, isSynced: Bool,
+        placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
     ) {
         let name = FileSystem.split(destination).name
         let download = Download(
             store: store, namespace: namespace, manifest: manifest, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: manifest),
-            placement: placement, budget: .shared, surroundings: surroundings)
+            base: base, placement: placement, budget: .shared, isSynced: isSynced, surroundings: surroundings)
         let work = TransferWork {
             try await download.run($0)
         } clean: {

@@ -12,6 +12,7 @@ struct Upload: Sendable {
     let sizes: ChunkSizes
     let ledger: any ChunkLedger
     let budget: ByteBudget
+    var pilot = CompressionPilot.shared
     /// Chunks under way at once: enough to keep the processors busy while others wait for the store.
     var width = 10
     var surroundings = Surroundings.system
@@ -29,7 +30,7 @@ struct Upload: Sendable {
         _ file: File, _ source: any ByteSource, _ progress: TransferProgress
     ) async throws -> UploadedFile {
         progress.begin(total: source.size)
-        let (sha256, chunks) = try await storeChunks(of: source, type: file.type, progress)
+        let (sha256, chunks, isNew) = try await storeChunks(of: source, type: file.type, progress)
         if let expected = file.sha256, expected != sha256 {
             throw ObjectStorageError(
                 .corrupt, "\(file.name) hashes to \(sha256.short)…, expected was \(expected.short)…")
@@ -42,7 +43,10 @@ struct Upload: Sendable {
         }
         let id = ContentHash(of: bytes)
         let key = namespace.manifest(id)
-        if try await store.head(key)?.size != Int64(bytes.count) {
+        // A manifest that lists a chunk which was not there before is not there either.
+        var isThere = false
+        if !isNew { isThere = try await store.head(key)?.size == Int64(bytes.count) }
+        if !isThere {
             try await store.put(key, bytes, type: .json, hash: id)
             progress.sent(raw: 0, wire: bytes.count)
         }
@@ -53,15 +57,17 @@ struct Upload: Sendable {
 
     private func storeChunks(
         of source: any ByteSource, type: MIMEType, _ progress: TransferProgress
-    ) async throws -> (ContentHash, [ChunkReference]) {
+    ) async throws -> (ContentHash, [ChunkReference], isNew: Bool) {
         let inventory = source.size >= Int64(Self.listingPays * sizes.normal) ? try await inventory() : nil
-        return try await withThrowingTaskGroup(of: (Int, ChunkReference).self) { group in
+        return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var reader = ChunkReader(source, sizes: sizes)
             var chunks: [ChunkReference?] = []
             var underWay = 0
+            var hasNew = false
             func collect() async throws {
-                guard let (index, chunk) = try await group.next() else { return }
+                guard let (index, chunk, isNew) = try await group.next() else { return }
                 chunks[index] = chunk
+                if isNew { hasNew = true }
                 underWay -= 1
             }
             while true {
@@ -74,38 +80,43 @@ struct Upload: Sendable {
                 underWay += 1
                 group.addTask {
                     defer { share.shrink(to: 0) }
-                    let chunk = try await storeChunk(object, type: type, inventory, progress)
+                    let (chunk, isNew) = try await storeChunk(object, type: type, inventory, progress)
                     BufferPool.shared.give(object)
-                    return (index, chunk)
+                    return (index, chunk, isNew)
                 }
             }
             while underWay > 0 { try await collect() }
-            return (try reader.finish(), chunks.compactMap(\.self))
+            return (try reader.finish(), chunks.compactMap(\.self), hasNew)
         }
     }
 
     private func storeChunk(
         _ raw: [UInt8], type: MIMEType, _ inventory: [ContentHash: Int64]?, _ progress: TransferProgress
-    ) async throws -> ChunkReference {
+    ) async throws -> (ChunkReference, isNew: Bool) {
         let length = raw.count - ChunkHeader.byteCount
         let id = ContentHash(of: raw)
         if let known = try await ledger.find(id) {
             progress.found(length, wasSent: known.wasSent)
-            return ChunkReference(id: id, length: length, storedLength: known.storedLength)
+            return (ChunkReference(id: id, length: length, storedLength: known.storedLength), false)
         }
         let key = namespace.chunk(id)
         let present = if let inventory { inventory[id] } else { try await store.head(key)?.size }
         if let present, let stored = plausible(present, for: length) {
             try await ledger.record(id, KnownChunk(storedLength: stored, wasSent: false))
             progress.found(length, wasSent: false)
-            return ChunkReference(id: id, length: length, storedLength: stored)
+            return (ChunkReference(id: id, length: length, storedLength: stored), false)
         }
+        let policy = pilot.policy(policy, for: type)
+        let start = ContinuousClock.now
         let smaller = try ChunkCodec.smaller(raw, type: type, policy: policy)
+        if let smaller { pilot.compressed(type, policy, raw: length, stored: smaller.count, in: .now - start) }
         let object = smaller ?? raw
-        try await store.put(key, object, type: .octetStream, hash: smaller == nil ? id : nil)
+        try await pilot.sending(object.count) {
+            try await store.put(key, object, type: .octetStream, hash: smaller == nil ? id : nil)
+        }
         try await ledger.record(id, KnownChunk(storedLength: object.count, wasSent: true))
         progress.sent(raw: length, wire: object.count)
-        return ChunkReference(id: id, length: length, storedLength: object.count)
+        return (ChunkReference(id: id, length: length, storedLength: object.count), true)
     }
 
     /// The chunks of the user with the lengths of their objects, where one page of a listing holds them all; else nil,

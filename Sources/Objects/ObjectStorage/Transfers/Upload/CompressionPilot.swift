@@ -1,0 +1,59 @@
+import Glibc
+import Synchronization
+
+/// Measures uploads for a `CompressionTuner`. All uploads of a process share one, as they share its processors and its link.
+final class CompressionPilot: Sendable {
+    static let shared = CompressionPilot(processors: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    /// Measures of the link are taken over at least so much: of less, the time is that of the answer, not of the bytes.
+    private static let leastBytes = 1 << 20
+    private static let interval = Duration.seconds(1)
+
+    private struct State {
+        var tuner: CompressionTuner
+        var underWay = 0
+        /// Since when something has been under way without a pause, and how much came to its end since then.
+        var since = ContinuousClock.now
+        var bytes = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(processors: Int) { state = Mutex(State(tuner: CompressionTuner(processors: processors))) }
+
+    /// What `policy` means for the next chunk of this type.
+    func policy(_ policy: CompressionPolicy, for type: MIMEType) -> CompressionPolicy {
+        guard policy == .automatic else { return policy }
+        return state.withLock { $0.tuner.level(for: type) }.map { .level($0) } ?? .off
+    }
+
+    func compressed(_ type: MIMEType, _ policy: CompressionPolicy, raw: Int, stored: Int, in time: Duration) {
+        guard case .level(let level) = policy else { return }
+        state.withLock {
+            $0.tuner.compressed(type, level: level, raw: raw, stored: stored, seconds: time / .seconds(1))
+        }
+    }
+
+    /// Runs `put`, which sends `count` bytes, and counts it towards the link's rate.
+    func sending(_ count: Int, _ put: () async throws -> Void) async throws {
+        state.withLock { state in
+            if state.underWay == 0 { (state.since, state.bytes) = (.now, 0) }
+            state.underWay += 1
+        }
+        var sent = 0
+        defer {
+            state.withLock { state in
+                state.underWay -= 1
+                state.bytes += sent
+                let now = ContinuousClock.now
+                guard state.underWay == 0 || now - state.since >= Self.interval else { return }
+                if state.bytes >= Self.leastBytes {
+                    state.tuner.sent(state.bytes, seconds: (now - state.since) / .seconds(1))
+                }
+                (state.since, state.bytes) = (now, 0)
+            }
+        }
+        try await put()
+        sent = count
+    }
+}

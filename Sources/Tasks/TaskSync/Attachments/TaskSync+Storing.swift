@@ -1,0 +1,236 @@
+import DocumentClient
+import DocumentModel
+import ObjectStorage
+import SystemIO
+import TaskFolder
+import TaskModel
+
+/// A transfer whose bytes are where they belong, while nobody has been told.
+struct StoredTransfer: Sendable {
+    enum Content: Sendable {
+        /// In the store; with the stamp that the file had when its upload began.
+        case upload(UploadedFile, FileStamp)
+        /// Whole, verified and on the disk, as an incoming file of this name.
+        case download(incoming: String)
+    }
+
+    let id: String
+    /// The run of the transfer that stored it.
+    let run: Int
+    let content: Content
+}
+
+/// What transfers have stored is taken over together: while one turn writes, more is stored, and the next turn takes all of
+/// that. So a thousand small files cost a few writes of their task's document, not a thousand.
+extension TaskSync {
+    /// Attachments that one write says of its task. Each takes a transform of its own, of which a write has a limited number.
+    private static let attachmentsPerWrite = 200
+
+    /// While more is under way, what is stored is taken over so often at most: each write costs the remote and every machine as
+    /// much as the whole document.
+    private static let gatheringTime = Duration.milliseconds(250)
+
+    func noteStored(_ transfer: StoredTransfer, _ snapshot: TransferSnapshot) {
+        if isCurrent(transfer) {
+            transfers.change(transfer.id) {
+                $0.snapshot = snapshot
+                $0.isStored = true
+            }
+        }
+        stored.append(transfer)
+        startQueued()
+        let early = lastStored.map { $0 + Self.gatheringTime - surroundings.now() } ?? .zero
+        let isLast = transfers.isAtRest
+        guard isLast || !isStoredPlanned else { return }
+        isStoredPlanned = true
+        // Ends with its turn; a bridge that is gone is not held.
+        Task { [weak self, surroundings] in
+            if !isLast, early > .zero { try? await surroundings.sleep(for: early) }
+            try? await self?.takeStored()
+        }
+    }
+
+    private func takeStored() async throws {
+        guard !stored.isEmpty else { return isStoredPlanned = false }
+        try await exclusively {
+            isStoredPlanned = false
+            lastStored = surroundings.now()
+            let batch = stored
+            stored = []
+            var uploads: [(StoredTransfer, UploadedFile, FileStamp)] = []
+            var downloads: [(StoredTransfer, String)] = []
+            for transfer in batch {
+                switch transfer.content {
+                case .upload(let file, let stamp): if isCurrent(transfer) { uploads.append((transfer, file, stamp)) }
+                case .download(let incoming):
+                    if isCurrent(transfer) {
+                        downloads.append((transfer, incoming))
+                    } else if transfers[transfer.id]?.phase.isOver != false {
+                        try? folder.removeIncoming(incoming)
+                    }
+                }
+            }
+            do {
+                try await record(uploads)
+            } catch {
+                for (transfer, _, _) in uploads { failed(transfer.id, transfer.run, error) }
+            }
+            await place(downloads)
+        }
+    }
+
+    private func isCurrent(_ transfer: StoredTransfer) -> Bool {
+        guard let known = transfers[transfer.id] else { return false }
+        return known.run == transfer.run && known.phase == .running
+    }
+
+    // MARK: Uploads
+
+    /// A file that is in the store, and whose attachment it is.
+    private struct Upload: Sendable {
+        let name: String
+        let attachment: String?
+        let file: UploadedFile
+        let stamp: FileStamp
+    }
+
+    /// Uploads have stored files: their tasks say so, as far as the files are still those that were stored.
+    private func record(_ uploads: [(transfer: StoredTransfer, file: UploadedFile, stamp: FileStamp)]) async throws {
+        guard !uploads.isEmpty else { return }
+        let namespace = try ObjectNamespace(user: configuration.userID)
+        var byTask: [String: [Upload]] = [:]
+        for upload in uploads {
+            guard let transfer = transfers[upload.transfer.id], let taskFile = index.path(of: transfer.task),
+                let path = try? taskFile.attachmentsDirectory().appending(transfer.name),
+                let now = try? folder.stamp(path), now.hasContent(of: upload.stamp)
+            else { continue }
+            byTask[transfer.task, default: []].append(
+                Upload(name: transfer.name, attachment: transfer.attachment, file: upload.file, stamp: now))
+        }
+        let groups = byTask.sorted { $0.key < $1.key }
+        let surroundings = surroundings
+        let rows = try await client.transaction { transaction in
+            try groups.flatMap { try Self.record($0.value, of: $0.key, namespace, surroundings, transaction) }
+        }
+        for row in rows {
+            attachments.set(row)
+            try await setAttachedPartial(Self.partialKey(row.task, row.name), false)
+        }
+        for upload in uploads {
+            end(upload.transfer.id, .done)
+            // Bytes that came after the last look of the upload are told of by nobody else.
+            if let transfer = transfers[upload.transfer.id], let path = filePath(of: transfer) {
+                await noteAttachment(path)
+            }
+        }
+    }
+
+    private static func record(
+        _ uploads: [Upload], of task: String, _ namespace: ObjectNamespace, _ surroundings: Surroundings,
+        _ transaction: ReplicaTransaction
+    ) throws -> [AttachmentRow] {
+        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+        let view = try transaction.document(name)
+        guard view.exists else { return [] }
+        let present = TaskItem(fields: view.fields(pendingTimes: .previous)).attachments
+        let byName = Dictionary(present.map { (Array($0.value.name.utf8), $0.key) }, uniquingKeysWith: { min($0, $1) })
+        let attachments = FieldPath(key: "attachments")
+        let tables = SyncTables(transaction)
+        var rows: [AttachmentRow] = []
+        var news: [(path: FieldPath, value: Value)] = []
+        for upload in uploads {
+            let id = upload.attachment ?? byName[Array(upload.name.utf8)] ?? DocumentID.make(in: surroundings)
+            let row = AttachmentRow(
+                task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex, stamp: upload.stamp)
+            try tables.put(row)
+            rows.append(row)
+            guard present[id]?.sha256 != row.sha256 else { continue }
+            let attachment = TaskAttachment(
+                name: upload.name, mimeType: "\(upload.file.type)", size: upload.file.size, sha256: row.sha256,
+                manifest: namespace.manifest(upload.file.manifest).description)
+            news.append((attachments.appending(id), attachment.value))
+        }
+        for start in stride(from: 0, to: news.count, by: attachmentsPerWrite) {
+            let part = news[start..<min(start + attachmentsPerWrite, news.count)]
+            var transforms = part.map { FieldTransform($0.path.appending("createdTime"), .serverTimestamp) }
+            transforms.append(FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp))
+            try transaction.append(
+                .merge(
+                    name, Dictionary(part.map { ($0.path, $0.value) }, uniquingKeysWith: { $1 }),
+                    transforms: transforms
+                ).signed(by: transaction.replicaID))
+        }
+        return rows
+    }
+
+    // MARK: Downloads
+
+    /// Puts downloaded, verified files into their places.
+    private func place(_ downloads: [(transfer: StoredTransfer, incoming: String)]) async {
+        var left: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
+        for (transfer, incoming) in downloads {
+            do {
+                guard let known = transfers[transfer.id], let taskFile = index.path(of: known.task) else {
+                    // The task is gone.
+                    try folder.removeIncoming(incoming)
+                    end(transfer.id, .done)
+                    continue
+                }
+                let directory = try taskFile.attachmentsDirectory()
+                if left.last?.directory != directory { try folder.makeDirectory(directory) }
+                left.append((transfer, incoming, directory))
+            } catch {
+                failed(transfer.id, transfer.run, error)
+            }
+        }
+        var rows: [(transfer: StoredTransfer, row: AttachmentRow)] = []
+        // A name that is taken is not given up for long: others are tried.
+        for number in 1...99 where !left.isEmpty {
+            var files: [IncomingFile] = []
+            for item in left {
+                let known = transfers[item.transfer.id]
+                let old = known.flatMap { attachments.rows(of: $0.task)[$0.attachment ?? ""] }
+                let name = Self.fileName(known?.name ?? "", number)
+                let isOwn = old?.name.utf8.elementsEqual(name.utf8) == true
+                let path = (try? item.directory.appending(name)) ?? item.directory
+                let expectation: FileExpectation = isOwn ? old.map { .stamp($0.stamp) } ?? .absent : .absent
+                files.append(IncomingFile(name: item.incoming, path: path, expecting: expectation))
+            }
+            var taken: [(StoredTransfer, String, TaskPath)] = []
+            for ((item, file), result) in zip(zip(left, files), folder.placeIncoming(files)) {
+                switch result {
+                case .success(.written(let stamp)):
+                    guard let known = transfers[item.transfer.id], let id = known.attachment else { continue }
+                    rows.append(
+                        (
+                            item.transfer,
+                            AttachmentRow(
+                                task: known.task, attachment: id, name: file.path.name, sha256: known.sha256 ?? "",
+                                stamp: stamp)
+                        ))
+                case .success(.changed): taken.append(item)
+                case .failure(let error): failed(item.transfer.id, item.transfer.run, error)
+                }
+            }
+            left = taken
+        }
+        for item in left {
+            let error = FolderError(.exists, "\(item.directory): too many files are named like this one.")
+            failed(item.transfer.id, item.transfer.run, error)
+        }
+        guard !rows.isEmpty else { return }
+        do {
+            let placed = rows.map(\.row)
+            try await client.transaction { transaction in
+                let tables = SyncTables(transaction)
+                for row in placed { try tables.put(row) }
+            }
+            for (transfer, row) in rows {
+                attachments.set(row)
+                end(transfer.id, .done)
+            }
+        } catch {
+            for (transfer, _) in rows { failed(transfer.id, transfer.run, error) }
+        }
+    }
+}

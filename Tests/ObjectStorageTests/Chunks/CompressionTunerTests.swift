@@ -1,0 +1,62 @@
+import Testing
+
+@testable import ObjectStorage
+
+@Suite struct CompressionTunerTests {
+    /// Bytes a second of one processor, and stored bytes to raw ones: logs, but for 9, which gains less on them than measures
+    /// differ here.
+    private static let zlib: [Int: (rate: Double, ratio: Double)] = [
+        3: (87e6, 0.258), 6: (45e6, 0.235), 9: (18e6, 0.200),
+    ]
+
+    /// The levels chosen for the last of many chunks on a link of so many bytes a second; measures differ by up to a tenth.
+    private func levels(link: Double, seed: UInt64, processors: Int = 2, changing: Double? = nil) -> [Int?] {
+        var generator = SeededGenerator(seed: seed)
+        var tuner = CompressionTuner(processors: processors)
+        var chosen: [Int?] = []
+        for number in 0..<400 {
+            let rate = number < 200 ? link : changing ?? link
+            let level = tuner.level(for: .plain)
+            chosen.append(level)
+            let length = Int.random(in: 256 << 10...2 << 20, using: &generator)
+            var stored = length
+            if let level, let known = Self.zlib[level] {
+                stored = Int(Double(length) * known.ratio * .random(in: 0.95...1.05, using: &generator))
+                tuner.compressed(
+                    .plain, level: level, raw: length, stored: stored,
+                    seconds: Double(length) / (known.rate * .random(in: 0.9...1.1, using: &generator)))
+            }
+            tuner.sent(stored, seconds: Double(stored) / (rate * .random(in: 0.9...1.1, using: &generator)))
+        }
+        return Array(chosen.suffix(100))
+    }
+
+    @Test(arguments: 0..<10)
+    func `a slow link gets the smallest form, a quick one the quickest`(seed: UInt64) {
+        #expect(levels(link: 1e6, seed: seed).allSatisfy { $0 == 9 })
+        #expect(levels(link: 15e6, seed: seed).allSatisfy { $0 == 6 })
+        #expect(levels(link: 100e6, seed: seed).allSatisfy { $0 == 3 })
+    }
+
+    @Test(arguments: 0..<10)
+    func `what is slower than the link by half goes as it is, with a look now and then`(seed: UInt64) {
+        let chosen = levels(link: 1e9, seed: seed)
+        #expect(chosen.count { $0 == nil } >= 95)
+        #expect(chosen.contains(3))
+        // The same link is no quicker than eight processors compress.
+        #expect(levels(link: 1e9, seed: seed, processors: 8).allSatisfy { $0 == 3 })
+    }
+
+    @Test(arguments: 0..<10)
+    func `a link that changes is followed`(seed: UInt64) {
+        #expect(levels(link: 1e9, seed: seed, changing: 1e6).allSatisfy { $0 == 9 })
+        #expect(levels(link: 1e6, seed: seed, changing: 1e9).contains(nil))
+    }
+
+    @Test func `before anything is measured it is the quick level`() {
+        var tuner = CompressionTuner(processors: 2)
+        #expect(tuner.level(for: .plain) == 3)
+        tuner.sent(1 << 20, seconds: 1)
+        #expect(tuner.level(for: .plain) == 3)
+    }
+}
