@@ -202,3 +202,19 @@ def test_an_upload_goes_on_where_a_killed_daemon_left_it(root, machines):
     (again,) = [transfer for transfer in transfers(laptop) if transfer["direction"] == "upload"]
     assert again["bytesOnWire"] < 15 << 20, again
     agree(laptop, desk)
+
+
+def test_what_a_command_attached_is_complete_whatever_its_name_says(root, server, machines):
+    laptop, desk = machines
+    laptop.ferry("add", "Film")
+    agree(laptop, desk)
+    film = root / "film.PART"
+    film.write_bytes(b"the first of two parts")
+    server.stop()
+    laptop.ferry("attach", "Film", film, "--no-wait")
+    until((laptop.tasks / "Film.files/film.PART").exists, "the file beside its task")
+    laptop.daemon.kill()
+    laptop.start()
+    server.start()
+    until((desk.tasks / "Film.files/film.PART").exists, lambda: (laptop.status(), transfers(laptop)), timeout=60)
+    assert (desk.tasks / "Film.files/film.PART").read_bytes() == film.read_bytes()
