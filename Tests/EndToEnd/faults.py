@@ -82,7 +82,10 @@ class Relay:
     def accept(self, listener):
         port = listener.getsockname()[1]
         while True:
-            near, _ = listener.accept()
+            try:
+                near, _ = listener.accept()
+            except OSError:
+                return  # Closed: the day is over.
             if self.state == "refused":
                 self.reset(near)
                 continue
@@ -262,8 +265,10 @@ class User(threading.Thread):
     def delete(self):
         # Seldom: more at once than the guard lets through is another test.
         if self.random.random() < 0.3 and len(self.files()) > 30 and (path := self.pick()):
-            path.unlink()
-            self.deletes += 1
+            # What no daemon has read yet would go with the file, and nobody could bring it back.
+            if self.machine.ferry("sync", check=False, timeout=20).returncode == 0:
+                path.unlink()
+                self.deletes += 1
 
 
 class Day:
