@@ -124,7 +124,8 @@ if wanted simulation || wanted interop || wanted end-to-end || wanted systemd; t
     echo "built in $((SECONDS - start)) s"
 fi
 
-if wanted simulation; then
+# Only where it is asked for by name: longer plans still find what is to be mended, see Tests/Simulation.
+if [[ " ${steps[*]} " == *" simulation "* ]]; then
     headline "simulation, the same seeds each time"
     simulate "$FERRY_BIN/simulate" 2 1
 fi

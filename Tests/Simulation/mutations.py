@@ -88,7 +88,7 @@ BREAKS = [
      "missingInScan = missing.filter { scan.isAbsenceBelievable($0) }",
      "missingInScan = missing.filter { $ || scan.isAbsenceBelievable($0) }"),
     ("after an import the document is not looked at again", SYNC + "TaskSync+Importing.swift",
-     "            retries.insert(row.task)\n            if file.isNew", "            if !$ { retries.insert(row.task) }\n            if file.isNew"),
+     "if !isAppended { retries.insert(row.task) }", "if !isAppended, !$ { retries.insert(row.task) }"),
     # To files
     ("an exchange does not look at what came out", FOLDER + "Folder/DiskTaskFolder+Writing.swift",
      "if displaced.hasContent(of: expected) {", "if $ || displaced.hasContent(of: expected) {"),
@@ -118,10 +118,9 @@ BREAKS = [
      "if catalog.living.contains(where: { $0.list == list }) {", "if !$, catalog.living.contains(where: { $0.list == list }) {"),
     ("attachments stay behind after a move that nobody told of", SYNC + "TaskSync+Importing.swift",
      "if !isNew, let old = index.path(of: task), old != path {", "if !isNew, !$, let old = index.path(of: task), old != path {"),
-    ("bytes that come during an upload are not uploaded", SYNC + "Attachments/TaskSync+Transfers.swift",
-     "if transfer.isUpload, let path = self.filePath(of: transfer) {", "if transfer.isUpload, !$, let path = self.filePath(of: transfer) {"),
-    ("an upload is told although its file has changed", SYNC + "Attachments/TaskSync+Attachments.swift",
-     "let now = try? folder.stamp(path), now.hasContent(of: stamp)", "let now = try? folder.stamp(path), $ || now.hasContent(of: stamp)"),
+    ("bytes that come during an upload are not uploaded", SYNC + "Attachments/TaskSync+Storing.swift",
+     "if let transfer = transfers[upload.transfer.id], let path = filePath(of: transfer) {",
+     "if !$, let transfer = transfers[upload.transfer.id], let path = filePath(of: transfer) {"),
     ("a directory that can be read again is not looked at", FOLDER + "Events/WatchState.swift",
      "also what changed meanwhile.\n            outputs.append", "also what changed meanwhile.\n            if !$ { outputs.append"),
 ]
