@@ -198,11 +198,12 @@ package final class MemoryDisk: FolderDisk {
 
     package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
         try change("rename", path) { tree throws(SystemError) in
-            // Whoever wrote it by its path has finished.
+            // Whoever wrote it by its path has finished, and synchronised it.
             if let inode = try? tree.find(path, "rename"), case .open(let file)? = tree.nodes[inode]?.content,
                 file.path != nil
             {
                 tree.nodes[inode]?.content = .bytes(try file.bytes())
+                tree.synchronize(inode)
             }
             try tree.rename(path, to: target, mode)
         }

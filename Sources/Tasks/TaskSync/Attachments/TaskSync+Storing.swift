@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import Merge
 import ObjectStorage
 import SystemIO
 import TaskFolder
@@ -92,6 +93,8 @@ extension TaskSync {
         let attachment: String?
         let file: UploadedFile
         let stamp: FileStamp
+        /// SHA-256 in hex of what was here before: what the user saw when replacing it.
+        let known: String?
     }
 
     /// Uploads have stored files: their tasks say so, as far as the files are still those that were stored.
@@ -99,18 +102,24 @@ extension TaskSync {
         guard !uploads.isEmpty else { return }
         let namespace = try ObjectNamespace(user: configuration.userID)
         var byTask: [String: [Upload]] = [:]
+        var paths: [TaskPath] = []
         for upload in uploads {
             guard let transfer = transfers[upload.transfer.id], let taskFile = index.path(of: transfer.task),
                 let path = try? taskFile.attachmentsDirectory().appending(transfer.name),
                 let now = try? folder.stamp(path), now.hasContent(of: upload.stamp)
             else { continue }
             byTask[transfer.task, default: []].append(
-                Upload(name: transfer.name, attachment: transfer.attachment, file: upload.file, stamp: now))
+                Upload(
+                    name: transfer.name, attachment: transfer.attachment, file: upload.file, stamp: now,
+                    known: attachments.row(of: transfer.task, named: transfer.name)?.sha256))
+            paths.append(path)
         }
+        // As with task files: a power cut must not take back on this disk what others have been told.
+        folder.synchronize(paths)
         let groups = byTask.sorted { $0.key < $1.key }
-        let surroundings = surroundings
+        let (surroundings, userID) = (surroundings, configuration.userID)
         let rows = try await client.transaction { transaction in
-            try groups.flatMap { try Self.record($0.value, of: $0.key, namespace, surroundings, transaction) }
+            try groups.flatMap { try Self.record($0.value, of: $0.key, namespace, userID, surroundings, transaction) }
         }
         for row in rows {
             attachments.set(row)
@@ -126,18 +135,19 @@ extension TaskSync {
     }
 
     private static func record(
-        _ uploads: [Upload], of task: String, _ namespace: ObjectNamespace, _ surroundings: Surroundings,
-        _ transaction: ReplicaTransaction
+        _ uploads: [Upload], of task: String, _ namespace: ObjectNamespace, _ userID: String,
+        _ surroundings: Surroundings, _ transaction: ReplicaTransaction
     ) throws -> [AttachmentRow] {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
         let view = try transaction.document(name)
         guard view.exists else { return [] }
-        let present = TaskItem(fields: view.fields(pendingTimes: .previous)).attachments
+        let before = view.fields(pendingTimes: .previous)
+        let present = TaskItem(fields: before).attachments
         let byName = Dictionary(present.map { (Array($0.value.name.utf8), $0.key) }, uniquingKeysWith: { min($0, $1) })
         let attachments = FieldPath(key: "attachments")
         let tables = SyncTables(transaction)
         var rows: [AttachmentRow] = []
-        var news: [(path: FieldPath, value: Value)] = []
+        var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
         for upload in uploads {
             let id = upload.attachment ?? byName[Array(upload.name.utf8)] ?? DocumentID.make(in: surroundings)
             let row = AttachmentRow(
@@ -148,17 +158,31 @@ extension TaskSync {
             let attachment = TaskAttachment(
                 name: upload.name, mimeType: "\(upload.file.type)", size: upload.file.size, sha256: row.sha256,
                 manifest: namespace.manifest(upload.file.manifest).description)
-            news.append((attachments.appending(id), attachment.value))
+            let path = attachments.appending(id)
+            // Another machine replaced it meanwhile. The document sees no conflict; the user has not seen that version.
+            let isUnseen = present[id].map { $0.sha256 != upload.known } ?? false
+            news.append(
+                (
+                    path, attachment.value,
+                    isUnseen
+                        ? Merge.DisplacedValue(
+                            field: path, value: view[path], side: .theirs, reason: .changedOnBothSides) : nil
+                ))
         }
         for start in stride(from: 0, to: news.count, by: attachmentsPerWrite) {
             let part = news[start..<min(start + attachmentsPerWrite, news.count)]
             var transforms = part.map { FieldTransform($0.path.appending("createdTime"), .serverTimestamp) }
             transforms.append(FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp))
-            try transaction.append(
-                .merge(
-                    name, Dictionary(part.map { ($0.path, $0.value) }, uniquingKeysWith: { $1 }),
-                    transforms: transforms
-                ).signed(by: transaction.replicaID))
+            var fields: [String: Value] = [:]
+            for item in part { fields.setValue(item.value, at: item.path.segments[...]) }
+            let history = TaskHistory.writes(
+                of: part.compactMap(\.displaced), from: before, task: name,
+                userID: before["userId"]?.stringValue ?? userID, replica: transaction.replicaID,
+                baseTime: view.updateTime, id: DocumentID.make(in: surroundings))
+            let mutation = Mutation(
+                .merge, name, fields: fields, mask: Set(part.map(\.path)).sorted(), transforms: transforms,
+                companions: history)
+            try transaction.append(mutation.signed(by: transaction.replicaID))
         }
         return rows
     }

@@ -107,6 +107,10 @@ extension TaskSync {
         return try? folder.absolutePath(of: path)
     }
 
+    private nonisolated static func synchronize(_ path: TaskPath, in folder: any TaskFolder) async {
+        folder.synchronize([path])
+    }
+
     /// Runs a transfer; what it has stored is taken over in a turn, together with others.
     private func follow<Outcome: Sendable>(
         _ work: TransferTask<Outcome>, _ transfer: Transfer,
@@ -120,7 +124,12 @@ extension TaskSync {
             do {
                 let outcome = try await work.outcome
                 await watching
-                self.noteStored(StoredTransfer(id: id, run: run, content: stored(outcome)), work.snapshot)
+                let content = stored(outcome)
+                // A large file waits for the disk here, where nothing else has to; small ones do so together.
+                if case .upload = content, transfer.size >= Self.watchedSize, let path = self.filePath(of: transfer) {
+                    await Self.synchronize(path, in: self.folder)
+                }
+                self.noteStored(StoredTransfer(id: id, run: run, content: content), work.snapshot)
             } catch {
                 await watching
                 try? await self.exclusively { self.failed(id, run, error) }
