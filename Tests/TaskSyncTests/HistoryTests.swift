@@ -19,6 +19,8 @@ import Testing
     }
 
     private func task(of machine: Machine) async throws -> String {
+        // Another machine may well have a task before the bridge here has told the catalog.
+        #expect(await machine.eventually { await machine.sync.catalog.count > 0 })
         let ids = await machine.sync.catalog.living.map(\.id)
         return try #require(ids.first)
     }
