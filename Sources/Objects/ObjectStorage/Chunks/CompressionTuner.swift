@@ -4,7 +4,7 @@
 /// A chunk is compressed while others travel, so what takes longer of the two decides. A level is given up for none only where
 /// none is twice as quick, because a store keeps for years what a link carries once.
 struct CompressionTuner: Sendable {
-    /// In this order they get slower and smaller. On logs 1 and 2 are no quicker than 3, and larger.
+    /// In this order they get slower and smaller. Of logs 1 makes a twelfth more than 3, in three quarters of the time.
     static let levels = [3, 6, 9]
 
     /// Of so many chunks that travel as they are, one is compressed: to learn whether that pays by now.
