@@ -47,7 +47,7 @@ install_packages() {
 
 headline packages
 mapfile -t packages < <(grep -v '^#' Sources/C/packages.txt)
-install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd faketime iproute2 || { echo "The packages could not be installed."; count 0 1; finish; }
+install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd iproute2 || { echo "The packages could not be installed."; count 0 1; finish; }
 
 # Seeds of the simulation, in one process a processor. The last line of each tells what it did.
 simulate() {
