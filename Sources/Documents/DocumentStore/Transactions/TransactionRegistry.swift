@@ -32,8 +32,6 @@ final class TransactionRegistry: Sendable {
             state.lastAge = max(UInt64(clamping: wallTime), state.lastAge + 1)
             let age = retry.flatMap { $0.kind == .readWrite ? $0.number : nil } ?? state.lastAge
             let id = TransactionID(.readWrite, number: age)
-            // Whoever tries again has given the first attempt up.
-            if let retry { state.locks.end(retry) }
             try state.locks.begin(id, age: age, at: now)
             return id
         }
