@@ -68,6 +68,9 @@ private final class Desk: ControlService {
     func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
         DaemonStatus(version: "1", state: isPaused ? .paused : .running, tasksDirectory: "/t")
     }
+    func rebind() async throws -> DaemonStatus {
+        DaemonStatus(version: "1", state: .serverHeld, tasksDirectory: "/t")
+    }
     func heldDeletes() async throws -> [HeldDelete] { [HeldDelete(taskID: "a", title: "b", list: "c", since: "d")] }
     func decideDeletes(_ decision: DeleteDecision, tasks: [String]) async throws -> [HeldDelete] { [] }
     func trash() async throws -> [TrashedTask] { [TrashedTask(taskID: "a", title: "b", list: "", deletedTime: nil)] }
@@ -153,6 +156,7 @@ private final class Desk: ControlService {
             #expect(try await client.fetch("id0", attachment: "ä/b").bytesDone == 1 << 40)
             #expect(try await client.heldDeletes() == desk.heldDeletes())
             #expect(try await client.setPaused(true).state == .paused)
+            #expect(try await client.rebind().state == .serverHeld)
             #expect(try await client.history("Ship 1.0") == desk.history("Ship 1.0"))
             #expect(try await client.explanation("id0").fields.first?.rule == "merged")
             #expect(try await client.undo(nil, isTrial: true) == desk.undo(nil, isTrial: true))

@@ -206,6 +206,38 @@ import Testing
         await client.close()
     }
 
+    @Test func `a remote that was put back changes nothing until it is adopted, and then unites`() async throws {
+        let client = try makeClient()
+        try await client.keep([tasksQuery])
+        let (old, new, offline) = (try name("tasks/a"), try name("tasks/b"), try name("tasks/c"))
+        remote.set(lineage: "one")
+        try await running(client) {
+            for task in [old, new] {
+                try await client.set(task, ["n": .integer(1)])
+                try await client.waitForPendingWrites()
+            }
+            remote.set(lineage: "one")
+            _ = try await snapshot(of: client.snapshots(of: tasksQuery)) { !$0.isFromCache }
+            // As a backup has it: without the newer of the two.
+            remote.fail(.transient)
+            _ = try remote.with { try $0.commit([Write(.delete(new))]) }
+            remote.with { $0.forgetHistory() }
+            remote.set(lineage: "two")
+            remote.fail(nil)
+            await client.networkChanged()
+            for await status in await client.statuses { if case .otherRemote = status.connection { break } }
+            try await client.set(offline, ["n": .integer(1)])
+            let count = remote.with { $0.commitCount }
+            #expect(try await client.document(new).exists)
+            await client.networkChanged()
+            #expect(remote.with { $0.commitCount } == count)
+            try await client.adoptRemote()
+            try await client.waitForPendingWrites()
+            _ = try await snapshot(of: client.snapshots(of: tasksQuery)) { !$0.isFromCache && $0.documents.count == 3 }
+        }
+        #expect(remote.with { Set($0.documents.keys) } == [old, new, offline])
+    }
+
     @Test func `transactions of many clients count each time`() async throws {
         let client = try makeClient()
         let counter = try name("tasks/counter")

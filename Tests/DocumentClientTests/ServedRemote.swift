@@ -12,6 +12,7 @@ final class ServedRemote: RemoteDocuments {
         var nextStream = 0
         var failure: RemoteError.Code?
         var losesAnswers = false
+        var lineage: String?
     }
 
     private struct Stream {
@@ -43,6 +44,15 @@ final class ServedRemote: RemoteDocuments {
     /// Whether commits are applied but answered with a failure.
     func loseAnswers(_ losesAnswers: Bool) { state.withLock { $0.losesAnswers = losesAnswers } }
 
+    /// Ends all streams; the next ones begin with these words.
+    func set(lineage: String) {
+        state.withLock { state in
+            state.lineage = lineage
+            for stream in state.streams.values { stream.events.finish() }
+            state.streams = [:]
+        }
+    }
+
     var streamCount: Int { state.withLock { $0.streams.count } }
 
     func commit(_ writes: [Write]) async throws -> CommitResult {
@@ -66,12 +76,13 @@ final class ServedRemote: RemoteDocuments {
         state.withLock { $0.remote.matching(RemoteTarget(id: 1, query: query)).map { EncodedDocument($0) } }
     }
 
-    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
+    func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
         try state.withLock { state in
             if let code = state.failure { throw RemoteError(code, "unplugged") }
             let (events, continuation) = AsyncThrowingStream.makeStream(of: RemoteEvent.self)
             let id = state.nextStream
             state.nextStream += 1
+            if let lineage = state.lineage { continuation.yield(.lineage(lineage)) }
             for target in targets { for event in state.remote.start(target) { continuation.yield(event) } }
             continuation.yield(state.remote.boundary())
             state.streams[id] = Stream(targets: targets, position: state.remote.log.count, events: continuation)

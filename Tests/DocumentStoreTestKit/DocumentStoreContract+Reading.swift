@@ -167,5 +167,18 @@ extension DocumentStoreContract {
             let past = try await test.store.listCollectionIDs(parent: root, pageSize: 0, pageToken: "", at: .at(then))
             try requireEqual(past.ids, ["a", "b"], "the root's collections then")
         },
+        DocumentStoreContract("a store has one lineage for whoever knows commits of its own") { test in
+            let lineage = try await test.store.lineage(having: nil)
+            let first = try await test.set("a/1", [:])
+            let last = try await test.delete("a/1")
+            for seen in [nil, first, last] {
+                try requireEqual(try await test.store.lineage(having: seen), lineage, "having \(seen as Any)")
+            }
+            for difference in [-1, 1] as [Int64] {
+                let other = Timestamp(microseconds: last.microseconds + difference)
+                let found = try await test.store.lineage(having: other == first ? nil : other)
+                try require(other == first || found != lineage, "\(difference) µs beside the last commit")
+            }
+        },
     ]
 }

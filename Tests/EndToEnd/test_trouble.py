@@ -71,8 +71,10 @@ def test_rebind_takes_an_empty_directory_and_fills_it(machines):
     laptop.stop()
     shutil.rmtree(laptop.tasks)
     laptop.tasks.mkdir()
-    laptop.daemon.arguments.append("--rebind")
     laptop.start()
+    until(lambda: laptop.status()["state"] == "root-held", laptop.status)
+    laptop.ferry("rebind")
+    until(lambda: laptop.status()["state"] == "running", lambda: f"{laptop.status()}\n{laptop.daemon.tail()}")
     agree(laptop, desk)
     assert laptop.files() == files
     nothing_was_deleted(laptop, desk, files)

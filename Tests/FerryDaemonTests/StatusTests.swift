@@ -29,7 +29,7 @@ struct StatusTests {
     @Test func `every other state has a reason`() {
         let others: [(ClientStatus.Connection, DaemonStatus.State)] = [
             (.stopped, .starting), (.connecting, .starting), (.online, .starting), (.offline("no route"), .offline),
-            (.needsSignIn, .needsSignIn), (.otherRemote("older"), .offline),
+            (.needsSignIn, .needsSignIn), (.otherRemote("older"), .serverHeld),
         ]
         for (connection, state) in others {
             #expect(status(connection).state == state)

@@ -140,7 +140,9 @@ private final class CountedRemote: RemoteDocuments {
 
     func results(of query: Query) async throws -> [EncodedDocument] { try await remote.results(of: query) }
 
-    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen { try await remote.listen(targets) }
+    func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
+        try await remote.listen(targets, seen: seen)
+    }
 
     func networkChanged() { remote.networkChanged() }
 }

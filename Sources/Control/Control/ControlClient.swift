@@ -69,6 +69,8 @@ package struct ControlClient: ControlService {
         return try DaemonStatus(json: try await send(.sync, body))
     }
 
+    package func rebind() async throws -> DaemonStatus { try DaemonStatus(json: try await send(.rebind)) }
+
     package func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
         try DaemonStatus(json: try await send(.pause, .members(("paused", isPaused.asJSON))))
     }

@@ -18,6 +18,7 @@ enum ControlRoute: Hashable {
     case changeTransfers(TransferAction)
     case sync
     case pause
+    case rebind
     case deletes
     case decideDeletes(DeleteDecision)
     case trash
@@ -65,6 +66,7 @@ enum ControlRoute: Hashable {
             self = .changeTransfers(action)
         case ("POST", "sync", 0): self = .sync
         case ("PUT", "paused", 0): self = .pause
+        case ("POST", "rebind", 0): self = .rebind
         case ("GET", "deletes", 0): self = .deletes
         case ("POST", "deletes", 1):
             guard let decision = DeleteDecision(rawValue: rest[0]) else { return nil }
@@ -98,8 +100,8 @@ enum ControlRoute: Hashable {
         case .changeTask: "PATCH"
         case .pause, .signIn: "PUT"
         case .detach, .signOut, .unshare: "DELETE"
-        case .addTask, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .decideDeletes, .restore,
-            .resolveConflicts, .undo, .checkConfiguration, .link:
+        case .addTask, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .rebind, .decideDeletes,
+            .restore, .resolveConflicts, .undo, .checkConfiguration, .link:
             "POST"
         }
     }
@@ -122,6 +124,7 @@ enum ControlRoute: Hashable {
             case .changeTransfers(let action): ["transfers", action.rawValue]
             case .sync: ["sync"]
             case .pause: ["paused"]
+            case .rebind: ["rebind"]
             case .deletes: ["deletes"]
             case .decideDeletes(let decision): ["deletes", decision.rawValue]
             case .conflicts: ["conflicts"]

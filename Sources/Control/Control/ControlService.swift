@@ -33,6 +33,10 @@ package protocol ControlService: Sendable {
     /// of the remote is in files; throws `timed-out` or `offline` after `timeout`.
     func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus
     func setPaused(_ isPaused: Bool) async throws -> DaemonStatus
+    /// Goes on with the tasks directory and the server as they are now: files are united, nothing is deleted.
+    ///
+    /// - Throws: `invalid-argument` where neither is held.
+    func rebind() async throws -> DaemonStatus
 
     func heldDeletes() async throws -> [HeldDelete]
     /// Sends held deletes, or brings the files back; empty `tasks` means all.

@@ -84,6 +84,8 @@ package actor TaskSync {
     var misnamed: Set<String> = []
     /// Known files that a scan under way has not found.
     var missingInScan: Set<TaskPath> = []
+    /// Whether the next directory that is found becomes the known one.
+    private var rebinds: Bool
     /// Why nothing is inferred from the directory; nil while it is the known one.
     package internal(set) var rootHold: SyncProblem? { didSet { holdBell.yield() } }
     package internal(set) var isPaused = false { didSet { holdBell.yield() } }
@@ -102,6 +104,8 @@ package actor TaskSync {
     var pausedTransfers: Set<String> = []
     /// Files that somebody attached by a command although their names are those of unfinished ones, by `Transfer.pauseKey`.
     var attachedPartials: Set<String> = []
+    /// Whether the store may lack what this machine has given it; see `offerAttachments`.
+    var isOffering = false
     /// Called after every turn.
     var observers: [Int: @Sendable () -> Void] = [:]
     private var turn = Turn()
@@ -114,6 +118,7 @@ package actor TaskSync {
         logger: Logger, surroundings: Surroundings = .system
     ) {
         self.configuration = configuration
+        rebinds = configuration.rebinds
         self.folder = folder
         self.client = client
         self.objects = objects
@@ -178,7 +183,7 @@ package actor TaskSync {
             return (
                 try tables.files(), try tables.lists(), try tables.attachments(), try tables.held(),
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
-                try tables.state("attached-partials") ?? ""
+                try tables.state("attached-partials") ?? "", try tables.state("offering") != nil
             )
         }
         for row in tables.0 { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
@@ -188,6 +193,7 @@ package actor TaskSync {
         pausedTransfers = Set(tables.4.split(separator: "\n").map(String.init))
         rememberedRetries = Set(tables.5.split(separator: "\n").map(String.init))
         attachedPartials = Set(tables.6.split(separator: "\n").map(String.init))
+        isOffering = tables.7
         retries = rememberedRetries
         try await loadCatalog()
         try await loadSharing()
@@ -249,14 +255,14 @@ package actor TaskSync {
         try await exclusively {
             guard try await checkRoot() else { return }
             if isFirst { try await adoptKnownFiles() }
-            if configuration.rebinds { try await forgetAbsentFiles() }
             try await rescan(isFirst: true)
             try await exportChanges()
+            if isOffering { queueOffers() }
             if isFirst { try await client.transaction { try SyncTables($0).setState("synced", "true") } }
         }
     }
 
-    /// In a directory that was bound anew nothing that is absent was deleted: it is written again.
+    /// In a directory that is bound anew nothing that is absent was deleted: it is written again.
     private func forgetAbsentFiles() async throws { try await forget(index.allPaths.filter { folder.isAbsent($0) }) }
 
     /// What this replica was cut off from writing was never there, so it has not been deleted either.
@@ -393,31 +399,32 @@ package actor TaskSync {
                 try tables.state("root-fs").flatMap { UInt64($0) }
             )
         }
-        if let id = known.0, let device = known.1, let inode = known.2, !configuration.rebinds {
+        if let id = known.0, let device = known.1, let inode = known.2, !rebinds {
             let remembered = RootIdentity(device: device, inode: inode, fileSystem: known.3 ?? 0)
             switch root.verdict(rootID: id, remembered: remembered) {
             case .known: break
             case .elsewhere:
                 hold(
                     "root-replaced", "The tasks directory is another directory than before, with the same marker.",
-                    hint:
-                        "If that is right, start once with 'ferryd run --rebind': missing files come back, nothing is deleted."
+                    hint: "If that is right: ferry rebind. Missing files come back, nothing is deleted."
                 )
                 return false
             case .unmarked:
                 hold(
                     "root-unmarked",
                     "The tasks directory has lost its marker .ferry/root; perhaps another one is mounted there.",
-                    hint: "Restore it, or start once with 'ferryd run --rebind': files are united, nothing is deleted.")
+                    hint: "Restore it, or: ferry rebind. Files are united, nothing is deleted.")
                 return false
             case .other(let marker):
                 hold(
                     "root-other", "The tasks directory belongs to another root (\(marker.rootID)).",
-                    hint: "Use the right --tasks directory, or start once with 'ferryd run --rebind'.")
+                    hint: "Use the right --tasks directory, or: ferry rebind.")
                 return false
             }
         } else {
+            if rebinds { try await forgetAbsentFiles() }
             try await claim(root)
+            rebinds = false
         }
         rootHold = nil
         return true

@@ -92,9 +92,9 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         return try await call { try await remote.results(of: query) }
     }
 
-    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
+    func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
         try await travel()
-        let stream = Stream(try await remote.listen(targets), self)
+        let stream = Stream(try await remote.listen(targets, seen: seen), self)
         streams[ObjectIdentifier(stream)] = stream
         return stream
     }

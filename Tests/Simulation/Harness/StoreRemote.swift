@@ -52,9 +52,9 @@ package final class StoreRemote: RemoteDocuments {
         }
     }
 
-    package func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
+    package func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
         try await connected {
-            let stream = StoreListen(store.listen())
+            let stream = StoreListen(store.listen(), lineage: try await store.lineage(having: seen))
             for target in targets { await stream.add(target) }
             state.withLock { $0.streams[ObjectIdentifier(stream)] = stream }
             return stream
@@ -65,12 +65,15 @@ package final class StoreRemote: RemoteDocuments {
 private final class StoreListen: RemoteListen {
     private let stream: any ListenStream
     private let pending = Mutex<[ListenEvent]>([])
+    private let lineage: Mutex<String?>
 
-    init(_ stream: any ListenStream) {
+    init(_ stream: any ListenStream, lineage: String) {
         self.stream = stream
+        self.lineage = Mutex(lineage)
     }
 
     nonisolated(nonsending) func next() async throws -> RemoteEvent? {
+        if let lineage = lineage.withLock({ $0.take() }) { return .lineage(lineage) }
         while true {
             if let event = pending.withLock({ events in events.isEmpty ? nil : events.removeFirst() }) {
                 return RemoteEvent(event)

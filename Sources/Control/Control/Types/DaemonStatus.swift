@@ -14,6 +14,8 @@ package struct DaemonStatus: JSONCodable, Hashable {
         case needsSignIn = "needs-sign-in"
         /// The tasks directory is missing, replaced or unreadable: nothing is sent.
         case rootHeld = "root-held"
+        /// The server is another one than before, or was put back to an earlier state; nothing is sent or applied.
+        case serverHeld = "server-held"
         case stopping
         case unknown
     }
@@ -95,7 +97,9 @@ package struct DaemonStatus: JSONCodable, Hashable {
     }
 
     /// Whether a person should look: a held delete, a conflict or a problem.
-    package var needsAttention: Bool { heldDeletes > 0 || conflicts > 0 || !problems.isEmpty || state == .rootHeld }
+    package var needsAttention: Bool {
+        heldDeletes > 0 || conflicts > 0 || !problems.isEmpty || state == .rootHeld || state == .serverHeld
+    }
 
     /// Whether everything known here is on the remote and everything known there is here.
     package var isInSync: Bool {

@@ -13,6 +13,7 @@ extension DocumentClient {
             isRunning = false
             stream?.close()
             stream = nil
+            hasMetRemote = false
             _ = session.ended(.transient)
             currentTargets = []
             if case .otherRemote = status.connection {} else { status.connection = .stopped }
@@ -49,7 +50,8 @@ extension DocumentClient {
     }
 
     private func sendOnce() async throws {
-        guard !isBlocked, let request = try replica.nextRequest() else {
+        // A remote that was put back to an earlier state is known by its stream: nothing goes to one that is not known yet.
+        guard !isBlocked, hasMetRemote || !session.isWanted, let request = try replica.nextRequest() else {
             return await sendWakeup.wait()
         }
         let verdict = try await perform(request)
@@ -119,6 +121,7 @@ extension DocumentClient {
             if session.isHealthy { listenDelay.reset() }
             stream?.close()
             stream = nil
+            hasMetRemote = false
             try await perform(session.ended(code))
         }
     }
@@ -132,12 +135,20 @@ extension DocumentClient {
         do {
             for case .open(let targets) in session.open() {
                 lastHeard = surroundings.now()
-                stream = try await remote.listen(targets)
+                stream = try await remote.listen(targets, seen: try replica.newestCommit())
             }
             guard let stream else { return .transient }
             while let events = try await Self.nextEvents(of: stream) {
                 lastHeard = surroundings.now()
+                if case .lineage(let lineage)? = events.first, try replica.isOther(lineage: lineage) {
+                    holdOff("The server was put back to an earlier state, perhaps from a backup.")
+                    return .transient
+                }
                 heardFromRemote()
+                if !hasMetRemote {
+                    hasMetRemote = true
+                    sendWakeup.set()
+                }
                 for event in events { try await perform(session.received(event)) }
                 published()
                 if isBlocked { return .transient }
@@ -151,12 +162,15 @@ extension DocumentClient {
         }
     }
 
-    /// Events up to the next word about targets, so that a large result costs few turns of the actor.
+    /// Events up to the next word about targets, and what the stream says of the remote by itself, so that a large result costs few turns of the actor.
     private nonisolated static func nextEvents(of stream: any RemoteListen) async throws -> [RemoteEvent]? {
         var events: [RemoteEvent] = []
         while events.count < 256, let event = try await stream.next() {
             events.append(event)
-            if case .targetChange = event { return events }
+            switch event {
+            case .targetChange, .lineage: return events
+            default: break
+            }
         }
         return events.isEmpty ? nil : events
     }
@@ -182,11 +196,7 @@ extension DocumentClient {
     /// What applying boundaries asks for.
     private func handle(_ outcome: Replica.ListenOutcome) async throws {
         if outcome.wentBack {
-            status.connection = .otherRemote(
-                "The remote is older than what this state has seen of it; perhaps it was restored from a backup.")
-            updateStatus()
-            stream?.close()
-            return
+            return holdOff("The server is older than what was seen of it; perhaps it was restored from a backup.")
         }
         if !outcome.mismatched.isEmpty {
             try replica.forgetTokens(of: outcome.mismatched)
@@ -196,6 +206,13 @@ extension DocumentClient {
             missing += outcome.missing
             try await resolveMissing()
         }
+    }
+
+    /// Nothing is sent or applied any more.
+    private func holdOff(_ reason: String) {
+        status.connection = .otherRemote(reason)
+        updateStatus()
+        stream?.close()
     }
 
     /// Documents that a target lost without a word are asked for one by one: only the remote can say that they are gone.

@@ -21,6 +21,8 @@ public actor DocumentClient {
     // Listening
     var session = ListenSession()
     var stream: (any RemoteListen)?
+    /// Whether the present stream has said something, and so which remote it is.
+    var hasMetRemote = false
     let listenWakeup = Wakeup()
     var listenDelay = Backoff()
     var currentTargets: Set<Int32> = []

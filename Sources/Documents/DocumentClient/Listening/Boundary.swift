@@ -27,4 +27,9 @@ struct Boundary: Sendable {
     /// Where these targets go on after this.
     var resumeToken: [UInt8]
     var targets: Set<Int32>
+
+    /// The newest commit that it tells of.
+    var newestCommit: Timestamp? {
+        items.lazy.compactMap { if case .changed(let document, _, _) = $0 { document.updateTime } else { nil } }.max()
+    }
 }

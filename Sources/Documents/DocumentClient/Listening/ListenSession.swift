@@ -135,6 +135,7 @@ struct ListenSession: Sendable {
     mutating func received(_ event: RemoteEvent) -> [Action] {
         guard isOpen else { return [] }
         switch event {
+        case .lineage: break
         case .targetChange(let change): return targetChanged(change)
         case .changed(let document, let added, let removed):
             let (added, removed) = (active(added), active(removed))

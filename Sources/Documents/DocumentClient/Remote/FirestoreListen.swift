@@ -11,6 +11,7 @@ final class FirestoreListen: RemoteListen {
     /// Told of the first message (nil) and of the status that ends the call; answers the error to throw.
     private let note: @Sendable (GRPCStatus?) -> RemoteError
     private let hasStarted = Mutex(false)
+    private let hasAnswered = Mutex(false)
 
     init(call: GRPCClientCall, database: DatabaseName, note: @escaping @Sendable (GRPCStatus?) -> RemoteError) {
         self.call = call
@@ -20,6 +21,11 @@ final class FirestoreListen: RemoteListen {
 
     nonisolated(nonsending) func next() async throws -> RemoteEvent? {
         do {
+            if !hasAnswered.withLock({ $0 }) {
+                let lineage = await call.headers()[ListenMetadata.lineage]
+                hasAnswered.withLock { $0 = true }
+                if let lineage { return .lineage(lineage) }
+            }
             while let message = try await call.next() {
                 let isFirst = hasStarted.withLock { started in
                     defer { started = true }

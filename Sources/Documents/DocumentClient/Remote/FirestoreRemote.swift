@@ -168,9 +168,10 @@ extension FirestoreRemote: RemoteDocuments {
         }
     }
 
-    package func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen {
+    package func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
         let isRefused = streamWasRefused.withLock { $0 }
-        let options = try await options(.listen, nil, isRefused: isRefused)
+        var options = try await options(.listen, nil, isRefused: isRefused)
+        if let seen { options.metadata.add("\(seen.microseconds)", for: ListenMetadata.seen) }
         do {
             let call = try channel.call(Method.listen.path, options: options)
             let stream = FirestoreListen(call: call, database: configuration.database) { [self] status in

@@ -13,7 +13,8 @@ package protocol RemoteDocuments: Sendable {
     func results(of query: Query) async throws -> [EncodedDocument]
 
     /// Opens a stream for these targets.
-    func listen(_ targets: [RemoteTarget]) async throws -> any RemoteListen
+    /// - Parameter seen: the newest commit that the remote is known to have had; its lineage depends on whether it still has it.
+    func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen
 
     /// The next call connects without waiting for the end of an earlier failure's delay.
     func networkChanged()

@@ -6,6 +6,9 @@ package import FirestoreProtocol
 /// The order is the remote's. What stands between two boundaries (a `targetChange` of kind `.noChange` without target
 /// ids) belongs together and is applied together.
 package enum RemoteEvent: Sendable {
+    /// The first of a stream, from remotes that tell it: which line of commits the remote is of. Once the remote was put back to
+    /// an earlier state it says something else.
+    case lineage(String)
     case targetChange(TargetChange)
     /// The document matches the targets `added`, and no longer matches `removed`.
     case changed(EncodedDocument, added: [Int32], removed: [Int32])

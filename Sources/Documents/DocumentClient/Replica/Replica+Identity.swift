@@ -13,6 +13,24 @@ extension Replica {
         return known == identity ? nil : known
     }
 
+    /// Remembers which line of commits this copy is of. Answers whether it is another than the known one; then nothing is
+    /// changed.
+    func isOther(lineage: String) throws -> Bool {
+        let sql = "SELECT value FROM client_state WHERE key='lineage'"
+        if let known = try database.first(sql, [], { $0.text(0) }) { return known != lineage }
+        try transaction {
+            try database.execute("INSERT INTO client_state VALUES('lineage', ?)", [.text(lineage)])
+        }
+        return false
+    }
+
+    /// The newest commit that the remote is known to have had.
+    func newestCommit() throws -> Timestamp? {
+        try database.first("SELECT value FROM client_state WHERE key='newest'") {
+            Timestamp(microseconds: $0.int64(0))
+        }
+    }
+
     private func setRemote(_ identity: String) throws {
         try database.execute(
             "INSERT INTO client_state VALUES('remote', ?1) ON CONFLICT DO UPDATE SET value=?1", [.text(identity)])
@@ -45,7 +63,7 @@ extension Replica {
             try database.execute("UPDATE client_document SET state=0, fields=NULL, version=0 WHERE state<>0")
             try database.execute("DELETE FROM client_member")
             try database.execute("UPDATE client_target SET token=x''")
-            try database.execute("DELETE FROM client_state WHERE key='read_time'")
+            try database.execute("DELETE FROM client_state WHERE key IN ('read_time', 'newest', 'lineage')")
         }
     }
 }

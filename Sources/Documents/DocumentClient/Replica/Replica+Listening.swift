@@ -96,6 +96,13 @@ extension Replica {
             INSERT INTO client_state VALUES('read_time', ?1)
             ON CONFLICT DO UPDATE SET value=max(value, excluded.value)
             """, [.integer(boundary.readTime.microseconds)])
+        if let newest = boundary.newestCommit {
+            try database.execute(
+                """
+                INSERT INTO client_state VALUES('newest', ?1)
+                ON CONFLICT DO UPDATE SET value=max(value, excluded.value)
+                """, [.integer(newest.microseconds)])
+        }
         try forgetMissing(until: boundary.readTime)
     }
 

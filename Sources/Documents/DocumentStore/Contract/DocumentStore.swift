@@ -59,6 +59,11 @@ package protocol DocumentStore: Sendable {
     /// Opens a stream of listen targets.
     func listen() -> any ListenStream
 
+    /// Names the line of commits that this store goes on with, for a client that knows of the commit at `seen`: the same words
+    /// as long as the store has everything that it ever answered, others once it was put back to an earlier state. That is a
+    /// backup's, or, as far as the log tells, that of a mere copy of its file.
+    func lineage(having seen: Timestamp?) async throws -> String
+
     /// Deletes every document; what listeners held is deleted for them too.
     func deleteAllDocuments() async throws
 }

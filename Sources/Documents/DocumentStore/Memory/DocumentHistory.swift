@@ -25,6 +25,8 @@ struct DocumentHistory {
         changes.reversed().prefix { $0.time > time }.reduce(into: []) { $0.formUnion($1.names) }
     }
 
+    func hasCommit(at time: Timestamp) -> Bool { changes.contains { $0.time == time } }
+
     mutating func forget(after time: Timestamp) {
         for name in versions.keys { versions[name]?.removeAll { $0.time > time } }
         changes.removeAll { $0.time > time }

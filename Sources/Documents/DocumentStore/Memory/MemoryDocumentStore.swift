@@ -47,6 +47,10 @@ package actor MemoryDocumentStore: DocumentStore {
         signalEvent()
     }
 
+    package func lineage(having seen: Timestamp?) -> String {
+        StoreLineage.words(epoch, without: seen.map(history.hasCommit) ?? true ? nil : seen)
+    }
+
     // MARK: Time
 
     private func tick() -> Timestamp {

@@ -237,6 +237,12 @@ final class DocumentTables {
         }
     }
 
+    /// Whether a document was changed at a time, or that is too long ago to say.
+    func hasCommit(at time: Int64?) throws -> Bool {
+        guard let time, try setting("horizon") < time else { return true }
+        return try sqlite.first("SELECT 1 FROM change WHERE time=? LIMIT 1", [.integer(time)]) { _ in true } ?? false
+    }
+
     func epoch() throws -> [UInt8] {
         try sqlite.first("SELECT value FROM setting WHERE name='epoch'") { $0.bytes(0) } ?? []
     }

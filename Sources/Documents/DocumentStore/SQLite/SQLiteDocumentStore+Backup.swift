@@ -1,6 +1,14 @@
+package import DocumentModel
 import SQLite
 
 extension SQLiteDocumentStore {
+    package func lineage(having seen: Timestamp?) async throws -> String {
+        let epoch = epoch
+        return try await readers.read { tables, _ in
+            StoreLineage.words(epoch, without: try tables.hasCommit(at: seen?.microseconds) ? nil : seen)
+        }
+    }
+
     /// Writes a consistent copy of the database to one file while reads and commits go on.
     ///
     /// The copy has a history of its own: a listener's token from the original starts anew in it, because the original may

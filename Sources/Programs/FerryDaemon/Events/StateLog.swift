@@ -60,7 +60,7 @@ struct StateLog {
         // Who paused and who resumed is logged where it is done.
         case .paused: return nil
         case .needsSignIn where old == nil: return Line(level: .notice, text: status.reason ?? "nobody is signed in")
-        case .rootHeld: return Line(level: .error, text: status.reason ?? "the tasks directory is held")
+        case .rootHeld, .serverHeld: return Line(level: .error, text: status.reason ?? status.state.rawValue)
         default: return Line(level: .warning, text: status.reason ?? status.state.rawValue)
         }
     }

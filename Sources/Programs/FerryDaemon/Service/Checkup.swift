@@ -52,7 +52,7 @@ struct Checkup {
             let isNew = stack == nil
             return HealthCheck(
                 "root", isNew ? .ok : .failed, "The tasks directory \(configuration.tasks) has no marker .ferry/root.",
-                remedy: isNew ? nil : "ferry sync; if that does not help: ferryd run --rebind, once.")
+                remedy: isNew ? nil : "ferry sync; if that does not help: ferry rebind.")
         }
         return HealthCheck("root", .ok, "The tasks directory \(configuration.tasks) has its marker.")
     }

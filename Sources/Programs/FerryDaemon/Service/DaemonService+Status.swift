@@ -116,7 +116,7 @@ extension DaemonStatus {
         case .needsSignIn:
             set(.needsSignIn, "The server does not accept this machine's sign-in any more.", hint: Account.nobody.hint)
         case .otherRemote(let why):
-            set(.offline, why, hint: "If that is right, start once with 'ferryd run --rebind': nothing is deleted.")
+            set(.serverHeld, why, hint: "If that is right: ferry rebind, on every machine. Nothing is deleted.")
         }
         for (query, why) in client.refusedQueries.sorted(by: { $0.key.collectionID ?? "" < $1.key.collectionID ?? "" })
         {

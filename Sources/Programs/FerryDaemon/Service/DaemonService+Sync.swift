@@ -34,7 +34,7 @@ extension DaemonService {
             let status = try await status()
             switch status.state {
             case .needsSignIn: throw ControlError(.needsSignIn, status.reason ?? "", hint: status.hint)
-            case .rootHeld, .paused, .stopping:
+            case .rootHeld, .serverHeld, .paused, .stopping:
                 throw ControlError(.unavailable, status.reason ?? "", hint: status.hint)
             case .starting, .running, .offline, .unknown: break
             }
@@ -60,6 +60,17 @@ extension DaemonService {
         return ControlError(
             .timedOut, "Not in sync after \(seconds) s: \(waiting.joined(separator: ", ")) left.",
             hint: "The daemon goes on; 'ferry status --watch' shows how far it is.", isRetryable: true)
+    }
+
+    func rebind() async throws -> DaemonStatus {
+        let status = try await status()
+        guard status.state == .rootHeld || status.state == .serverHeld else {
+            throw ControlError(
+                .invalidArgument, "Nothing is held: the tasks directory and the server are the known ones.",
+                hint: "'ferry status' says how things stand.")
+        }
+        await engine.rebind()
+        return try await self.status()
     }
 
     func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {

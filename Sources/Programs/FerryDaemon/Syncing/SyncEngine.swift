@@ -33,6 +33,8 @@ actor SyncEngine {
     private var objects: LimitedObjectStore?
     private var limits: (up: Int?, down: Int?)
     private var takesOver = false
+    /// Whether the next stack takes the tasks directory and the remote as they are.
+    private var rebinds: Bool
     private var runner: Task<Void, Never>?
     private var refresher: Task<Void, Never>?
 
@@ -41,6 +43,7 @@ actor SyncEngine {
         logger: Logger
     ) {
         self.configuration = configuration
+        rebinds = configuration.rebinds
         self.state = state
         self.account = account
         self.http = http
@@ -76,6 +79,13 @@ actor SyncEngine {
         if self.runner == runner { self.runner = nil }
         trouble = nil
         hub.poke()
+    }
+
+    /// Starts again with the tasks directory and the remote as they are now: files are united, nothing is deleted.
+    func rebind() async {
+        await end()
+        rebinds = true
+        await start()
     }
 
     /// Ends the stack for good.
@@ -134,8 +144,8 @@ actor SyncEngine {
         let objects = LimitedObjectStore(store, up: limits.up, down: limits.down)
         self.objects = objects
         var configuration = configuration
-        if takesOver, isOfAnother(than: userID) { configuration.rebinds = true }
-        takesOver = false
+        configuration.rebinds = rebinds || takesOver && isOfAnother(than: userID)
+        (takesOver, rebinds) = (false, false)
         let logger = logger
         let settings = configuration
         func loaded() async throws -> SyncStack {

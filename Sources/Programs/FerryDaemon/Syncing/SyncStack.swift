@@ -116,13 +116,19 @@ final class SyncStack: Sendable {
     }
 
     private func followStatus(_ onChange: @Sendable () -> Void) async throws {
+        var rebinds = configuration.rebinds
         for await status in await client.statuses {
             if clientStatus.isInStep || status.isInStep { inStep.withLock { $0 = Clocks.wallMilliseconds() } }
             latest.withLock { $0 = status }
             onChange()
-            if case .otherRemote(let reason) = status.connection, configuration.rebinds {
+            switch status.connection {
+            case .otherRemote(let reason) where rebinds:
                 logger.notice("going on with the remote as it is now", ["because": reason])
+                try await sync.offerAttachments()
                 try await client.adoptRemote()
+            // Once for each time that it is wanted: later ones are to be held again.
+            case .online: rebinds = false
+            default: break
             }
         }
     }

@@ -12,8 +12,9 @@ extension FirestoreService {
         guard let database = opening.database else {
             throw DocumentStoreError(.invalidArgument, "The first request of a listen stream must name the database.")
         }
-        try await call.sendHeaders()
         let store = try await catalog.store(database)
+        let seen = call.metadata[ListenMetadata.seen].flatMap(Int64.init).map(Timestamp.init(microseconds:))
+        try await call.sendHeaders([ListenMetadata.lineage: try await store.lineage(having: seen)])
         let stream = store.listen()
         let targets = ListenAccess(access: access, store: store, caller: caller)
         await withTaskCancellationHandler {

@@ -132,6 +132,7 @@ extension TaskSync {
                 await noteAttachment(path)
             }
         }
+        try await endOffersIfAllTaken()
     }
 
     private static func record(

@@ -25,6 +25,25 @@ extension TaskSync {
                 isUpload: true, size: size))
     }
 
+    /// To be called before the client adopts a remote: its store may lack what this machine gave to another, or gave since a
+    /// backup. Every file that is here is offered once more, also after a restart; chunks that the store has are not sent.
+    package func offerAttachments() async throws {
+        try await client.transaction { try SyncTables($0).setState("offering", "true") }
+        isOffering = true
+        try await exclusively { queueOffers() }
+    }
+
+    func queueOffers() {
+        for row in attachments.all { queueUpload(row.task, row.name, size: row.stamp.size) }
+    }
+
+    /// After uploads have been taken over.
+    func endOffersIfAllTaken() async throws {
+        guard isOffering, transfers.isSettled else { return }
+        try await client.transaction { try SyncTables($0).removeState("offering") }
+        isOffering = false
+    }
+
     @discardableResult
     func queueDownload(_ task: String, _ attachment: String, _ file: TaskAttachment) -> String? {
         guard objects != nil, let key = file.manifest,

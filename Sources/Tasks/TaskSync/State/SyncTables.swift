@@ -17,6 +17,10 @@ struct SyncTables {
         try database.first("SELECT value FROM sync_state WHERE key = ?", [.text(key)]) { $0.text(0) }
     }
 
+    func removeState(_ key: String) throws {
+        try database.execute("DELETE FROM sync_state WHERE key=?", [.text(key)])
+    }
+
     func setState(_ key: String, _ value: String) throws {
         try database.execute("INSERT OR REPLACE INTO sync_state VALUES (?, ?)", [.text(key), .text(value)])
     }

@@ -24,7 +24,7 @@ extension DaemonStatus {
         switch state {
         case .needsSignIn: .needsSignIn
         case .offline, .starting, .stopping: .offline
-        case .rootHeld: .attention
+        case .rootHeld, .serverHeld: .attention
         case .running, .paused, .unknown: needsAttention ? .attention : .success
         }
     }

@@ -19,6 +19,20 @@ extension Command {
     static let pause = pausing("pause", true, "stops syncing until told to resume; files can be edited meanwhile")
     static let resume = pausing("resume", false, "syncs again")
 
+    static let rebind = Command.daemon(
+        "rebind", group: "Sync",
+        summary: "goes on with another tasks directory or server; files are united, nothing is deleted",
+        discussion: """
+            Where the tasks directory was replaced, or the server was, or was put back to an earlier state, everything is held,
+            and 'ferry status' says why. This takes both as they are now. Files and documents that only one side has go to the
+            other one; of a task that both have differently this machine's version counts, and the other is in its history.
+            """, options: [.json]
+    ) { context in
+        let status = try await context.service.rebind()
+        if context.wantsJSON { context.terminal.print(status.json.text) }
+        return .success
+    }
+
     private static func pausing(_ name: String, _ isPaused: Bool, _ summary: String) -> Command {
         .daemon(name, group: "Sync", summary: summary, options: [.json]) { context in
             let status = try await context.service.setPaused(isPaused)

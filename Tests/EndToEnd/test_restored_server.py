@@ -1,0 +1,85 @@
+"""A server that is put back to an earlier state: everything is held until somebody says that it is right, and then united."""
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from harness import BIN, Machine, agree, until
+
+
+def back_up(server, place):
+    subprocess.run([BIN / "ferry-server", "backup", place, "--data", server.data], check=True, capture_output=True)
+
+
+def restore(server, place):
+    shutil.rmtree(server.data)
+    subprocess.run([BIN / "ferry-server", "restore", place, "--data", server.data], check=True, capture_output=True)
+
+
+def copy_files(server, place):
+    server.stop()
+    shutil.copytree(server.data, place)
+    server.start()
+
+
+def put_files_back(server, place):
+    shutil.rmtree(server.data)
+    shutil.copytree(place, server.data)
+
+
+@pytest.mark.parametrize("save, put_back", [(back_up, restore), (copy_files, put_files_back)], ids=["backup", "snapshot"])
+def test_a_server_put_back_takes_nothing_away(root, server, machines, save, put_back):
+    laptop, desk = machines
+    for name in ("Old", "Edited", "Gone"):
+        laptop.write(f"{name}.md", "before\n")
+    agree(laptop, desk)
+    save(server, root / "saved")
+    laptop.write("Edited.md", laptop.read("Edited.md").replace("before", "after"))
+    laptop.write("New.md", "new\n")
+    drawing = os.urandom(300_000)
+    (laptop.tasks / "New.files").mkdir()
+    (laptop.tasks / "New.files/drawing.bin").write_bytes(drawing)
+    (laptop.tasks / "Gone.md").unlink()
+    agree(laptop, desk)
+    files = laptop.files()
+    assert "New.md" in files and "Gone.md" not in files
+
+    server.stop()
+    put_back(server, root / "saved")
+    server.start()
+    for machine in machines:
+        machine.ferry("sync")
+        until(lambda: machine.status()["state"] == "server-held", lambda: f"{machine.status()}\n{machine.daemon.tail()}",
+              timeout=60)
+        assert "ferry rebind" in machine.status()["hint"]
+        assert machine.ferry("status", "--check", check=False).returncode == 6
+    laptop.write("While held.md", "written while held\n")
+    laptop.ferry("sync")
+    # A restart changes nothing about it.
+    desk.stop()
+    desk.start()
+    until(lambda: desk.status()["state"] == "server-held", desk.status)
+    for machine, expected in ((laptop, {**files, "While held.md": laptop.files()["While held.md"]}), (desk, files)):
+        assert machine.files() == expected
+        assert [task["title"] for task in machine.json("trash")["trash"]] == ["Gone"]
+
+    for machine in machines:
+        machine.ferry("rebind")
+        until(lambda: machine.status()["state"] == "running", lambda: f"{machine.status()}\n{machine.daemon.tail()}", timeout=30)
+    agree(laptop, desk)
+    both = laptop.files()
+    # The server still had what was deleted since, and where two are united nothing is deleted.
+    assert set(both) == {*files, "While held.md", "Gone.md"}
+    assert {name: both[name] for name in files} == files
+    refused = laptop.ferry("rebind", check=False)
+    assert refused.returncode != 0 and "Nothing is held" in refused.stderr
+    # Also what only the machines had of the objects is on the server again.
+    phone = Machine(root, "phone")
+    phone.start()
+    try:
+        phone.login(server)
+        agree(laptop, phone)
+        assert (phone.tasks / "New.files/drawing.bin").read_bytes() == drawing
+    finally:
+        phone.stop()
