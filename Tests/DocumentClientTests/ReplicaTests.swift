@@ -1,4 +1,5 @@
 import DocumentModel
+import FirestoreProtocol
 import SQLite
 import Testing
 
@@ -165,6 +166,36 @@ import Testing
         try replica.read(remote.read(names))
         try replica.drain(into: remote)
         #expect(remote.documents[task]?.fields == ["a": .integer(2), "b": .integer(1)])
+    }
+
+    @Test func `an answer that is older than what the stream told takes nothing back`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["a": .integer(0), "b": .integer(0)])])
+        try replica.drain(into: remote)
+        func elsewhere(_ number: Int64) throws {
+            let fields = ["a": Value.integer(number)]
+            _ = try remote.commit([Write(.update(task, fields: fields), mask: [try path("a")])])
+        }
+        try elsewhere(1)
+        try replica.append([.update(task, [try path("b"): .integer(7)])])
+        try replica.perform(try #require(try replica.nextRequest()), on: remote)
+        guard case .read(let names)? = try replica.nextRequest() else {
+            Issue.record("expected a read")
+            return
+        }
+        let answer = remote.read(names)
+        try elsewhere(2)
+        let news = EncodedDocument(try #require(remote.documents[task]))
+        _ = try replica.receive(
+            Boundary(
+                items: [.changed(news, added: [], removed: [])], readTime: news.updateTime, resumeToken: [], targets: []
+            ))
+        try replica.read(answer)
+        #expect(try replica.snapshot(task)["a"] == .integer(2))
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields == ["a": .integer(2), "b": .integer(7)])
+        #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
     }
 
     @Test func `an update of a document that does not exist is parked`() throws {

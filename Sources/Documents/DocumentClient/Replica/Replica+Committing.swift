@@ -133,6 +133,12 @@ extension Replica {
             let stale = try sequences.filter { try isStale($0, states: states) }
             for sequence in sequences {
                 guard let entry = journal.entries[sequence], let state = states[entry.path] else { continue }
+                if let row = try row(entry.path), row.state != .unknown, row.version > state.version {
+                    // The stream was faster than the answer: the mutation stands on what it told already.
+                    if signed.contains(sequence) { try deleteMutation(sequence) }
+                    journal.keep(sequence, isMoved: true, failed: false)
+                    continue
+                }
                 var settlement = Settlement()
                 if signed.contains(sequence) { settlement.applied = [sequence] }
                 settlement.failed = !entry.needsRead && (stale.contains(sequence) || stale.isEmpty && !isNewReceipt)
