@@ -38,13 +38,34 @@ enum TaskLayout {
         let writesTitle = !isTitle || chosen.map { !$0.utf8.elementsEqual(item.title.utf8) } ?? false
         // A title that was written for the sake of a number goes with it.
         let keepsTitle = chosen != nil
-        if let head = fields[head]?.stringValue,
-            let source = try? TaskFile(parsing: Array(head.utf8) + Array(item.notes.utf8), named: name),
-            let file = try? source.updated(to: item, writesTitle: writesTitle, keepsTitle: keepsTitle)
-        {
-            return file
+        if let head = fields[head]?.stringValue {
+            for head in [head, withoutRepeatedKeys(head)] {
+                if let source = try? TaskFile(parsing: Array(head.utf8) + Array(item.notes.utf8), named: name),
+                    let file = try? source.updated(to: item, writesTitle: writesTitle, keepsTitle: keepsTitle)
+                {
+                    return file
+                }
+            }
+            // Not in the layout of the file that is here: that is another one on each machine.
+            return try TaskFile.make(for: item, named: name, writesTitle: writesTitle)
         }
         guard let old else { return try TaskFile.make(for: item, named: name, writesTitle: writesTitle) }
         return try old.updated(to: item, named: name, writesTitle: writesTitle, keepsTitle: keepsTitle)
+    }
+
+    /// Two machines' heads that were merged line by line may have a key twice, and are no front matter then: the last one stays.
+    private static func withoutRepeatedKeys(_ head: String) -> String {
+        var entries: [(key: Substring?, lines: [Substring])] = []
+        for line in head.split(separator: "\n", omittingEmptySubsequences: false) {
+            let isInner = line.hasPrefix(" ") || line.hasPrefix("\t") || line.hasPrefix("- ")
+            if isInner, entries.last?.key != nil {
+                entries[entries.count - 1].lines.append(line)
+            } else {
+                entries.append((line.hasPrefix("#") ? nil : line.firstIndex(of: ":").map { line[..<$0] }, [line]))
+            }
+        }
+        let last = Dictionary(entries.indices.map { (entries[$0].key, $0) }) { $1 }
+        return entries.indices.filter { entries[$0].key == nil || last[entries[$0].key] == $0 }
+            .flatMap { entries[$0].lines }.joined(separator: "\n")
     }
 }
