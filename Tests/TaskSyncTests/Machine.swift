@@ -26,10 +26,13 @@ final class Machine: Sendable {
 
     static let database = DatabaseName(project: "ferry")
 
-    /// - Parameter home: the home of another machine, to go on with its tasks and state; nil makes one.
-    init(_ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, rebinds: Bool = false)
-        throws
-    {
+    /// - Parameters:
+    ///   - home: the home of another machine, to go on with its tasks and state; nil makes one.
+    ///   - disk: has the tasks directory; nil: a real one.
+    init(
+        _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
+        rebinds: Bool = false
+    ) throws {
         self.home = home ?? Home()
         let root = self.home.path
         mkdir("\(root)/Tasks", 0o700)
@@ -42,7 +45,8 @@ final class Machine: Sendable {
         sync = TaskSync(
             configuration: TaskSync.Configuration(
                 userID: "alice", remote: "test", rebinds: rebinds, wallClock: { 0 }),
-            folder: DirectoryTaskFolder(path: "\(root)/Tasks"), client: client, objects: objects,
+            folder: disk.map { MemoryTaskFolder(disk: $0) } ?? DirectoryTaskFolder(path: "\(root)/Tasks"),
+            client: client, objects: objects,
             logger: Logger(label: "test", level: .error))
         let (sync, client) = (sync, client)
         work = Task {

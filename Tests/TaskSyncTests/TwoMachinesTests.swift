@@ -4,6 +4,7 @@ import DocumentStore
 import Glibc
 import ObjectStorage
 import Simulation
+import TaskModel
 import Testing
 
 @testable import TaskSync
@@ -159,6 +160,34 @@ import Testing
             desk.remove("Journey.files/ticket.txt")
             #expect(await laptop.lacks("Journey.files/ticket.txt"))
         }
+    }
+
+    @Test func `two machines' attachments of one name are two, whichever is uploaded first`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let objects = MemoryObjectStore()
+        let laptop = try Machine(store, objects: objects)
+        let desk = try Machine(store, objects: objects)
+        try laptop.write("Trip.md", "go\n")
+        #expect(await desk.has("Trip.md", "go\n"))
+        // Without its uploads the desk learns of the other one before its own is told of.
+        await desk.sync.setPaused(true)
+        try desk.write("Trip.files/ticket.txt", "seat 12\n")
+        #expect(await desk.eventually { await desk.sync.allTransfers.count == 1 })
+        try laptop.write("Trip.files/ticket.txt", "seat 13\n")
+        let task = try #require(await desk.sync.catalog.living.map(\.id).first)
+        let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
+        while case let (known, last) = try await desk.client.reading({ (try $0.document(name), $0.latestSequence) }),
+            known["attachments"] == nil
+        {
+            try await desk.client.waitForChanges(after: last)
+        }
+        await desk.sync.setPaused(false)
+        for (machine, own, other) in [(laptop, "seat 13\n", "seat 12\n"), (desk, "seat 12\n", "seat 13\n")] {
+            #expect(await machine.has("Trip.files/ticket (2).txt", other))
+            #expect(machine.read("Trip.files/ticket.txt") == own)
+        }
+        await laptop.stop()
+        await desk.stop()
     }
 
     @Test func `many small attachments travel in few writes of their task`() async throws {

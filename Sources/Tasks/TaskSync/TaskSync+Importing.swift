@@ -57,10 +57,17 @@ extension TaskSync {
         }
         try await importFiles(files)
         await noteMovedAttachments()
+        // Where not all directories are watched, what has gone from one may have come to another: that is looked for first.
+        if !folder.isFullyWatched, removed.contains(where: isKnown) { try await rescan(isFirst: false) }
         if !removed.isEmpty { try await importRemovals(removed) }
         if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
             try await forgetMissingLists()
         }
+    }
+
+    private func isKnown(_ path: TaskPath) -> Bool {
+        if path.kind(isDirectory: false) != .attachment { return index[path] != nil }
+        return index[path.taskFileOfAttachments].map { attachments.row(of: $0.task, named: path.name) != nil } ?? false
     }
 
     /// A directory that was renamed before it was watched shows only under its new name.

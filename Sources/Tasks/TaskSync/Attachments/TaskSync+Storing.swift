@@ -116,10 +116,14 @@ extension TaskSync {
         }
         // As with task files: a power cut must not take back on this disk what others have been told.
         folder.synchronize(paths)
-        let groups = byTask.sorted { $0.key < $1.key }
+        let groups = byTask.sorted { $0.key < $1.key }.map {
+            (task: $0.key, uploads: $0.value, here: Set(attachments.rows(of: $0.key).keys))
+        }
         let (surroundings, userID) = (surroundings, configuration.userID)
         let rows = try await client.transaction { transaction in
-            try groups.flatMap { try Self.record($0.value, of: $0.key, namespace, userID, surroundings, transaction) }
+            try groups.flatMap {
+                try Self.record($0.uploads, of: $0.task, beside: $0.here, namespace, userID, surroundings, transaction)
+            }
         }
         for row in rows {
             attachments.set(row)
@@ -127,16 +131,21 @@ extension TaskSync {
         }
         for upload in uploads {
             end(upload.transfer.id, .done)
-            // Bytes that came after the last look of the upload are told of by nobody else.
-            if let transfer = transfers[upload.transfer.id], let path = filePath(of: transfer) {
-                await noteAttachment(path)
-            }
+            guard let transfer = transfers[upload.transfer.id], let path = filePath(of: transfer) else { continue }
+            try await lookAgain(path)
         }
         try await endOffersIfAllTaken()
     }
 
+    /// Bytes that came after the last look of an upload are told of by nobody else, nor is a file that was out of reach then.
+    func lookAgain(_ path: TaskPath) async throws {
+        // Where the whole directory is away, a scan finds the file when it is back.
+        if folder.isAbsent(path), try await !checkRoot() { return }
+        await noteAttachment(path)
+    }
+
     private static func record(
-        _ uploads: [Upload], of task: String, _ namespace: ObjectNamespace, _ userID: String,
+        _ uploads: [Upload], of task: String, beside here: Set<String>, _ namespace: ObjectNamespace, _ userID: String,
         _ surroundings: Surroundings, _ transaction: ReplicaTransaction
     ) throws -> [AttachmentRow] {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
@@ -144,13 +153,20 @@ extension TaskSync {
         guard view.exists else { return [] }
         let before = view.fields(pendingTimes: .previous)
         let present = TaskItem(fields: before).attachments
-        let byName = Dictionary(present.map { (Array($0.value.name.utf8), $0.key) }, uniquingKeysWith: { min($0, $1) })
         let attachments = FieldPath(key: "attachments")
         let tables = SyncTables(transaction)
+        // A file that this machine has not told of yet may be one that the task has already: where it says the same, and no other
+        // file here is that one. Otherwise two machines have each made a file of this name, and the task gets both.
+        func same(_ upload: Upload) -> String? {
+            present.filter {
+                !here.contains($0.key) && $0.value.sha256 == upload.file.sha256.hex
+                    && $0.value.name.utf8.elementsEqual(upload.name.utf8)
+            }.keys.min()
+        }
         var rows: [AttachmentRow] = []
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
         for upload in uploads {
-            let id = upload.attachment ?? byName[Array(upload.name.utf8)] ?? DocumentID.make(in: surroundings)
+            let id = upload.attachment ?? same(upload) ?? DocumentID.make(in: surroundings)
             let row = AttachmentRow(
                 task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex, stamp: upload.stamp)
             try tables.put(row)

@@ -91,7 +91,11 @@ extension TaskSync {
             if transfer.isUpload {
                 guard let taskFile = index.path(of: transfer.task) else { return end(id, .cancelled) }
                 let path = try taskFile.attachmentsDirectory().appending(transfer.name)
-                guard let stamp = try folder.stamp(path) else { return end(id, .cancelled) }
+                guard let stamp = try folder.stamp(path) else {
+                    end(id, .cancelled)
+                    Task { try? await self.exclusively { try await self.lookAgain(path) } }
+                    return
+                }
                 let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
                 let upload = UploadTask(
                     file, to: objects, namespace: namespace, compression: configuration.compression,

@@ -1,0 +1,82 @@
+import DocumentModel
+import DocumentStore
+import ObjectStorage
+import Synchronization
+import SystemIO
+import TaskFolder
+import TaskModel
+import Testing
+
+@testable import TaskSync
+
+/// Machines whose disks do what real ones do now and then.
+@Suite(.serialized) struct BadDiskTests {
+    let store = MemoryDocumentStore(Machine.database)
+
+    @Test func `a file that moves to where nobody watches stays the same task`() async throws {
+        let disk = MemoryDisk()
+        disk.setWatchLimit(1)
+        try disk.makeDirectories("Home")
+        try disk.write("Call Anna.md", Array("now\n".utf8))
+        let machine = try Machine(store, disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.catalog.living.map(\.id).first)
+        try disk.rename("Call Anna.md", to: "Home/Call Anna.md", .exclusive)
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == "Home/Call Anna.md" })
+        #expect(await machine.sync.catalog.trashed.map(\.id) == [])
+        await machine.stop()
+    }
+
+    @Test func `an attachment whose upload ends while the directory is away is uploaded when it is back`() async throws {
+        let home = Home()
+        let disk = MemoryDisk(scratch: home.path)
+        let objects = CallingStore(MemoryObjectStore()) { disk.setRootMissing(true) }
+        let machine = try Machine(store, objects: objects, home: home, disk: disk)
+        try disk.write("Trip.md", Array("go\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.catalog.living.map(\.id).first)
+        try disk.makeDirectories("Trip.files")
+        try disk.write("Trip.files/ticket.txt", Array("seat 12\n".utf8))
+        #expect(await machine.eventually { await machine.sync.rootHold != nil })
+        disk.setRootMissing(false)
+        #expect(
+            await machine.eventually {
+                (try? await machine.sync.detail(task).item.attachments.values.map(\.name)) == ["ticket.txt"]
+            })
+        await machine.stop()
+    }
+}
+
+/// Tells of the first object that is put into another store, before it is.
+private final class CallingStore: ObjectStore {
+    private let store: MemoryObjectStore
+    private let action: @Sendable () -> Void
+    private let isFirst = Mutex(true)
+
+    init(_ store: MemoryObjectStore, _ action: @escaping @Sendable () -> Void) {
+        self.store = store
+        self.action = action
+    }
+
+    func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
+        if isFirst.withLock({ first in
+            defer { first = false }
+            return first
+        }) {
+            action()
+        }
+        try await store.put(key, content, type: type, hash: hash)
+    }
+
+    func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
+        try await store.get(key, range: range)
+    }
+
+    func head(_ key: ObjectKey) async throws -> ObjectInfo? { try await store.head(key) }
+
+    func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
+        try await store.list(prefix: prefix, after: after, limit: limit)
+    }
+
+    func delete(_ key: ObjectKey) async throws { try await store.delete(key) }
+}
