@@ -222,7 +222,11 @@ struct Timetable {
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    package init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678_9ABC_DEF1 }
+    package init(_ seed: UInt64) {
+        // Mixed first: the streams of two seeds in a row would be the same one, a step apart.
+        state = seed
+        state = next()
+    }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15

@@ -240,13 +240,18 @@ extension Simulation {
             ]
         }
         machine.busy.insert(path)
-        go(through: steps[...], of: path, machine, random)
+        go(through: steps[...], of: path, machine, random) { [unowned self] error in
+            // The disk went away between two steps: an editor that saves like this loses the file.
+            guard habit != .inPlace, habit != .renamingOver, (error as? SystemError)?.code != .busy else { return }
+            words.forget(Words.found(in: new, "q"))
+            words.delete(old)
+        }
     }
 
     /// One step after the other; the first that fails is the last.
     private func go(
         through steps: ArraySlice<(MemoryDisk) throws -> Void>, of path: String, _ machine: SimulatedMachine,
-        _ random: SeededRandom
+        _ random: SeededRandom, onFailure: @escaping (any Error) -> Void
     ) {
         guard let step = steps.first else {
             machine.busy.remove(path)
@@ -256,10 +261,11 @@ extension Simulation {
         scheduler.after(random.milliseconds(0...15)) { [unowned self] in
             do {
                 try machine.byUser { try step($0) }
-                go(through: steps.dropFirst(), of: path, machine, random)
+                go(through: steps.dropFirst(), of: path, machine, random, onFailure: onFailure)
             } catch {
                 machine.busy.remove(path)
                 tell(machine, "cannot save '\(path)': \(error)")
+                onFailure(error)
             }
         }
     }

@@ -84,6 +84,7 @@ package final class Simulation: @unchecked Sendable {
         comeToRest()
         if violations.isEmpty { checkLaws() }
         if violations.isEmpty { restartAndCompare() }
+        if Runner.tracesCalls, !violations.isEmpty { tellDocuments() }
         for machine in machines { machine.kill() }
         // Time for whoever sleeps to find the process gone.
         scheduler.run(until: scheduler.now + .seconds(200))
@@ -224,6 +225,7 @@ package final class Simulation: @unchecked Sendable {
         for (machine, files) in zip(machines, state.attachments).dropFirst() {
             compare(machines[0].name, state.attachments[0], machine.name, files)
         }
+        for machine in machines { compareReplica(of: machine, with: state.documents) }
         var seen: [String: Int] = [:]
         var words = Set<String>()
         var living = 0
@@ -260,6 +262,32 @@ package final class Simulation: @unchecked Sendable {
         }
         if stored.sorted() != attached.sorted() {
             violations.append("the attachments' files are not those of the tasks: \(stored.count), \(attached.count)")
+        }
+    }
+
+    /// What a machine remembers of the remote is what the remote has.
+    private func compareReplica(of machine: SimulatedMachine, with documents: [String: Document]) {
+        let replica = ask(machine) { _, client in
+            var fields: [String: [String: Value]] = [:]
+            for query in TaskSync.queries(of: "alice", in: Simulation.database) {
+                for view in try await client.documents(query) { fields[view.name.path] = view.fields }
+            }
+            return fields
+        }
+        guard let replica else { return }
+        for path in Set(replica.keys).union(documents.keys).sorted() where replica[path] != documents[path]?.fields {
+            let what = replica[path] == nil ? "lacks" : documents[path] == nil ? "still has" : "has an older"
+            violations.append("\(machine.name)'s replica \(what) \(path)")
+        }
+    }
+
+    /// What the remote has in the end.
+    private func tellDocuments() {
+        for (path, document) in state().documents.sorted(by: { $0.key < $1.key }) {
+            story.append("    \(path):")
+            for (field, value) in document.fields.sorted(by: { $0.key < $1.key }) {
+                story.append("        \(field): \(value)")
+            }
         }
     }
 
