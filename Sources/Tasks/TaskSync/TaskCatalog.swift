@@ -24,10 +24,11 @@ package struct TaskCatalog: Sendable {
     }
 
     /// Keeps an entry outside of the table, whose free places would be as large: of a hundred thousand there are as many more.
-    private final class Box: Sendable {
-        let entry: Entry
+    /// Thousands of them are sorted and handed on without being copied.
+    package final class Box: Sendable {
+        package let entry: Entry
 
-        init(_ entry: Entry) { self.entry = entry }
+        package init(_ entry: Entry) { self.entry = entry }
     }
 
     private var boxes: [String: Box] = [:]
@@ -44,6 +45,8 @@ package struct TaskCatalog: Sendable {
     /// Tasks that are not in the trash.
     package var living: some Sequence<Entry> { all.filter { $0.deletion == nil } }
 
+    package var livingBoxes: some Sequence<Box> { boxes.values.lazy.filter { $0.entry.deletion == nil } }
+
     package var trashed: [Entry] { all.filter { $0.deletion != nil } }
 
     private var all: LazyMapSequence<Dictionary<String, Box>.Values, Entry> { boxes.values.lazy.map(\.entry) }
@@ -53,17 +56,9 @@ package struct TaskCatalog: Sendable {
 
     package subscript(id: String) -> Entry? { boxes[id]?.entry }
 
-    /// - Parameter item: what the document says.
-    mutating func update(task view: DocumentSnapshot, saying item: TaskItem) {
-        let id = view.name.id
-        guard view.exists else { return remove(task: id) }
-        let isDeleting = FileExport.isBeingDeleted(view)
-        let entry = Entry(
-            id: id, title: item.title, isCompleted: item.completed, priority: item.priority, due: item.due,
-            tags: item.tags, list: item.listId, attachmentCount: item.attachments.count,
-            deletion: item.isDeleted || isDeleting ? Deletion(time: item.deletedTime) : nil,
-            isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
-        if let old = boxes.updateValue(Box(entry), forKey: id) { tally(old.entry, -1) }
+    mutating func update(_ facts: TaskFacts) {
+        guard let entry = facts.entry else { return remove(task: facts.id) }
+        if let old = boxes.updateValue(Box(entry), forKey: entry.id) { tally(old.entry, -1) }
         tally(entry, 1)
     }
 

@@ -35,7 +35,7 @@ extension TaskSync {
         }
         for view in views {
             switch view.name.collectionPath {
-            case "tasks": learn(view)
+            case "tasks": learn(TaskFacts(view))
             case "lists": catalog.update(list: view)
             default: break
             }
@@ -131,7 +131,7 @@ extension TaskSync {
         var writes: [(row: FileRow, write: FolderWrite)] = []
         var reserved = Set<TaskPath>()
         var changedHere: [TaskPath] = []
-        for item in pending { learn(item.view) }
+        for item in pending { learn(TaskFacts(item.view)) }
         for item in pending {
             await exportAttachments(of: item.view)
             if item.view.hasParkedWrites { noteParked(item.view) } else { problems["parked \(item.task)"] = nil }
@@ -223,22 +223,9 @@ extension TaskSync {
     }
 
     /// Notes what lists show of a task and what its file is to be called. Others that are called otherwise by that follow.
-    func learn(_ view: DocumentSnapshot) {
-        let fields = view.fields(pendingTimes: .previous)
-        let item = TaskItem(fields: fields)
-        catalog.update(task: view, saying: item)
-        retries.formUnion(noteName(of: view, item, fields).filter { index.path(of: $0) != nil })
-    }
-
-    /// Answers whose names may be others by that.
-    private func noteName(of view: DocumentSnapshot, _ item: TaskItem, _ fields: [String: Value]) -> Set<String> {
-        guard view.exists, !item.isDeleted, !FileExport.isBeingDeleted(view) else {
-            return names.set(view.name.id, nil)
-        }
-        return names.set(
-            view.name.id,
-            NameBook.Claim(
-                place: item.listId ?? "", title: TaskLayout.title(of: item, fields), time: view.createTime))
+    func learn(_ facts: TaskFacts) {
+        catalog.update(facts)
+        retries.formUnion(names.set(facts.id, facts.claim).filter { index.path(of: $0) != nil })
     }
 
     /// Where another task's file has the name that is this task's by right, that one is called otherwise first.

@@ -393,10 +393,17 @@ extension TaskSync {
 
     /// Looks at every file and takes over what differs from what is known.
     func rescan(isFirst: Bool) async throws {
+        // Of a hundred thousand files hardly one is news; the others are not kept.
+        var changed: [TaskPath] = []
         var found: [ScannedFile] = []
+        var call = index.rollCall
         let scan: FolderScan
         do throws(FolderError) {
-            scan = try folder.scan(puttingAsideLeftovers: isFirst) { found.append($0) }
+            scan = try folder.scan(puttingAsideLeftovers: isFirst) { file in
+                if file.isAttachment { return found.append(file) }
+                let known = index.entry(file.path, seenIn: &call)
+                if known.map({ !$0.stamp.hasContent(of: file.stamp) }) ?? true { changed.append(file.path) }
+            }
         } catch {
             note(folder: SyncProblem(code: "scan-failed", subject: nil, message: error.message))
             return
@@ -409,27 +416,15 @@ extension TaskSync {
         }
         try await forgetUnwrittenFiles()
         for path in scan.lists.sorted() { _ = try await list(at: path) }
-        var missing = Set(index.allPaths)
-        var changed: [TaskPath] = []
-        for file in found {
-            if file.isAttachment {
-                await noteAttachment(file.path, file.stamp)
-                continue
-            }
-            missing.remove(file.path)
-            guard let entry = index[file.path], entry.stamp.hasContent(of: file.stamp) else {
-                changed.append(file.path)
-                continue
-            }
-        }
-        missingInScan = missing.filter { scan.isAbsenceBelievable($0) }
+        missingInScan = Set(index.paths(notSeenIn: call).filter { scan.isAbsenceBelievable($0) })
+        for file in found { await noteAttachment(file.path, file.stamp) }
         defer { missingInScan = [] }
         for start in stride(from: 0, to: changed.count, by: Self.batchSize) {
             try await importFiles(Array(changed[start..<min(start + Self.batchSize, changed.count)]))
         }
         let gone = missingInScan.filter { index[$0] != nil }
         if !gone.isEmpty { changes.noteMissing(Array(gone)) }
-        await noteMissingAttachments(scan, found: found)
+        await noteMissingAttachments(scan, found: found.map(\.path))
     }
 
     /// With a new state and a remote that has tasks: files that say what their documents say are those documents' files.

@@ -186,7 +186,7 @@ package actor TaskSync {
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil
             )
         }
-        for row in tables.0 { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
+        index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
         for (list, path) in tables.1 { lists.set(list, path) }
         for row in tables.2 { attachments.set(row) }
         held = tables.3
@@ -213,13 +213,13 @@ package actor TaskSync {
         openConflicts = Set(conflicts)
         for view in lists { catalog.update(list: view) }
         let known = retries
-        var page = try await tasks(after: "", in: queries.tasks)
+        var page = try await tasks(after: nil, in: queries.tasks)
         while let current = page {
             // The client's thread reads the next ones while this one takes these in.
             async let next = tasks(after: current.last, in: queries.tasks)
-            for view in current.found {
-                learn(view)
-                if view["attachments"] != nil || !attachments.rows(of: view.name.id).isEmpty {
+            for (facts, view) in current.found {
+                learn(facts)
+                if facts.hasAttachments || !attachments.rows(of: facts.id).isEmpty {
                     await exportAttachments(of: view)
                 }
             }
@@ -230,8 +230,14 @@ package actor TaskSync {
         return lists
     }
 
-    private func tasks(after name: String, in query: Query) async throws -> (found: [DocumentSnapshot], last: String)? {
-        try await client.reading { try $0.documents(query, after: name, limit: Self.batchSize) }
+    private func tasks(
+        after row: Int64?, in query: Query
+    ) async throws -> (found: [(TaskFacts, DocumentSnapshot)], last: Int64)? {
+        try await client.reading { transaction in
+            try transaction.documents(query, only: TaskFacts.fields, after: row, limit: Self.batchSize).map { page in
+                (page.found.map { (TaskFacts($0), $0) }, page.last)
+            }
+        }
     }
 
     /// The first turn: the root, the watches, and what changed while nobody watched.
@@ -267,7 +273,7 @@ package actor TaskSync {
 
     /// What this replica was cut off from writing was never there, so it has not been deleted either.
     func forgetUnwrittenFiles() async throws {
-        try await forget(index.allPaths.filter { index[$0]?.stamp == FileStamp.none && folder.isAbsent($0) })
+        try await forget(index.unwrittenPaths.filter { folder.isAbsent($0) })
     }
 
     /// The files are written again.

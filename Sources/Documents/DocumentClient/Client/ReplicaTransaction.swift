@@ -30,12 +30,16 @@ package struct ReplicaTransaction {
         try replica.results(of: QueryPlan(query))
     }
 
-    /// The documents of a collection that match a query of it, in order of names, `limit` looked at from behind `name`: for
-    /// results that need not be in memory at once. Nil is answered behind the last.
+    /// Every document of a collection that matches a query of it, in no order, `limit` at a time: for results that need not be
+    /// in memory at once. What is changed between two pages may be in neither or in both.
+    ///
+    /// - Parameters:
+    ///   - row: nil for the first page, then what the page before answered. Nil is answered behind the last.
+    ///   - keys: the fields to read; the snapshots may lack all others.
     package func documents(
-        _ query: Query, after name: String, limit: Int
-    ) throws -> (found: [DocumentSnapshot], last: String)? {
-        try replica.results(of: QueryPlan(query), after: name, limit: limit)
+        _ query: Query, only keys: Set<String>, after row: Int64?, limit: Int
+    ) throws -> (found: [DocumentSnapshot], last: Int64)? {
+        try replica.results(of: QueryPlan(query), only: keys, after: row ?? .min, limit: limit)
     }
 
     /// Adds a mutation to the journal; it is sent when the transaction has been committed.

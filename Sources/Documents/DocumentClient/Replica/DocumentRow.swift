@@ -21,12 +21,15 @@ struct DocumentRow {
     var version: Timestamp
     var sequence: Int64
 
-    func base() throws -> Base {
+    /// - Parameter keys: the fields to decode; nil: all.
+    func base(only keys: Set<String>? = nil) throws -> Base {
         switch state {
-        case .unknown: .unknown
-        case .missing: .missing
+        case .unknown: return .unknown
+        case .missing: return .missing
         case .exists, .outside:
-            .exists(fields: try EncodedFields(bytes: fields).decoded(), updateTime: version)
+            let encoded = EncodedFields(bytes: fields)
+            let fields = if let keys { try encoded.decoded(only: keys) } else { try encoded.decoded() }
+            return .exists(fields: fields, updateTime: version)
         }
     }
 

@@ -8,11 +8,13 @@ extension Replica {
         try snapshot(name, row: try row(name.path))
     }
 
-    private func snapshot(_ name: DocumentName, row: DocumentRow?) throws -> DocumentSnapshot {
+    private func snapshot(
+        _ name: DocumentName, row: DocumentRow?, only keys: Set<String>? = nil
+    ) throws -> DocumentSnapshot {
         let chain = journal.sequences(of: name.path)
         // A document that no target has any more is only shown for the sake of changes made to it.
         let isHidden = row?.state == .outside && chain.isEmpty
-        let base = isHidden ? .missing : try row?.base() ?? .unknown
+        let base = isHidden ? .missing : try row?.base(only: keys) ?? .unknown
         var view = LocalView(fields: base.fields)
         for sequence in chain { view.apply(try mutation(sequence)) }
         return DocumentSnapshot(
@@ -38,29 +40,32 @@ extension Replica {
 
     /// See `ReplicaTransaction`; the plan is of one collection, and its order, offset and limit are not looked at.
     func results(
-        of plan: QueryPlan, after name: String, limit: Int
-    ) throws -> (found: [DocumentSnapshot], last: String)? {
+        of plan: QueryPlan, only keys: Set<String>, after row: Int64, limit: Int
+    ) throws -> (found: [DocumentSnapshot], last: Int64)? {
         let collection = plan.query.parent.collectionPath(plan.query.collectionID ?? "")
-        let sql = "SELECT \(Self.columns) FROM client_document WHERE collection=? AND name>? ORDER BY name LIMIT ?"
+        // As the file has them: by the index of names each would be a look at another page.
+        let sql = "SELECT \(Self.columns) FROM client_document WHERE +collection=? AND id>? ORDER BY id LIMIT ?"
+        let keys = keys.union(plan.fieldKeys)
         var found: [DocumentSnapshot] = []
-        var last: String?
-        try database.query(sql, [.text(collection), .text(name), .int(limit)]) { row in
-            last = row.text(7)
-            if let snapshot = try snapshot(row, in: plan), snapshot.exists, plan.matches(snapshot.document) {
-                found.append(snapshot)
-            }
+        var last: Int64?
+        try database.query(sql, [.text(collection), .integer(row), .int(limit)]) { row in
+            last = row.int64(0)
+            guard let snapshot = try snapshot(row, in: plan, only: keys), snapshot.exists else { return }
+            if plan.matches(snapshot.document) { found.append(snapshot) }
         }
         return last.map { (found, $0) }
     }
 
     private static let columns = "\(DocumentRow.columns), collection, name"
 
-    private func snapshot(_ row: SQLiteStatement, in plan: QueryPlan) throws -> DocumentSnapshot? {
+    private func snapshot(
+        _ row: SQLiteStatement, in plan: QueryPlan, only keys: Set<String>? = nil
+    ) throws -> DocumentSnapshot? {
         let path = "\(row.text(6))/\(row.text(7))"
         let document = DocumentRow(row)
         guard document.state == .exists || !journal.sequences(of: path).isEmpty else { return nil }
         let name = try DocumentName(database: databaseName, path: path)
-        return plan.isInScope(name) ? try snapshot(name, row: document) : nil
+        return plan.isInScope(name) ? try snapshot(name, row: document, only: keys) : nil
     }
 
     private func forEachDocument(in plan: QueryPlan, _ body: (DocumentSnapshot) throws -> Void) throws {

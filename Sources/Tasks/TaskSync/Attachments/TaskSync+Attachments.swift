@@ -60,8 +60,8 @@ extension TaskSync {
     }
 
     /// Files of attachments that a scan did not find, where it could have seen them.
-    func noteMissingAttachments(_ scan: FolderScan, found: [ScannedFile]) async {
-        let present = Set(found.lazy.filter(\.isAttachment).map(\.path))
+    func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath]) async {
+        let present = Set(found)
         let missing = attachments.all.compactMap { path(of: $0) }.filter {
             !present.contains($0) && scan.isAbsenceBelievable($0)
         }

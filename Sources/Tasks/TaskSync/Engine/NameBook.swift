@@ -15,7 +15,19 @@ struct NameBook {
     /// Exact bytes: names that differ in Unicode form are two.
     private struct Name: Hashable {
         let place: String
-        let bytes: [UInt8]
+        let text: String
+
+        static func == (left: Self, right: Self) -> Bool {
+            UTF8Order.areEqual(left.text, right.text) && UTF8Order.areEqual(left.place, right.place)
+        }
+
+        func hash(into hasher: inout Hasher) {
+            UTF8Order.hash(text, into: &hasher)
+            UTF8Order.hash(place, into: &hasher)
+        }
+
+        /// Whether it may be what `name` makes of a title and a number above 1.
+        var mayBeNumbered: Bool { text.utf8.contains(UInt8(ascii: ")")) }
     }
 
     /// The name of a title and a number from 1.
@@ -34,9 +46,10 @@ struct NameBook {
 
     /// Notes what `id` wants; nil: it is gone. Answers whose number may have become another by that.
     mutating func set(_ id: String, _ claim: Claim?) -> Set<String> {
-        guard claims[id] != claim else { return [] }
+        let old = claim.map { claims.updateValue($0, forKey: id) } ?? claims.removeValue(forKey: id)
+        guard old != claim else { return [] }
         var affected: Set<String> = []
-        if let old = claims.removeValue(forKey: id) {
+        if let old {
             let key = key(old, 1)
             claimants[key]?.removeAll { $0 == id }
             if claimants[key]?.isEmpty == true { claimants[key] = nil }
@@ -44,13 +57,15 @@ struct NameBook {
             if (claimants[key]?.count ?? 0) < 2 { shared.remove(key) }
         }
         if let claim {
-            claims[id] = claim
             let key = key(claim, 1)
-            let others = claimants[key] ?? []
-            let place = others.firstIndex { precedes(id, $0) } ?? others.count
-            claimants[key, default: []].insert(id, at: place)
-            if !others.isEmpty { shared.insert(key) }
-            affected.formUnion(neighbours(of: key))
+            let others = claimants.updateValue([id], forKey: key) ?? []
+            if !others.isEmpty {
+                var all = others
+                all.insert(id, at: others.firstIndex { precedes(id, $0) } ?? others.count)
+                claimants[key] = all
+                shared.insert(key)
+            }
+            if !others.isEmpty || key.mayBeNumbered { affected.formUnion(neighbours(of: key)) }
         }
         affected.remove(id)
         return affected
@@ -74,12 +89,13 @@ struct NameBook {
     }
 
     private func key(_ claim: Claim, _ number: Int) -> Name {
-        Name(place: claim.place, bytes: Array(name(claim.title, number).utf8))
+        Name(place: claim.place, text: name(claim.title, number))
     }
 
     /// Who wants this name, and those who share a name and would be called this as well: of `Name (2)` those that want `Name`.
     private func neighbours(of key: Name) -> [String] {
         var found = claimants[key] ?? []
+        guard key.mayBeNumbered else { return found }
         for name in shared where name.place == key.place && name != key {
             guard let others = claimants[name], let first = others.first, let claim = claims[first] else { continue }
             if (2...others.count + 1).contains(where: { self.key(claim, $0) == key }) { found += others }

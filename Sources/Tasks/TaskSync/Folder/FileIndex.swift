@@ -18,33 +18,86 @@ struct FileIndex {
         }
     }
 
-    private var entries: [TaskPath: Entry] = [:]
-    private var paths: [String: TaskPath] = [:]
-    private var inodes: [Inode: TaskPath] = [:]
+    /// The files, each at a place of its own; the tables below say where, since a free place of theirs would be as large.
+    private var files: [(path: TaskPath, entry: Entry)?] = []
+    private var freePlaces: [Int32] = []
+    private var places: [TaskPath: Int32] = [:]
+    private var tasks: [String: Int32] = [:]
+    private var inodes: [Inode: Int32] = [:]
 
-    var count: Int { entries.count }
+    init() {}
 
-    subscript(path: TaskPath) -> Entry? { entries[path] }
+    /// - Parameter files: no path and no task twice.
+    init(_ files: [(path: TaskPath, entry: Entry)]) {
+        self.files.reserveCapacity(files.count)
+        places.reserveCapacity(files.count)
+        tasks.reserveCapacity(files.count)
+        inodes.reserveCapacity(files.count)
+        for file in files {
+            let place = Int32(clamping: self.files.count)
+            self.files.append(file)
+            places[file.path] = place
+            tasks[file.entry.task] = place
+            inodes[Inode(file.entry.stamp)] = place
+        }
+    }
 
-    func path(of task: String) -> TaskPath? { paths[task] }
+    var count: Int { places.count }
+
+    subscript(path: TaskPath) -> Entry? { places[path].flatMap { self[$0]?.entry } }
+
+    func path(of task: String) -> TaskPath? { tasks[task].flatMap { self[$0]?.path } }
 
     /// The known path of the file with this inode.
-    func path(withInodeOf stamp: FileStamp) -> TaskPath? { inodes[Inode(stamp)] }
+    func path(withInodeOf stamp: FileStamp) -> TaskPath? { inodes[Inode(stamp)].flatMap { self[$0]?.path } }
 
-    var allPaths: some Sequence<TaskPath> { entries.keys }
+    var allPaths: some Sequence<TaskPath> { places.keys }
 
-    func paths(beneath directory: TaskPath) -> [TaskPath] { entries.keys.filter { $0.isBeneath(directory) } }
+    /// Files that were to be written and were not yet.
+    var unwrittenPaths: [TaskPath] { files.compactMap { $0?.entry.stamp == FileStamp.none ? $0?.path : nil } }
+
+    func paths(beneath directory: TaskPath) -> [TaskPath] { places.keys.filter { $0.isBeneath(directory) } }
 
     mutating func set(_ path: TaskPath, _ entry: Entry) {
         remove(task: entry.task)
-        if let other = entries[path] { remove(task: other.task) }
-        entries[path] = entry
-        paths[entry.task] = path
-        inodes[Inode(entry.stamp)] = path
+        if let other = self[path] { remove(task: other.task) }
+        let place = freePlaces.popLast() ?? Int32(clamping: files.count)
+        if Int(place) < files.count { files[Int(place)] = (path, entry) } else { files.append((path, entry)) }
+        places[path] = place
+        tasks[entry.task] = place
+        inodes[Inode(entry.stamp)] = place
     }
 
     mutating func remove(task: String) {
-        guard let path = paths.removeValue(forKey: task), let entry = entries.removeValue(forKey: path) else { return }
-        if inodes[Inode(entry.stamp)] == path { inodes[Inode(entry.stamp)] = nil }
+        guard let place = tasks.removeValue(forKey: task), let (path, entry) = self[place] else { return }
+        places[path] = nil
+        if inodes[Inode(entry.stamp)] == place { inodes[Inode(entry.stamp)] = nil }
+        files[Int(place)] = nil
+        freePlaces.append(place)
+    }
+
+    private subscript(place: Int32) -> (path: TaskPath, entry: Entry)? { files[Int(place)] }
+
+    // MARK: Roll calls
+
+    /// Which of the known files were seen. Good until the index is changed, but for removals.
+    struct RollCall {
+        fileprivate var isSeen: [Bool]
+        fileprivate var count = 0
+    }
+
+    var rollCall: RollCall { RollCall(isSeen: Array(repeating: false, count: files.count)) }
+
+    /// What is known of the file at a path, which has been seen.
+    func entry(_ path: TaskPath, seenIn call: inout RollCall) -> Entry? {
+        guard let place = places[path] else { return nil }
+        if !call.isSeen[Int(place)] { call.count += 1 }
+        call.isSeen[Int(place)] = true
+        return self[place]?.entry
+    }
+
+    func paths(notSeenIn call: RollCall) -> [TaskPath] {
+        guard call.count < count else { return [] }
+        return zip(files, call.isSeen).compactMap { file, isSeen in isSeen ? nil : file?.path }
     }
 }
