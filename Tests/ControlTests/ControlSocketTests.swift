@@ -27,7 +27,8 @@ private final class Desk: ControlService {
 
     func tasks(_ filter: TaskFilter) async throws -> TaskListing {
         let found = kept.withLock { $0.filter { task in filter.words.allSatisfy { task.title.contains($0) } } }
-        return TaskListing(rows: found.map(\.row))
+        let page = Mutex<[TaskSummary]?>(found)
+        return TaskListing { page.withLock { $0.take() } }
     }
 
     func task(_ task: String) async throws -> TaskDetail {

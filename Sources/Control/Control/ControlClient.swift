@@ -16,7 +16,7 @@ package struct ControlClient: ControlService {
     package func status() async throws -> DaemonStatus { try DaemonStatus(json: try await send(.status)) }
 
     package func tasks(_ filter: TaskFilter) async throws -> TaskListing {
-        TaskListing(bytes: try await receive(.tasks, query: filter.query))
+        TaskListing(body: try await answer(to: .tasks, nil, query: filter.query))
     }
 
     package func task(_ task: String) async throws -> TaskDetail { try TaskDetail(json: try await send(.task(task))) }
@@ -155,19 +155,19 @@ package struct ControlClient: ControlService {
     }
 
     private func send(_ route: ControlRoute, _ body: JSON? = nil) async throws -> JSON {
-        let bytes = try await receive(route, body)
+        let bytes = try await answer(to: route, body).collect(limit: 256 << 20)
         do { return try JSON(parsing: bytes) } catch { throw ControlError.unreadable(error) }
     }
 
-    private func receive(
-        _ route: ControlRoute, _ body: JSON? = nil, query: [(String, String)] = []
-    ) async throws -> [UInt8] {
+    private func answer(
+        to route: ControlRoute, _ body: JSON?, query: [(String, String)] = []
+    ) async throws -> HTTPBody {
         let headers: HTTPHeaders = body == nil ? [:] : ["Content-Type": "application/json"]
         // Signing in and waiting for a sync take as long as the network does; the daemon sets their limits.
         let response = try await exchange(
             route, query: query, headers: headers, body: body.map { .bytes($0.bytes) } ?? .none, stall: nil)
         guard response.status.isSuccess else { throw try await failure(response) }
-        return try await response.body.collect(limit: 256 << 20)
+        return response.body
     }
 
     private func exchange(

@@ -40,7 +40,7 @@ package struct ControlServer: Sendable {
         }
         switch route {
         case .events: return try await events(after: request.headers["Last-Event-ID"].flatMap { UInt64($0) })
-        case .tasks: return .json(try await service.tasks(TaskFilter(query: request.target.query)).bytes)
+        case .tasks: return .json(try await service.tasks(TaskFilter(query: request.target.query)).body)
         default: break
         }
         let bytes = try await request.body.collect(limit: 4 << 20)
@@ -117,11 +117,11 @@ package struct ControlServer: Sendable {
 
 extension HTTPResponse {
     static func json(_ json: JSON, status: HTTPStatus = .ok) -> HTTPResponse {
-        .json(json.bytes, status: status)
+        .json(.bytes(json.bytes), status: status)
     }
 
-    static func json(_ bytes: [UInt8], status: HTTPStatus = .ok) -> HTTPResponse {
-        HTTPResponse(status, headers: ["Content-Type": "application/json"], body: .bytes(bytes))
+    static func json(_ body: HTTPBody, status: HTTPStatus = .ok) -> HTTPResponse {
+        HTTPResponse(status, headers: ["Content-Type": "application/json"], body: body)
     }
 }
 

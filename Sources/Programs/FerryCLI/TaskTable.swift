@@ -11,7 +11,7 @@ struct TaskTable {
             terminal.print(
                 lines: tasks.lazy.map { task in
                     var line = ""
-                    for (column, cell) in cells(task, length, showsList: showsList).enumerated() {
+                    forEachCell(task, length, showsList: showsList) { column, cell in
                         if column > 0 { line += "\t" }
                         line += cell
                     }
@@ -20,18 +20,30 @@ struct TaskTable {
             return
         }
         var table = Table()
-        for task in tasks { table.add(cells(task, length, showsList: showsList)) }
+        for task in tasks {
+            var cells: [String] = []
+            forEachCell(task, length, showsList: showsList) { cells.append($1) }
+            table.add(cells)
+        }
         terminal.print(lines: table.lines(width: terminal.width, style: style))
     }
 
-    private func cells(_ task: TaskSummary, _ length: Int, showsList: Bool) -> [String] {
-        let title = (showsList && !task.list.isEmpty ? "\(task.list)/" : "") + task.title
-        return [
-            String(task.id.prefix(length)).printable, task.isCompleted ? "[x]" : "[ ]",
-            task.priority == .none ? "" : task.priority.rawValue, title.printable, (task.due ?? "").printable,
-            task.tags.map { "+\($0)" }.joined(separator: " ").printable,
-            task.attachmentCount == 0 ? "" : "📎\(task.attachmentCount)", mark(task.sync),
-        ]
+    private func forEachCell(
+        _ task: TaskSummary, _ length: Int, showsList: Bool, _ body: (_ column: Int, _ cell: String) -> Void
+    ) {
+        body(0, String(decoding: task.id.utf8.prefix(length), as: UTF8.self).printable)
+        body(1, task.isCompleted ? "[x]" : "[ ]")
+        body(2, task.priority == .none ? "" : task.priority.rawValue)
+        body(3, showsList && !task.list.isEmpty ? "\(task.list)/\(task.title)".printable : task.title.printable)
+        body(4, task.due?.printable ?? "")
+        var tags = ""
+        for tag in task.tags {
+            tags += tags.isEmpty ? "+" : " +"
+            tags += tag
+        }
+        body(5, tags.printable)
+        body(6, task.attachmentCount == 0 ? "" : "📎\(task.attachmentCount)")
+        body(7, mark(task.sync))
     }
 
     private func mark(_ sync: TaskSummary.Sync) -> String {

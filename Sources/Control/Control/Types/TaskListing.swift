@@ -1,34 +1,31 @@
+package import HTTP
 import JSON
 
-/// The tasks that a filter lets through, in order, as the text of the document that goes over the socket: the daemon keeps
-/// each row's text from one answer to the next, and a list of 10,000 is copied, not encoded again.
+/// The tasks that a filter lets through, in order, as the document that goes over the socket. A list of a hundred thousand is
+/// never in the daemon's memory: it is written page by page while it is read.
 package struct TaskListing: Sendable {
     /// `{"schemaVersion":1,"tasks":[…]}`
-    package let bytes: [UInt8]
+    package let body: HTTPBody
 
-    /// - Parameter rows: the `row` of each summary.
-    package init(rows: [[UInt8]]) {
-        let opening = Array(#"{"schemaVersion":1,"tasks":["#.utf8)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(rows.reduce(opening.count + 2) { $0 + $1.count + 1 })
-        bytes += opening
-        for (index, row) in rows.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes += row
-        }
-        bytes += "]}".utf8
-        self.bytes = bytes
+    /// - Parameter nextPage: the tasks that follow; nil: there are no more.
+    package init(pages nextPage: @escaping @Sendable () async throws -> [TaskSummary]?) {
+        let writer = Writer(nextPage: nextPage)
+        body = .stream { try await writer.next() }
     }
 
-    /// What came over the socket; it is not looked at before `summaries()`.
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    /// What comes over the socket; it is not looked at before `summaries()`.
+    init(body: HTTPBody) { self.body = body }
+
+    /// The document itself; once.
+    package func bytes() async throws -> [UInt8] { try await body.collect(limit: 1 << 30) }
 
     /// - Throws: `ControlError` for what is no such document.
-    package func summaries() throws(ControlError) -> [TaskSummary] {
-        do { return try decoded() } catch { throw .unreadable(error) }
+    package func summaries() async throws -> [TaskSummary] {
+        let bytes = try await bytes()
+        do { return try Self.summaries(in: bytes) } catch { throw ControlError.unreadable(error) }
     }
 
-    private func decoded() throws -> [TaskSummary] {
+    private static func summaries(in bytes: [UInt8]) throws -> [TaskSummary] {
         var summaries: [TaskSummary] = []
         try JSONReader.read(bytes) { (reader) throws(JSONError) in
             try reader.members { (reader, key) throws(JSONError) in
@@ -43,9 +40,72 @@ package struct TaskListing: Sendable {
         for summary in summaries { try summary.validate() }
         return summaries
     }
+
+    /// Makes the document's text of pages.
+    private actor Writer {
+        private let nextPage: @Sendable () async throws -> [TaskSummary]?
+        private var isBegun = false
+        private var isFirstRow = true
+        private var isOver = false
+
+        init(nextPage: @escaping @Sendable () async throws -> [TaskSummary]?) { self.nextPage = nextPage }
+
+        func next() async throws -> [UInt8]? {
+            guard !isOver else { return nil }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(64 << 10)
+            if !isBegun { bytes += #"{"schemaVersion":1,"tasks":["#.utf8 }
+            isBegun = true
+            if let page = try await nextPage() {
+                for summary in page {
+                    if !isFirstRow { bytes.append(UInt8(ascii: ",")) }
+                    isFirstRow = false
+                    summary.write(to: &bytes)
+                }
+            } else {
+                isOver = true
+                bytes += "]}".utf8
+            }
+            return bytes
+        }
+    }
 }
 
 extension TaskSummary {
-    /// The text of its JSON, for a `TaskListing`.
-    package var row: [UInt8] { json.bytes }
+    /// Appends the text of `json`, without making it a `JSON` first.
+    func write(to bytes: inout [UInt8]) {
+        bytes += #"{"id":"#.utf8
+        bytes.append(json: id)
+        bytes += #","title":"#.utf8
+        bytes.append(json: title)
+        if isCompleted { bytes += #","completed":true"#.utf8 }
+        if priority != .none {
+            bytes += #","priority":"#.utf8
+            bytes.append(json: priority.rawValue)
+        }
+        if let due {
+            bytes += #","due":"#.utf8
+            bytes.append(json: due)
+        }
+        if !tags.isEmpty {
+            bytes += #","tags":["#.utf8
+            for (index, tag) in tags.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                bytes.append(json: tag)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        }
+        if !list.isEmpty {
+            bytes += #","list":"#.utf8
+            bytes.append(json: list)
+        }
+        if attachmentCount != 0 { bytes += #","attachments":\#(attachmentCount)"#.utf8 }
+        bytes += #","sync":"#.utf8
+        bytes.append(json: sync.rawValue)
+        if let path {
+            bytes += #","path":"#.utf8
+            bytes.append(json: path)
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
 }

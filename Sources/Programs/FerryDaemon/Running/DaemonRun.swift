@@ -82,7 +82,7 @@ struct DaemonRun {
                     "heartbeat",
                     Heartbeat(
                         supervisor: supervisor, logger: logger,
-                        turn: { await engine.turn() }, moment: { hub.moment }, forget: { service.forgetRows() },
+                        turn: { await engine.turn() }, moment: { hub.moment },
                         onWake: { await engine.networkChanged() }), stopLimit: .seconds(1)),
                 .init(
                     "network", NetworkWatch(logger: logger, onChange: { await engine.networkChanged() }),

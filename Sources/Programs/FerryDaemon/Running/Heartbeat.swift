@@ -9,8 +9,6 @@ struct Heartbeat: Service {
     let turn: @Sendable () async -> Void
     /// Differs whenever something has been done.
     let moment: @Sendable () -> UInt64
-    /// Gives up what is only kept to be quick; false where there was nothing.
-    let forget: @Sendable () -> Bool
     let onWake: @Sendable () async -> Void
 
     /// The longest time between two beats.
@@ -42,7 +40,7 @@ struct Heartbeat: Service {
             }
             slept = now
             let latest = moment()
-            if forget() || latest != trimmed { ProcessMemory.giveBack() }
+            if latest != trimmed { ProcessMemory.giveBack() }
             trimmed = latest
         }
     }

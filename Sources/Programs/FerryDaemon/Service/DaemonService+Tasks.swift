@@ -6,34 +6,30 @@ import TaskModel
 import TaskSync
 
 extension DaemonService {
+    /// Tasks are what they are at the moment of asking.
     func tasks(_ filter: TaskFilter) async throws -> TaskListing {
-        let all = try await currentRows()
-        let query = try TaskQuery(filter, listNames: all.listNames)
-        return TaskListing(rows: all.rows.filter { query.matches($0.entry) }.map(\.text))
-    }
-
-    /// All tasks in order: those of the last list, if nothing has happened since; else those of its rows that are still true.
-    private func currentRows() async throws -> TaskRows {
-        let stack = try await stack()
-        // Taken first, so that what happens meanwhile makes them old.
-        let moment = hub.moment
-        let known = rows.withLock { $0 }.flatMap { $0.stack == ObjectIdentifier(stack) ? $0 : nil }
-        if let known, known.moment == moment { return known }
-        let catalog = await stack.sync.catalog
-        let old = Dictionary(uniqueKeysWithValues: (known?.rows ?? []).map { ($0.entry.id, $0) })
-        let current = try await sources(of: Array(catalog.living), catalog.listNames, stack.sync).map { source in
-            if let row = old[source.entry.id], row.isMade(of: source) { return row }
-            return TaskRow(source)
+        let sync = try await stack().sync
+        let (tasks, names) = try Self.tasks(filter, in: await sync.catalog)
+        let conflicts = try await sync.conflictedTasks()
+        let next = Mutex(0)
+        return TaskListing {
+            let page = next.withLock { next in
+                defer { next = min(next + Self.pageSize, tasks.count) }
+                return tasks[next..<min(next + Self.pageSize, tasks.count)]
+            }
+            return page.isEmpty ? nil : await sync.summaries(of: page, names, conflicts)
         }
-        let new = TaskRows(
-            rows: current.sorted { $0.order < $1.order }, listNames: catalog.listNames, moment: moment,
-            stack: ObjectIdentifier(stack))
-        rows.withLock { $0 = new }
-        return new
     }
 
-    /// Gives up the memory of the last list; false where there was none.
-    func forgetRows() -> Bool { rows.withLock { $0.take() } != nil }
+    private static let pageSize = 1000
+
+    /// In the order of lists. Apart, so that nobody holds the catalog while the list is sent: a change would copy it.
+    private static func tasks(
+        _ filter: TaskFilter, in catalog: TaskCatalog
+    ) throws -> (tasks: [TaskCatalog.Box], listNames: [String: String]) {
+        let query = try TaskQuery(filter, listNames: catalog.listNames)
+        return (TaskOrder.sorted(catalog.livingBoxes.filter { query.matches($0.entry) }), catalog.listNames)
+    }
 
     func task(_ task: String) async throws -> TaskDetail {
         let id = try await resolve(task)
@@ -127,30 +123,30 @@ extension DaemonService {
 
     /// Of those that are there, in the order of their ids here.
     func summaries(of ids: [String], _ sync: TaskSync) async throws -> [TaskSummary] {
-        // Not the whole catalog: whoever holds that makes the next change copy it.
+        let conflicts = try await sync.conflictedTasks()
         let (entries, names) = await sync.entries(of: ids)
-        return try await sources(of: entries, names, sync).map(\.summary)
-    }
-
-    private func sources(
-        of tasks: [TaskCatalog.Entry], _ listNames: [String: String], _ sync: TaskSync
-    ) async throws -> [TaskRow.Source] {
-        let paths = await sync.paths(of: tasks)
-        let hasConflicts = await sync.conflictCount > 0
-        let conflicts = hasConflicts ? Set(try await sync.conflicts().map(\.task)) : []
-        return zip(tasks, paths).map { task, path in
-            TaskRow.Source(
-                entry: task, listName: task.list.flatMap { listNames[$0] }, path: path,
-                hasConflict: conflicts.contains(task.id))
-        }
+        let living = entries.lazy.filter { $0.deletion == nil }.map(TaskCatalog.Box.init)
+        return await sync.summaries(of: Array(living), names, conflicts)
     }
 }
 
 extension TaskSync {
-    /// Where the files of tasks are, in one turn.
-    fileprivate func paths(of tasks: [TaskCatalog.Entry]) -> [String?] { tasks.map { path(ofTask: $0.id) } }
+    fileprivate func conflictedTasks() async throws -> Set<String> {
+        conflictCount > 0 ? Set(try await conflicts().map(\.task)) : []
+    }
 
-    /// What the catalog has of these tasks, and the names of all lists, in one turn.
+    fileprivate func summaries(
+        of tasks: some Sequence<TaskCatalog.Box>, _ listNames: [String: String], _ conflicts: Set<String>
+    ) -> [TaskSummary] {
+        tasks.map { task in
+            TaskSummary(
+                task.entry, listName: task.entry.list.flatMap { listNames[$0] }, path: path(ofTask: task.entry.id),
+                hasConflict: conflicts.contains(task.entry.id))
+        }
+    }
+
+    /// What the catalog has of these tasks, and the names of all lists. Not the whole catalog: whoever holds that makes the next
+    /// change copy it.
     func entries(of ids: [String]) -> (entries: [TaskCatalog.Entry], listNames: [String: String]) {
         (ids.compactMap { catalog[$0] }, catalog.listNames)
     }

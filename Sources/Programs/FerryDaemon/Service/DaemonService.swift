@@ -3,7 +3,6 @@ import DocumentClient
 import Glibc
 import HTTP
 import JSON
-import Synchronization
 import SystemIO
 import TaskSync
 
@@ -17,8 +16,6 @@ final class DaemonService: ControlService {
     let recentLog: RecentLog
     /// The settings as flags, environment and file say them now, or with a draft in the file's place.
     let readSettings: @Sendable (ConfigurationReader.Draft?) throws -> [ConfigurationReader.Entry]
-    /// Of the last list, until something changes.
-    let rows = Mutex<TaskRows?>(nil)
 
     init(
         configuration: DaemonConfiguration, engine: SyncEngine, account: Account, hub: EventHub, http: HTTPClient,

@@ -26,7 +26,7 @@ struct TaskOrder: Comparable {
         return left.id < right.id
     }
 
-    static func sorted(_ tasks: some Sequence<TaskCatalog.Entry>) -> [TaskCatalog.Entry] {
-        tasks.map { (TaskOrder($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    static func sorted(_ tasks: some Sequence<TaskCatalog.Box>) -> [TaskCatalog.Box] {
+        tasks.map { (TaskOrder($0.entry), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
 }

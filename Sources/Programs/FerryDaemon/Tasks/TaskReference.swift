@@ -45,7 +45,8 @@ struct TaskReference {
         if byID.isEmpty, byTitle.count == 1 { return .task(byTitle[0].id) }
         let found = exact.isEmpty ? byID + byTitle.filter { !byID.contains($0) } : exact
         if found.isEmpty { return .nothing }
-        return .candidates(TaskOrder.sorted(found).prefix(Self.candidateLimit).map(\.id))
+        let sorted = TaskOrder.sorted(found.map(TaskCatalog.Box.init))
+        return .candidates(sorted.prefix(Self.candidateLimit).map(\.entry.id))
     }
 
     /// The path below the tasks directory, if it is one. Absolute paths begin with one of `directories`.

@@ -20,11 +20,11 @@ extension Command {
         let filter = try context.filter()
         let tasks = try await context.service.tasks(filter)
         if context.wantsJSON {
-            context.terminal.print(String(decoding: tasks.bytes, as: UTF8.self))
+            context.terminal.print(String(decoding: try await tasks.bytes(), as: UTF8.self))
         } else if context.arguments.has("ndjson") {
-            context.terminal.print(lines: try tasks.summaries().map(\.json.text))
+            context.terminal.print(lines: try await tasks.summaries().map(\.json.text))
         } else {
-            TaskTable(terminal: context.terminal).print(try tasks.summaries(), showsList: filter.list == nil)
+            TaskTable(terminal: context.terminal).print(try await tasks.summaries(), showsList: filter.list == nil)
         }
         return .success
     }
