@@ -240,6 +240,47 @@ import Testing
         #expect(remote.with { Set($0.documents.keys) } == [old, new, offline])
     }
 
+    @Test func `what is asked for while a stream is being opened is watched too`() async throws {
+        let client = try makeClient()
+        let early = Query(parent: ParentName(testDatabase), collectionID: "early")
+        let late = Query(parent: ParentName(testDatabase), collectionID: "late")
+        try await client.keep([early, tasksQuery])
+        remote.whileOpening {
+            try? await client.keep([late])
+            try? await client.release([early])
+        }
+        _ = try remote.with { try $0.commit([Write(.update(try name("late/a"), fields: [:]))]) }
+        try await running(client) {
+            _ = try await snapshot(of: client.snapshots(of: late)) { !$0.isFromCache && $0.documents.count == 1 }
+            for await status in await client.statuses where status.isCurrent { break }
+        }
+    }
+
+    @Test func `a client is current without what it may be refused, and tells of what it may not`() async throws {
+        remote.refuse(toWatch: "shared")
+        let client = try makeClient()
+        let query = Query(parent: ParentName(testDatabase), collectionID: "shared")
+        try await client.keep([tasksQuery])
+        try await client.keep([query], areOptional: true)
+        try await running(client) {
+            for await status in await client.statuses where status.isCurrent {
+                #expect(status.refusedQueries.isEmpty)
+                break
+            }
+            await client.networkChanged()
+            for await status in await client.statuses where !status.isCurrent { break }
+            for await status in await client.statuses where status.isCurrent { break }
+        }
+        let strict = try makeClient()
+        try await strict.keep([tasksQuery, query])
+        try await running(strict) {
+            for await status in await strict.statuses where status.refusedQueries[query] != nil {
+                #expect(!status.isCurrent)
+                break
+            }
+        }
+    }
+
     @Test func `transactions of many clients count each time`() async throws {
         let client = try makeClient()
         let counter = try name("tasks/counter")

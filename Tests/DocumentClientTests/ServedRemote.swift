@@ -13,6 +13,10 @@ final class ServedRemote: RemoteDocuments {
         var failure: RemoteError.Code?
         var losesAnswers = false
         var lineage: String?
+        /// Collections that nobody may watch.
+        var refused: Set<String> = []
+        /// What happens while the next stream is being opened.
+        var opening: (@Sendable () async -> Void)?
     }
 
     private struct Stream {
@@ -53,6 +57,10 @@ final class ServedRemote: RemoteDocuments {
         }
     }
 
+    func refuse(toWatch collection: String) { state.withLock { _ = $0.refused.insert(collection) } }
+
+    func whileOpening(_ body: @escaping @Sendable () async -> Void) { state.withLock { $0.opening = body } }
+
     var streamCount: Int { state.withLock { $0.streams.count } }
 
     func commit(_ writes: [Write]) async throws -> CommitResult {
@@ -77,13 +85,14 @@ final class ServedRemote: RemoteDocuments {
     }
 
     func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
-        try state.withLock { state in
+        if let opening = state.withLock({ $0.opening.take() }) { await opening() }
+        return try state.withLock { state in
             if let code = state.failure { throw RemoteError(code, "unplugged") }
             let (events, continuation) = AsyncThrowingStream.makeStream(of: RemoteEvent.self)
             let id = state.nextStream
             state.nextStream += 1
             if let lineage = state.lineage { continuation.yield(.lineage(lineage)) }
-            for target in targets { for event in state.remote.start(target) { continuation.yield(event) } }
+            for target in targets { for event in Self.start(target, state) { continuation.yield(event) } }
             continuation.yield(state.remote.boundary())
             state.streams[id] = Stream(targets: targets, position: state.remote.log.count, events: continuation)
             return ServedListen(remote: self, id: id, events: events)
@@ -93,10 +102,18 @@ final class ServedRemote: RemoteDocuments {
     fileprivate func add(_ target: RemoteTarget, to stream: Int) {
         state.withLock { state in
             Self.tell(&state)
-            for event in state.remote.start(target) { state.streams[stream]?.events.yield(event) }
+            for event in Self.start(target, state) { state.streams[stream]?.events.yield(event) }
             state.streams[stream]?.events.yield(state.remote.boundary())
             state.streams[stream]?.targets.append(target)
         }
+    }
+
+    private static func start(_ target: RemoteTarget, _ state: State) -> [RemoteEvent] {
+        guard let collection = target.query.collectionID, state.refused.contains(collection) else {
+            return state.remote.start(target)
+        }
+        let cause = RemoteError(.permission, "not for you")
+        return [.targetChange(.init(.removed, targetIDs: [target.id], cause: cause))]
     }
 
     fileprivate func remove(_ target: Int32, from stream: Int) {

@@ -142,9 +142,6 @@ package actor TaskSync {
             Query(parent: parent, collectionID: "lists", filter: isMine),
             Query(parent: parent, collectionID: "tasks", filter: isMine),
             Query(parent: parent, collectionID: TaskHistory.collection, allDescendants: true, filter: isMine),
-            Query(
-                parent: parent, collectionID: "lists",
-                filter: .field(FieldPath(key: "sharedWith"), .arrayContains, .string(userID))),
         ]
     }
 
@@ -197,7 +194,10 @@ package actor TaskSync {
         retries = rememberedRetries
         try await loadCatalog()
         try await loadSharing()
-        try await client.keep(Self.queries(of: configuration.userID, in: try await client.reading { $0.databaseName }))
+        let database = try await client.reading { $0.databaseName }
+        try await client.keep(Self.queries(of: configuration.userID, in: database))
+        // Servers whose rules do not know of sharing refuse the question.
+        try await client.keep([Self.sharedLists(with: configuration.userID, in: database)], areOptional: true)
         isLoaded = true
     }
 

@@ -22,11 +22,16 @@ extension DocumentClient {
     }
 
     /// Keeps the results of these queries here and fresh from now on, until `run` ends.
-    public func keep(_ queries: [Query]) async throws {
+    ///
+    /// - Parameter areOptional: whether the client counts as current without those that the remote refuses to watch. It asks
+    ///   for them again with each new connection.
+    public func keep(_ queries: [Query], areOptional: Bool = false) async throws {
         try checkOpen()
         for query in queries {
             _ = try plan(query)
-            try await use(try replica.target(for: query))
+            let target = try replica.target(for: query)
+            if areOptional { optionalTargets.insert(target.id) }
+            try await use(target)
         }
         updateStatus()
     }
@@ -115,6 +120,8 @@ extension DocumentClient {
             return
         }
         targetUses[target] = nil
+        optionalTargets.remove(target)
+        dispensedTargets.remove(target)
         try await perform(session.remove(target))
         if !session.isWanted { stream?.close() }
     }

@@ -122,6 +122,7 @@ extension DocumentClient {
             stream?.close()
             stream = nil
             hasMetRemote = false
+            dispensedTargets = []
             try await perform(session.ended(code))
         }
     }
@@ -135,7 +136,9 @@ extension DocumentClient {
         do {
             for case .open(let targets) in session.open() {
                 lastHeard = surroundings.now()
+                unsaid = []
                 stream = try await remote.listen(targets, seen: try replica.newestCommit())
+                try await perform(unsaid)
             }
             guard let stream else { return .transient }
             while let events = try await Self.nextEvents(of: stream) {
@@ -179,8 +182,7 @@ extension DocumentClient {
         for action in actions {
             switch action {
             case .open: break
-            case .add(let target): await stream?.add(target)
-            case .remove(let target): await stream?.remove(target)
+            case .add, .remove: await tell(action)
             case .close: stream?.close()
             case .apply(let boundary): try await handle(try replica.receive(boundary))
             case .refused(let target, let error): noteRefused(target, error)
@@ -190,6 +192,15 @@ extension DocumentClient {
                 _ = await listenWakeup.wait(atMost: wait, in: surroundings)
             case .signIn: requireSignIn()
             }
+        }
+    }
+
+    private func tell(_ action: ListenSession.Action) async {
+        guard let stream else { return unsaid.append(action) }
+        switch action {
+        case .add(let target): await stream.add(target)
+        case .remove(let target): await stream.remove(target)
+        default: break
         }
     }
 

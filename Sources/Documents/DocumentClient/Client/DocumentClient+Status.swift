@@ -29,7 +29,8 @@ extension DocumentClient {
         } else if new.oldestPendingMilliseconds == nil || new.pendingCount < status.pendingCount {
             new.oldestPendingMilliseconds = try? replica.oldestAppended()
         }
-        new.isCurrent = !targetUses.isEmpty && currentTargets.isSuperset(of: targetUses.keys)
+        new.isCurrent =
+            !currentTargets.isEmpty && currentTargets.union(dispensedTargets).isSuperset(of: targetUses.keys)
         guard new != status || lastStatus != new else { return }
         status = new
         lastStatus = new
@@ -59,12 +60,17 @@ extension DocumentClient {
     }
 
     func noteRefused(_ target: Int32, _ error: RemoteError) {
+        if optionalTargets.contains(target) {
+            dispensedTargets.insert(target)
+            return updateStatus()
+        }
         guard let query = session.query(of: target) else { return }
         status.refusedQueries[query] = "\(error.code): \(error.message)"
         updateStatus()
     }
 
     func noteCurrent(_ targets: Set<Int32>) {
+        dispensedTargets.subtract(targets)
         for target in targets {
             if let query = session.query(of: target) { status.refusedQueries[query] = nil }
         }

@@ -21,12 +21,17 @@ public actor DocumentClient {
     // Listening
     var session = ListenSession()
     var stream: (any RemoteListen)?
+    /// What is to be said to a stream that is being opened.
+    var unsaid: [ListenSession.Action] = []
     /// Whether the present stream has said something, and so which remote it is.
     var hasMetRemote = false
     let listenWakeup = Wakeup()
     var listenDelay = Backoff()
     var currentTargets: Set<Int32> = []
     var targetUses: [Int32: Int] = [:]
+    /// Those that the remote may refuse to watch, and those of them that it has refused on the present stream.
+    var optionalTargets: Set<Int32> = []
+    var dispensedTargets: Set<Int32> = []
     var missing: [DocumentName] = []
     var lastHeard: Duration
     // Watchers

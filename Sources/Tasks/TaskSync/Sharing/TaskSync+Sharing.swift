@@ -5,6 +5,13 @@ import TaskFolder
 
 /// Lists that users share: each sees the others' as a directory of its own.
 extension TaskSync {
+    /// Others' lists that this user may use.
+    static func sharedLists(with userID: String, in database: DatabaseName) -> Query {
+        Query(
+            parent: ParentName(database), collectionID: "lists",
+            filter: .field(FieldPath(key: "sharedWith"), .arrayContains, .string(userID)))
+    }
+
     /// What makes up a list of somebody else's that this user may use: its tasks, and what merges displaced of them.
     private static func queries(of list: String, host: String, in database: DatabaseName) -> [Query] {
         let parent = ParentName(database)
