@@ -76,7 +76,7 @@ package final class Accounts: Sendable {
             throw IdentityError(.invalidCredentials, "The e-mail or the password is wrong.")
         }
         guard !account.isDisabled else { throw Self.disabled }
-        limiter.withLock { $0.succeed(email: email) }
+        limiter.withLock { $0.succeed(email: email, address: address) }
         return try await signedIn(account, .password, now: now)
     }
 
@@ -110,13 +110,13 @@ package final class Accounts: Sendable {
     /// The id of the account with an e-mail address; nil: there is none. For users who are signed in, who are stopped when they
     /// seem to try addresses.
     package func userID(of email: String, for token: VerifiedToken, now: Int64) async throws -> String? {
-        let asking = try await account(of: token).id
+        let asker = "look-up by \(try await account(of: token).id)"
         let email = try Self.normalized(email)
-        guard limiter.withLock({ $0.allows(email: "look-up by \(asking)", address: "look-up", now: now) }) else {
+        guard limiter.withLock({ $0.allows(email: asker, address: asker, now: now) }) else {
             throw IdentityError(.tooManyAttempts, "Too many unknown addresses; wait five minutes and try again.")
         }
         guard let (found, _) = try await store.account(email: email), !found.isDisabled else {
-            limiter.withLock { $0.fail(email: "look-up by \(asking)", address: "look-up", now: now) }
+            limiter.withLock { $0.fail(email: asker, address: asker, now: now) }
             return nil
         }
         return found.id

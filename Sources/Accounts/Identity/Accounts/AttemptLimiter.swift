@@ -1,8 +1,12 @@
-/// Counts failed sign-ins, for an e-mail and for an address, and says when it is enough. Pure: time is given.
+/// Counts failed sign-ins and says when it is enough. Pure: time is given.
+///
+/// Most counts for an e-mail from one network address, so that nobody can keep a user out from elsewhere by failing in their
+/// name; what many addresses do together, and what one does with many e-mails, is bounded too.
 struct AttemptLimiter: Sendable {
     /// Seconds after which a failure is forgotten.
     static let window: Int64 = 300
-    static let failuresPerEmail = 10
+    static let failuresPerPair = 10
+    static let failuresPerEmail = 100
     static let failuresPerAddress = 100
 
     /// Keys remembered at a time, so that made-up e-mails cannot fill the memory.
@@ -10,8 +14,9 @@ struct AttemptLimiter: Sendable {
 
     private var failures: [String: [Int64]] = [:]
 
-    mutating func allows(email: String, address: String, now: Int64) -> Bool {
-        count("e \(email)", now) < Self.failuresPerEmail && count("a \(address)", now) < Self.failuresPerAddress
+    func allows(email: String, address: String, now: Int64) -> Bool {
+        count("p \(address) \(email)", now) < Self.failuresPerPair && count("e \(email)", now) < Self.failuresPerEmail
+            && count("a \(address)", now) < Self.failuresPerAddress
     }
 
     mutating func fail(email: String, address: String, now: Int64) {
@@ -19,16 +24,14 @@ struct AttemptLimiter: Sendable {
             failures = failures.filter { $0.value.contains { now - $0 < Self.window } }
             if failures.count >= Self.keyLimit { failures.removeAll() }
         }
-        failures["e \(email)", default: []].append(now)
-        failures["a \(address)", default: []].append(now)
+        for key in ["p \(address) \(email)", "e \(email)", "a \(address)"] {
+            failures[key] = (failures[key] ?? []).filter { now - $0 < Self.window } + [now]
+        }
     }
 
-    mutating func succeed(email: String) { failures["e \(email)"] = nil }
+    mutating func succeed(email: String, address: String) { failures["p \(address) \(email)"] = nil }
 
-    private mutating func count(_ key: String, _ now: Int64) -> Int {
-        guard let times = failures[key] else { return 0 }
-        let recent = times.filter { now - $0 < Self.window }
-        failures[key] = recent.isEmpty ? nil : recent
-        return recent.count
+    private func count(_ key: String, _ now: Int64) -> Int {
+        failures[key]?.count { now - $0 < Self.window } ?? 0
     }
 }
