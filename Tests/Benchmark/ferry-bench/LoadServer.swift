@@ -83,6 +83,15 @@ final class LoadServer {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// Returns when the server has brought its indexes up to date and does next to nothing.
+    func rest() async throws {
+        var before = -1.0
+        while processorTime - before > 0.02 {
+            before = processorTime
+            try await Task.sleep(for: .seconds(2))
+        }
+    }
+
     /// Seconds that this program has computed.
     static var ownProcessorTime: Double {
         var usage = rusage()

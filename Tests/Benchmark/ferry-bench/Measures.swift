@@ -60,6 +60,7 @@ extension Bench {
         try await withServer { server in
             let count = min(documents, 100_000)
             try await fill(0..<count, on: server)
+            try await server.rest()
             let workers = clients
             let connections = (0..<workers).map { _ in LoadClient(server.address) }
             var full = 0.0
