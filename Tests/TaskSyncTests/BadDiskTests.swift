@@ -27,7 +27,8 @@ import Testing
         await machine.stop()
     }
 
-    @Test func `an attachment whose upload ends while the directory is away is uploaded when it is back`() async throws {
+    @Test func `an attachment whose upload ends while the directory is away is uploaded when it is back`() async throws
+    {
         let home = Home()
         let disk = MemoryDisk(scratch: home.path)
         let objects = CallingStore(MemoryObjectStore()) { disk.setRootMissing(true) }
