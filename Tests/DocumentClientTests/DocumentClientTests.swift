@@ -240,6 +240,37 @@ import Testing
         #expect(remote.with { Set($0.documents.keys) } == [old, new, offline])
     }
 
+    @Test(arguments: [1, 5])
+    func `of a copy and another remote's document the later version counts`(edits: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let task = try name("tasks/a")
+        let newRemote = ServedRemote()
+        for (remote, count, origin) in [(remote, 3, "old"), (newRemote, edits, "new")] {
+            for number in 1...count {
+                let write = Write(.update(task, fields: ["of": .string(origin), "n": .integer(Int64(number))]))
+                _ = try remote.with { try $0.commit([write]) }
+            }
+        }
+        var options = ClientOptions()
+        for identity in ["old", "new"] {
+            options.remoteIdentity = identity
+            let client = try DocumentClient(
+                path: directory.path + "/state", database: testDatabase, remote: identity == "old" ? remote : newRemote,
+                options: options)
+            try await running(client) {
+                if identity == "new" {
+                    try await client.adoptRemote()
+                    try await client.waitForPendingWrites()
+                }
+                _ = try await snapshot(of: client.snapshots(of: tasksQuery)) {
+                    !$0.isFromCache && $0.documents.count == 1
+                }
+            }
+            await client.close()
+        }
+        #expect(newRemote.with { $0.documents[task]?.fields["of"] } == .string(edits > 3 ? "new" : "old"))
+    }
+
     @Test func `what is asked for while a stream is being opened is watched too`() async throws {
         let client = try makeClient()
         let early = Query(parent: ParentName(testDatabase), collectionID: "early")

@@ -34,6 +34,12 @@ def test_a_server_put_back_takes_nothing_away(root, server, machines, save, put_
     for name in ("Old", "Edited", "Gone"):
         laptop.write(f"{name}.md", "before\n")
     agree(laptop, desk)
+    # A machine that was off all the time, and knows nothing newer.
+    tablet = Machine(root, "tablet")
+    tablet.start()
+    tablet.login(server)
+    agree(laptop, tablet)
+    tablet.stop()
     save(server, root / "saved")
     laptop.write("Edited.md", laptop.read("Edited.md").replace("before", "after"))
     laptop.write("New.md", "new\n")
@@ -72,6 +78,14 @@ def test_a_server_put_back_takes_nothing_away(root, server, machines, save, put_
     # The server still had what was deleted since, and where two are united nothing is deleted.
     assert set(both) == {*files, "While held.md", "Gone.md"}
     assert {name: both[name] for name in files} == files
+    tablet.start()
+    if put_back is restore:
+        until(lambda: tablet.status()["state"] == "server-held", lambda: f"{tablet.status()}\n{tablet.daemon.tail()}")
+        tablet.ferry("rebind")
+    # A snapshot lacks nothing that this machine has seen.
+    agree(laptop, desk, tablet)
+    assert laptop.files() == both, "what is older takes nothing back"
+    tablet.stop()
     refused = laptop.ferry("rebind", check=False)
     assert refused.returncode != 0 and "Nothing is held" in refused.stderr
     # Also what only the machines had of the objects is on the server again.

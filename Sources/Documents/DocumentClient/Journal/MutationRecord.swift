@@ -1,7 +1,8 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// A mutation as the journal keeps it: kind = 1, write = 2 (`google.firestore.v1.Write`), companions = 3 (repeated Write).
+/// A mutation as the journal keeps it: kind = 1, write = 2 (`google.firestore.v1.Write`), companions = 3 (repeated Write),
+/// copyOf = 4 (microseconds since 1970).
 struct MutationRecord: ProtobufMessage {
     var mutation: Mutation
 
@@ -11,11 +12,13 @@ struct MutationRecord: ProtobufMessage {
         var kind: Mutation.Kind?
         var write: Write?
         var companions: [Write] = []
+        var copyOf: Timestamp?
         while try reader.next() {
             switch reader.field {
             case 1: kind = Mutation.Kind(rawValue: try reader.int32())
             case 2: write = try reader.message()
             case 3: companions.append(try reader.message())
+            case 4: copyOf = Timestamp(microseconds: try reader.int64())
             default: try reader.skip()
             }
         }
@@ -27,6 +30,7 @@ struct MutationRecord: ProtobufMessage {
         mutation = Mutation(
             kind, write.name, fields: fields, mask: write.mask ?? [], transforms: write.transforms,
             companions: companions)
+        mutation.copyOf = copyOf
     }
 
     func encode(to writer: inout ProtobufWriter) {
@@ -38,5 +42,6 @@ struct MutationRecord: ProtobufMessage {
                 .update(mutation.name, fields: mutation.fields), mask: mutation.mask, transforms: mutation.transforms)
         writer.write(write, field: 2)
         writer.writeEach(mutation.companions, field: 3)
+        if let time = mutation.copyOf { writer.write(time.microseconds, field: 4) }
     }
 }

@@ -75,6 +75,7 @@ extension Mutation {
     /// This mutation followed by `next`, as one; nil if they cannot be one. Both are of the same document, and this one was
     /// never sent.
     func followed(by next: Mutation) -> Mutation? {
+        guard copyOf == nil else { return nil }
         let both = companions + next.companions
         switch (kind, next.kind) {
         case (_, .delete):

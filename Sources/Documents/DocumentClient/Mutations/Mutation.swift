@@ -24,6 +24,9 @@ public struct Mutation: Sendable, Hashable {
     public let transforms: [FieldTransform]
     /// Writes of other documents that take effect in the same commit or not at all: what a merge displaced.
     package internal(set) var companions: [Write]
+    /// Of a `create` that nobody made but that offers an earlier remote's version to another: the time of that version. A remote
+    /// that has one as new is left as it is.
+    var copyOf: Timestamp?
 
     package init(
         _ kind: Kind, _ name: DocumentName, fields: [String: Value] = [:], mask: [FieldPath] = [],

@@ -20,6 +20,7 @@ struct Rebase: Sendable {
     ///   - wasSent: an earlier commit of exactly this mutation has an unknown outcome, so `new` may be its own effect.
     func carry(_ mutation: Mutation, from old: Base, to new: Base, id: String, wasSent: Bool) -> Outcome {
         if wasSent, Self.isEffect(of: mutation, on: old, new) { return .done }
+        if let copyOf = mutation.copyOf, let time = new.updateTime, time >= copyOf { return .done }
         switch (old, new) {
         case (_, .unknown):
             return .unchanged

@@ -43,7 +43,9 @@ extension Replica {
         if group == 0, let last = journal.joinable(path) {
             let before = try self.mutation(last)
             let isFirst = chain.first == last
-            if isFirst, before.kind == .create, mutation.kind == .delete, before.companions.isEmpty {
+            if isFirst, before.kind == .create, mutation.kind == .delete, before.companions.isEmpty,
+                before.copyOf == nil
+            {
                 try deleteMutation(last)
                 return last
             }

@@ -37,7 +37,8 @@ extension Replica {
     }
 
     /// Starts over with another remote, or one that lost its newest commits: everything that this copy shows is offered to
-    /// it as new and united with what it has. Nothing is deleted on either side.
+    /// it as new and united with what it has. Nothing is deleted on either side. Of a document that was not changed here the
+    /// later version counts: this copy may be the older one by far.
     func adoptRemote(_ identity: String?) throws {
         try transaction {
             if let identity { try setRemote(identity) }
@@ -48,13 +49,16 @@ extension Replica {
             for path in paths {
                 let name = try DocumentName(database: databaseName, path: path)
                 let snapshot = try snapshot(name)
-                for sequence in journal.sequences(of: path) { try deleteMutation(sequence) }
+                let changes = journal.sequences(of: path)
+                for sequence in changes { try deleteMutation(sequence) }
                 if snapshot.exists {
                     // A time that no remote has given yet is asked for again.
                     let times = snapshot.pendingTimePaths.sorted().map { FieldTransform($0, .serverTimestamp) }
                     var fields = snapshot.fields(pendingTimes: .previous)
                     for time in times { fields.setValue(nil, at: time.path.segments[...]) }
-                    try insertMutation(.create(name, fields, transforms: times), group: 0, needsRead: false)
+                    var offer = Mutation.create(name, fields, transforms: times)
+                    if changes.isEmpty { offer.copyOf = snapshot.updateTime }
+                    try insertMutation(offer, group: 0, needsRead: false)
                 }
                 changedPaths.insert(path)
             }
