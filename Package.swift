@@ -48,8 +48,8 @@ let package = Package(
     ],
     targets: [
         // C
-        cLibrary("CSQLite"), cLibrary("CZlib"), cLibrary("CCurl"), cLibrary("CGRPC"), cLibrary("CMicroHTTPD"),
-        cLibrary("COpenSSL"), cLibrary("CYAML"), cLibrary("CSystemd"), cLibrary("CLinux"),
+        cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CZlib"), cLibrary("CCurl"), cLibrary("CGRPC"),
+        cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"), cLibrary("CSystemd"), cLibrary("CLinux"),
 
         // System
         room("JSON", on: "System"),
@@ -57,7 +57,7 @@ let package = Package(
         room("SystemService", on: "System", uses: ["CSystemd", "SystemIO"]),
         room("SQLite", on: "System", uses: ["CSQLite"]),
         room("YAML", on: "System", uses: ["CYAML"]),
-        room("Compression", on: "System", uses: ["CZlib"]),
+        room("Compression", on: "System", uses: ["CDeflate"]),
         room("Cryptography", on: "System", uses: ["COpenSSL"]),
         room("HTTP", on: "System", uses: ["CCurl", "CMicroHTTPD", "SystemIO"]),
         room("GRPC", on: "System", uses: ["CGRPC"]),
@@ -122,7 +122,7 @@ let package = Package(
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
         tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"),
-        tests("Compression"), tests("Cryptography"), tests("HTTP", uses: ["SystemIO"]), tests("GRPC"),
+        tests("Compression", uses: ["CZlib"]), tests("Cryptography"), tests("HTTP", uses: ["SystemIO"]), tests("GRPC"),
         tests("CommandLineTool"), tests("DocumentModel"),
         tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
         tests("TaskModel", uses: ["DocumentModel", "YAML"]),

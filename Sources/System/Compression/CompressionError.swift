@@ -1,13 +1,11 @@
-/// Why bytes could not be inflated.
+/// Why bytes could not be compressed or inflated.
 package struct CompressionError: Error, Equatable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// The bytes are not a zlib stream, or its checksum does not match.
+        /// The bytes are not a whole zlib stream, or its checksum does not match.
         case corrupt
-        /// The stream ends before its end mark.
-        case truncated
         /// There is more in the stream than the caller has room for, or bytes follow its end.
         case tooLong
-        /// zlib could not get the memory it needs.
+        /// There is no memory for the tables.
         case outOfMemory
     }
 

@@ -3,10 +3,10 @@ import Testing
 @testable import ObjectStorage
 
 @Suite struct CompressionTunerTests {
-    /// Bytes a second of one processor, and stored bytes to raw ones: logs, but for 9, which gains less on them than measures
-    /// differ here.
+    /// Bytes a second of one processor, and stored bytes to raw ones: of logs and tables, but for 8, whose gain there is no
+    /// larger than measures differ here.
     private static let zlib: [Int: (rate: Double, ratio: Double)] = [
-        3: (87e6, 0.258), 6: (45e6, 0.235), 9: (18e6, 0.200),
+        1: (224e6, 0.251), 6: (100e6, 0.214), 8: (27e6, 0.180),
     ]
 
     /// The levels chosen for the last of many chunks on a link of so many bytes a second; measures differ by up to a tenth.
@@ -33,30 +33,30 @@ import Testing
 
     @Test(arguments: 0..<10)
     func `a slow link gets the smallest form, a quick one the quickest`(seed: UInt64) {
-        #expect(levels(link: 1e6, seed: seed).allSatisfy { $0 == 9 })
+        #expect(levels(link: 1e6, seed: seed).allSatisfy { $0 == 8 })
         #expect(levels(link: 15e6, seed: seed).allSatisfy { $0 == 6 })
-        #expect(levels(link: 100e6, seed: seed).allSatisfy { $0 == 3 })
+        #expect(levels(link: 100e6, seed: seed).allSatisfy { $0 == 1 })
     }
 
     @Test(arguments: 0..<10)
     func `what is slower than the link by half goes as it is, with a look now and then`(seed: UInt64) {
-        let chosen = levels(link: 1e9, seed: seed)
+        let chosen = levels(link: 1.5e9, seed: seed)
         #expect(chosen.count { $0 == nil } >= 95)
-        #expect(chosen.contains(3))
+        #expect(chosen.contains(1))
         // The same link is no quicker than eight processors compress.
-        #expect(levels(link: 1e9, seed: seed, processors: 8).allSatisfy { $0 == 3 })
+        #expect(levels(link: 1.5e9, seed: seed, processors: 8).allSatisfy { $0 == 1 })
     }
 
     @Test(arguments: 0..<10)
     func `a link that changes is followed`(seed: UInt64) {
-        #expect(levels(link: 1e9, seed: seed, changing: 1e6).allSatisfy { $0 == 9 })
-        #expect(levels(link: 1e6, seed: seed, changing: 1e9).contains(nil))
+        #expect(levels(link: 1.5e9, seed: seed, changing: 1e6).allSatisfy { $0 == 8 })
+        #expect(levels(link: 1e6, seed: seed, changing: 1.5e9).contains(nil))
     }
 
     @Test func `before anything is measured it is the quick level`() {
         var tuner = CompressionTuner(processors: 2)
-        #expect(tuner.level(for: .plain) == 3)
+        #expect(tuner.level(for: .plain) == 1)
         tuner.sent(1 << 20, seconds: 1)
-        #expect(tuner.level(for: .plain) == 3)
+        #expect(tuner.level(for: .plain) == 1)
     }
 }

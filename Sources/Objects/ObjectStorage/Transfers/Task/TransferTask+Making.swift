@@ -21,7 +21,7 @@ extension TransferTask where Outcome == UploadedFile {
         let isMeasurable = surroundings.executor == nil
         self.init(
             file, to: store, namespace: namespace,
-            compression: isMeasurable || compression != .automatic ? compression : .level(3), spool: "/var/tmp",
+            compression: isMeasurable || compression != .automatic ? compression : .level(1), spool: "/var/tmp",
             sizes: .standard,
             surroundings: surroundings)
     }
