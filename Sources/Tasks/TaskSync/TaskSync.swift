@@ -50,6 +50,7 @@ package actor TaskSync {
     let client: DocumentClient
     /// Where attachments go; nil: they stay on this machine.
     let objects: (any ObjectStore)?
+    let inventory: ChunkInventory?
     let logger: Logger
     let changes: FolderChanges
     let surroundings: Surroundings
@@ -122,6 +123,13 @@ package actor TaskSync {
         self.folder = folder
         self.client = client
         self.objects = objects
+        let namespace = try? ObjectNamespace(user: configuration.userID)
+        inventory =
+            if let objects, let namespace {
+                ChunkInventory(store: objects, namespace: namespace, surroundings: surroundings)
+            } else {
+                nil
+            }
         self.logger = logger
         self.surroundings = surroundings
         start = surroundings.now()

@@ -57,9 +57,13 @@ private final class Ground {
     }
 
     func attach(_ manifest: Manifest?, to task: String, of user: String = "alice") async throws {
+        let namespace = try ObjectNamespace(user: user)
+        try await attach(key: manifest.map { namespace.manifest($0.id) }, to: task, of: user)
+    }
+
+    func attach(key: ObjectKey?, to task: String, of user: String = "alice") async throws {
         var fields: [String: Value] = ["userId": .string(user)]
-        if let manifest {
-            let key = try ObjectNamespace(user: user).manifest(manifest.id).text
+        if let key = key?.text {
             fields["attachments"] = .map(["a": .map(["manifest": .string(key)])])
         }
         _ = try await documents.commit([
@@ -182,6 +186,24 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
+    @Test func `a chunk that a document names itself is needed`() async throws {
+        let ground = try await Ground()
+        let manifest = try await ground.upload(["named", "lost"])
+        let (named, lost) = (manifest.chunks[0].id, manifest.chunks[1].id)
+        try await ground.attach(key: alice.chunk(named), to: "t1")
+        let missing = ContentHash(of: [1])
+        try await ground.attach(key: alice.chunk(missing), to: "t2")
+        for _ in 0..<3 {
+            ground.now += 31 * Ground.day
+            let problems = try ground.collect().problems
+            #expect(problems == ["the chunk \(missing) is missing, and documents refer to it"])
+        }
+        #expect(try await ground.isStored(alice.chunk(named)))
+        #expect(try await !ground.isStored(alice.chunk(lost)))
+        #expect(try ground.files == 1)
+        await ground.close()
+    }
+
     @Test func `what is missing is told`() async throws {
         let ground = try await Ground()
         let manifest = try await ground.upload(["one", "two"])
@@ -224,8 +246,10 @@ struct ObjectCollectionTests {
     @Test func `references are found wherever they stand`() {
         let hash = ContentHash(of: [1])
         let text = "x/manifests/\(hash.hex.prefix(2))/\(hash.hex)/manifests/ab/short alice/manifests/00/\(hash.hex)"
-        #expect(ObjectReferences.hashes(in: Array(text.utf8)) == [hash, hash])
-        #expect(ObjectReferences.hashes(in: Array("/manifests/".utf8)).isEmpty)
+        let mark = ObjectReferences.manifestMark
+        #expect(ObjectReferences.hashes(behind: mark, in: Array(text.utf8)) == [hash, hash])
+        #expect(ObjectReferences.hashes(behind: mark, in: Array("/manifests/".utf8)).isEmpty)
+        #expect(ObjectReferences.hashes(behind: ObjectReferences.chunkMark, in: Array(text.utf8)).isEmpty)
     }
 
     @Test func `one that is cancelled changes no more, and the next does the rest`() async throws {

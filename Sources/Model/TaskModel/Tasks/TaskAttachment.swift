@@ -9,7 +9,7 @@ public struct TaskAttachment: Sendable, Hashable {
     public var size: Int64?
     /// Of the whole file, in lower-case hexadecimal digits.
     public var sha256: String?
-    /// The object key of the manifest that lists the chunks.
+    /// The object key of the manifest that lists the chunks, or of the chunk where there is only one.
     public var manifest: String?
     public var createdTime: Timestamp?
 

@@ -69,13 +69,15 @@ struct ObjectCollection {
         // First what is stored, then what is needed: an object that came between is not among those looked at.
         let stored = try objects(database)
         let references = try ObjectReferences(in: layout, of: Set(stored.keys))
-        var missing = references.manifests
+        var (missing, missingChunks) = (references.manifests, references.chunks)
         for (user, objects) in stored.sorted(by: { $0.key < $1.key }) {
             try checkCancellation()
             missing.subtract(objects.lazy.filter(\.isManifest).map(\.hash))
+            missingChunks.subtract(objects.lazy.filter { !$0.isManifest }.map(\.hash))
             try collect(objects, of: user, references, database, changes: changes, &report)
         }
         report.problems += missing.map { "the manifest \($0) is missing, and documents refer to it" }.sorted()
+        report.problems += missingChunks.map { "the chunk \($0) is missing, and documents refer to it" }.sorted()
         return report
     }
 
@@ -93,6 +95,7 @@ struct ObjectCollection {
         for chunk in needed.subtracting(references.manifests).subtracting(chunks).sorted() {
             report.problems.append("the chunk \(chunk) of the user \(user) is missing, and manifests refer to it")
         }
+        needed.formUnion(references.chunks)
         var (acquitted, condemned, dead): ([Stored], [Stored], [Stored]) = ([], [], [])
         for object in objects {
             if needed.contains(object.hash) || !isKnown || !isWhole {

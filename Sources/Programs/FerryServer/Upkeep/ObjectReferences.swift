@@ -1,17 +1,19 @@
 import ObjectStorage
 import SQLite
 
-/// The manifests that documents refer to: of tasks, those in the trash included, of their history, and of versions that are kept for
+/// The manifests, and the only chunks of files, that documents refer to: of tasks, those in the trash included, of their history, and of versions that are kept for
 /// reads in the past.
 ///
 /// Looked for in the bytes of all documents of all databases, whatever their fields are called: what only looks like a
 /// reference keeps an object for longer than needed, what was overlooked would lose one.
 struct ObjectReferences {
     private(set) var manifests: Set<ContentHash> = []
+    private(set) var chunks: Set<ContentHash> = []
     /// Those of `users` of whom any document speaks.
     private(set) var usersWithDocuments: Set<String> = []
 
-    private static let mark = Array("/manifests/".utf8)
+    static let manifestMark = Array("/manifests/".utf8)
+    static let chunkMark = Array("/chunks/".utf8)
 
     /// - Parameter users: whose objects there are.
     init(in layout: DataLayout, of users: Set<String>) throws {
@@ -19,10 +21,14 @@ struct ObjectReferences {
             let database = try SQLiteDatabase(path: "\(layout.path)/\(name)")
             defer { database.close() }
             let sql = """
-                SELECT fields FROM document WHERE instr(fields, ?1)
-                UNION ALL SELECT fields FROM change WHERE instr(fields, ?1)
+                SELECT fields FROM document WHERE instr(fields, ?1) OR instr(fields, ?2)
+                UNION ALL SELECT fields FROM change WHERE instr(fields, ?1) OR instr(fields, ?2)
                 """
-            try database.query(sql, [.blob(Self.mark)]) { manifests.formUnion(Self.hashes(in: $0.bytes(0))) }
+            try database.query(sql, [.blob(Self.manifestMark), .blob(Self.chunkMark)]) { row in
+                let fields = row.bytes(0)
+                manifests.formUnion(Self.hashes(behind: Self.manifestMark, in: fields))
+                chunks.formUnion(Self.hashes(behind: Self.chunkMark, in: fields))
+            }
             for user in users.subtracting(usersWithDocuments) {
                 let sql = "SELECT 1 FROM document WHERE instr(fields, ?) LIMIT 1"
                 if try database.first(sql, [.blob(Array(user.utf8))], { _ in true }) == true {
@@ -32,8 +38,8 @@ struct ObjectReferences {
         }
     }
 
-    /// The hashes of every `/manifests/<2 hex>/<64 hex>`.
-    static func hashes(in bytes: [UInt8]) -> [ContentHash] {
+    /// The hashes of every `<mark><2 hex>/<64 hex>`.
+    static func hashes(behind mark: [UInt8], in bytes: [UInt8]) -> [ContentHash] {
         var hashes: [ContentHash] = []
         var rest = bytes[...]
         while let found = rest.firstRange(of: mark) {

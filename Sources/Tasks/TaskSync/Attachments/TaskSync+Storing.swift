@@ -174,7 +174,7 @@ extension TaskSync {
             guard present[id]?.sha256 != row.sha256 else { continue }
             let attachment = TaskAttachment(
                 name: upload.name, mimeType: "\(upload.file.type)", size: upload.file.size, sha256: row.sha256,
-                manifest: namespace.manifest(upload.file.manifest).description)
+                manifest: upload.file.content.key(in: namespace).description)
             let path = attachments.appending(id)
             // Another machine replaced it meanwhile. The document sees no conflict; the user has not seen that version.
             let isUnseen = present[id].map { $0.sha256 != upload.known } ?? false

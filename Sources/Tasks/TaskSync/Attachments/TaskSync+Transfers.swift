@@ -47,10 +47,10 @@ extension TaskSync {
     @discardableResult
     func queueDownload(_ task: String, _ attachment: String, _ file: TaskAttachment) -> String? {
         guard objects != nil, let key = file.manifest,
-            let manifest = key.split(separator: "/").last.flatMap({ ContentHash(hex: $0) })
+            let content = ContentReference(key: key)
         else { return nil }
         if let transfer = transfers.current(.init(download: attachment, of: task)) {
-            guard transfer.manifest != manifest else { return transfer.id }
+            guard transfer.content != content else { return transfer.id }
             end(transfer.id, .cancelled)
         }
         // This machine is the one that uploads it.
@@ -62,7 +62,7 @@ extension TaskSync {
         var transfer = Transfer(
             id: DocumentID.make(in: surroundings), task: task, attachment: attachment, name: file.name, isUpload: false,
             size: file.size ?? 0)
-        transfer.manifest = manifest
+        transfer.content = content
         transfer.owner = key.split(separator: "/").first.map(String.init)
         transfer.sha256 = file.sha256
         return queue(transfer)
@@ -99,16 +99,16 @@ extension TaskSync {
                 let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
                 let upload = UploadTask(
                     file, to: objects, namespace: namespace, compression: configuration.compression,
-                    surroundings: surroundings)
+                    inventory: inventory, surroundings: surroundings)
                 transfer.work = .upload(upload)
                 transfer.size = stamp.size
                 follow(upload, transfer) { .upload($0, stamp) }
             } else {
-                guard let manifest = transfer.manifest else { return end(id, .cancelled) }
-                let incoming = "\(transfer.task)-\(manifest.hex.prefix(24))"
+                guard let content = transfer.content else { return end(id, .cancelled) }
+                let incoming = "\(transfer.task)-\(content.id.hex.prefix(24))"
                 _ = try folder.openIncoming(incoming)
                 let download = DownloadTask(
-                    manifest, to: incoming, from: objects, namespace: namespace,
+                    content, to: incoming, from: objects, namespace: namespace,
                     partial: try folder.absolutePath(ofIncoming: incoming), base: earlierVersion(of: transfer),
                     // It is put into its place together with others, and a small one onto the disk as well.
                     isSynced: transfer.size > Self.watchedSize, placement: { _ in }, surroundings: surroundings)

@@ -43,7 +43,7 @@ package struct Transfer: Sendable {
     package var work: Work?
     /// The last thing known of the bytes, also when it is over.
     package var snapshot: TransferSnapshot?
-    var manifest: ContentHash?
+    var content: ContentReference?
     /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
     var owner: String?
     var sha256: String?

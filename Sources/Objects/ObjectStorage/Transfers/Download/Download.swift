@@ -1,8 +1,8 @@
 import Cryptography
 import SystemIO
 
-/// One pass of a file out of a store: the manifest, then its chunks, a few at a time, each verified as it comes and the
-/// whole at the end; then the file appears under its name in one step.
+/// One pass of a file out of a store: the manifest, if there is one, then the chunks, a few at a time, each verified as it
+/// comes and the whole at the end; then the file appears under its name in one step.
 ///
 /// May be run again after any failure: chunks that are in the partial file already are not fetched again.
 struct Download: Sendable {
@@ -11,7 +11,7 @@ struct Download: Sendable {
 
     let store: any ObjectStore
     let namespace: ObjectNamespace
-    let manifest: ContentHash
+    let content: ContentReference
     let name: String
     let destination: String
     let partialPath: String
@@ -32,7 +32,20 @@ struct Download: Sendable {
     }
 
     private func pass(_ progress: TransferProgress) async throws -> DownloadedFile {
-        let manifest = try await fetchManifest(progress)
+        let (size, sha256) =
+            switch content {
+            case .manifest(let id): try await fetch(manifest: id, progress)
+            case .chunk(let id): try await fetch(onlyChunk: id, progress)
+            }
+        try Task.checkCancellation()
+        try await place()
+        return DownloadedFile(path: destination, size: size, sha256: sha256, manifest: content.id)
+    }
+
+    private func fetch(
+        manifest id: ContentHash, _ progress: TransferProgress
+    ) async throws -> (size: Int64, ContentHash) {
+        let manifest = try await fetchManifest(id, progress)
         progress.begin(total: manifest.size)
         let file = try PartialFile(path: partialPath, size: manifest.size)
         // A small file costs less than looking for its parts.
@@ -43,10 +56,27 @@ struct Download: Sendable {
                 .corrupt, "\(name) hashes to \(hash.short)…, its manifest says \(manifest.sha256.short)…")
         }
         if isSynced { try file.synchronize() }
-        try Task.checkCancellation()
-        try await place()
-        return DownloadedFile(
-            path: destination, size: manifest.size, sha256: hash, manifest: self.manifest)
+        return (manifest.size, hash)
+    }
+
+    /// The id of the chunk says of its bytes what a manifest would say.
+    private func fetch(
+        onlyChunk id: ContentHash, _ progress: TransferProgress
+    ) async throws -> (size: Int64, ContentHash) {
+        let share = try await budget.take(ChunkSizes.standard.maximum)
+        defer { share.shrink(to: 0) }
+        let (object, bytes) = try await verified("the content of \(name)") {
+            try await get(id, limit: ChunkSizes.standard.maximum)
+        }
+        share.shrink(to: object.count + bytes.count)
+        progress.begin(total: Int64(bytes.count))
+        let file = try PartialFile(path: partialPath, size: Int64(bytes.count))
+        try file.write(bytes, at: 0)
+        progress.sent(raw: bytes.count, wire: object.count)
+        if isSynced { try file.synchronize() }
+        let hash = ContentHash(bytes.withUnsafeBytes { SHA256.hash($0) })
+        BufferPool.shared.give(object)
+        return (Int64(bytes.count), hash)
     }
 
     /// Removes the partial file.
@@ -70,11 +100,11 @@ struct Download: Sendable {
         }
     }
 
-    private func fetchManifest(_ progress: TransferProgress) async throws -> Manifest {
+    private func fetchManifest(_ id: ContentHash, _ progress: TransferProgress) async throws -> Manifest {
         let bytes = try await verified("the manifest of \(name)") {
-            let bytes = try await store.read(namespace.manifest(manifest), limit: Manifest.byteLimit)
-            guard ContentHash(of: bytes) == manifest else {
-                throw ObjectStorageError(.corrupt, "the manifest \(manifest.short)… of \(name) is damaged")
+            let bytes = try await store.read(namespace.manifest(id), limit: Manifest.byteLimit)
+            guard ContentHash(of: bytes) == id else {
+                throw ObjectStorageError(.corrupt, "the manifest \(id.short)… of \(name) is damaged")
             }
             return bytes
         }
@@ -146,21 +176,28 @@ struct Download: Sendable {
             return ([], bytes[...])
         }
         let (object, bytes) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
-            let length = ChunkHeader.byteCount + chunk.length
-            let content = try await store.get(namespace.chunk(chunk.id), range: nil)
-            guard content.length <= Int64(length) else {
-                throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is longer than it can be")
-            }
-            var object = BufferPool.shared.take(length)
-            try await content.collect(limit: length, into: &object)
-            let bytes = try ChunkCodec.decode(object, limit: chunk.length)
-            guard bytes.count == chunk.length, ContentHash(ofChunk: bytes) == chunk.id else {
-                throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is damaged")
-            }
-            return (object, bytes)
+            try await get(chunk.id, limit: chunk.length)
+        }
+        guard bytes.count == chunk.length else {
+            throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is shorter than listed")
         }
         try file.write(bytes, at: offset)
         progress.sent(raw: chunk.length, wire: object.count)
+        return (object, bytes)
+    }
+
+    /// The object of a chunk of at most `limit` bytes, and these, verified.
+    private func get(_ id: ContentHash, limit: Int) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>) {
+        let content = try await store.get(namespace.chunk(id), range: nil)
+        guard content.length <= Int64(ChunkHeader.byteCount + limit) else {
+            throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is longer than it can be")
+        }
+        var object = BufferPool.shared.take(Int(content.length))
+        try await content.collect(limit: Int(content.length), into: &object)
+        let bytes = try ChunkCodec.decode(object, limit: limit)
+        guard ContentHash(ofChunk: bytes) == id else {
+            throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is damaged")
+        }
         return (object, bytes)
     }
 

@@ -307,7 +307,8 @@ public actor Transfers {
             }
         }
         let download = Download(
-            store: store, namespace: namespace, manifest: manifest, name: record.name, destination: record.path,
+            store: store, namespace: namespace, content: .manifest(manifest), name: record.name,
+            destination: record.path,
             partialPath: record.partial ?? Download.partialPath(for: record.path, manifest: manifest),
             placement: placement, budget: .shared)
         let journal = journal

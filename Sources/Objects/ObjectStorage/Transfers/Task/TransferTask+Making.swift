@@ -12,28 +12,27 @@ extension TransferTask where Outcome == UploadedFile {
             file, to: store, namespace: namespace, compression: compression, spool: spool, sizes: .standard)
     }
 
-    /// The same in other surroundings.
+    /// The same in other surroundings, and without a manifest for a file of one chunk.
     package convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy,
-        surroundings: Surroundings
+        inventory: ChunkInventory?, surroundings: Surroundings
     ) {
         // Made-up time says nothing of links and compressors.
         let isMeasurable = surroundings.executor == nil
         self.init(
             file, to: store, namespace: namespace,
             compression: isMeasurable || compression != .automatic ? compression : .level(1), spool: "/var/tmp",
-            sizes: .standard,
-            surroundings: surroundings)
+            sizes: .standard, inventory: inventory, namesOnlyChunk: true, surroundings: surroundings)
     }
 
     convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
         compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes,
-        surroundings: Surroundings = .system
+        inventory: ChunkInventory? = nil, namesOnlyChunk: Bool = false, surroundings: Surroundings = .system
     ) {
         let upload = Upload(
             store: store, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
-            budget: .shared, surroundings: surroundings)
+            budget: .shared, namesOnlyChunk: namesOnlyChunk, inventory: inventory, surroundings: surroundings)
         let source = UploadSource(file, spool: spool)
         let work = TransferWork {
             try await upload.run(file, source.open(), $0)
@@ -60,21 +59,21 @@ extension TransferTask where Outcome == DownloadedFile {
         placement: (@Sendable (_ finished: String) async throws -> Void)? = nil
     ) {
         self.init(
-            manifest, to: destination, from: store, namespace: namespace, partial: partial, base: base,
+            .manifest(manifest), to: destination, from: store, namespace: namespace, partial: partial, base: base,
             isSynced: isSynced,
             placement: placement, surroundings: .system)
     }
 
     /// The same in other surroundings.
     package convenience init(
-        _ manifest: ContentHash, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
+        _ content: ContentReference, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
         partial: String?, base: String?, isSynced: Bool,
         placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
     ) {
         let name = FileSystem.split(destination).name
         let download = Download(
-            store: store, namespace: namespace, manifest: manifest, name: name, destination: destination,
-            partialPath: partial ?? Download.partialPath(for: destination, manifest: manifest),
+            store: store, namespace: namespace, content: content, name: name, destination: destination,
+            partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
             base: base, placement: placement, budget: .shared, isSynced: isSynced, surroundings: surroundings)
         let work = TransferWork {
             try await download.run($0)

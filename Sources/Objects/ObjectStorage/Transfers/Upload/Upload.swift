@@ -15,6 +15,10 @@ struct Upload: Sendable {
     var pilot = CompressionPilot.shared
     /// Chunks under way at once: enough to keep the processors busy while others wait for the store.
     var width = 10
+    /// Whether a file of one chunk gets no manifest: it is found by the chunk.
+    var namesOnlyChunk = false
+    /// What answers whether a chunk is there; nil: the store.
+    var inventory: ChunkInventory?
     var surroundings = Surroundings.system
 
     /// From about so many chunks on one listing costs less than a question for each.
@@ -35,6 +39,12 @@ struct Upload: Sendable {
             throw ObjectStorageError(
                 .corrupt, "\(file.name) hashes to \(sha256.short)…, expected was \(expected.short)…")
         }
+        func uploaded(_ content: ContentReference) -> UploadedFile {
+            UploadedFile(
+                name: file.name, type: file.type, size: source.size, sha256: sha256, content: content,
+                chunkCount: chunks.count)
+        }
+        if namesOnlyChunk, chunks.count == 1, let chunk = chunks.first { return uploaded(.chunk(chunk.id)) }
         let manifest = Manifest(sha256: sha256, chunks: chunks)
         let bytes = manifest.bytes
         guard bytes.count <= Manifest.byteLimit else {
@@ -50,15 +60,13 @@ struct Upload: Sendable {
             try await store.put(key, bytes, type: .json, hash: id)
             progress.sent(raw: 0, wire: bytes.count)
         }
-        return UploadedFile(
-            name: file.name, type: file.type, size: manifest.size, sha256: sha256, manifest: id,
-            chunkCount: chunks.count)
+        return uploaded(.manifest(id))
     }
 
     private func storeChunks(
         of source: any ByteSource, type: MIMEType, _ progress: TransferProgress
     ) async throws -> (ContentHash, [ChunkReference], isNew: Bool) {
-        let inventory = source.size >= Int64(Self.listingPays * sizes.normal) ? try await inventory() : nil
+        let listed = source.size >= Int64(Self.listingPays * sizes.normal) ? try await listing() : nil
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var reader = ChunkReader(source, sizes: sizes)
             var chunks: [ChunkReference?] = []
@@ -80,7 +88,7 @@ struct Upload: Sendable {
                 underWay += 1
                 group.addTask {
                     defer { share.shrink(to: 0) }
-                    let (chunk, isNew) = try await storeChunk(object, type: type, inventory, progress)
+                    let (chunk, isNew) = try await storeChunk(object, type: type, listed, progress)
                     BufferPool.shared.give(object)
                     return (index, chunk, isNew)
                 }
@@ -91,7 +99,7 @@ struct Upload: Sendable {
     }
 
     private func storeChunk(
-        _ raw: [UInt8], type: MIMEType, _ inventory: [ContentHash: Int64]?, _ progress: TransferProgress
+        _ raw: [UInt8], type: MIMEType, _ listed: [ContentHash: Int64]?, _ progress: TransferProgress
     ) async throws -> (ChunkReference, isNew: Bool) {
         let length = raw.count - ChunkHeader.byteCount
         let id = ContentHash(of: raw)
@@ -100,7 +108,14 @@ struct Upload: Sendable {
             return (ChunkReference(id: id, length: length, storedLength: known.storedLength), false)
         }
         let key = namespace.chunk(id)
-        let present = if let inventory { inventory[id] } else { try await store.head(key)?.size }
+        let present =
+            if let listed {
+                listed[id]
+            } else if let inventory {
+                try await inventory.size(of: id)
+            } else {
+                try await store.head(key)?.size
+            }
         if let present, let stored = plausible(present, for: length) {
             try await ledger.record(id, KnownChunk(storedLength: stored, wasSent: false))
             progress.found(length, wasSent: false)
@@ -114,6 +129,7 @@ struct Upload: Sendable {
         try await pilot.sending(object.count) {
             try await store.put(key, object, type: .octetStream, hash: smaller == nil ? id : nil)
         }
+        await inventory?.note(id, size: Int64(object.count))
         try await ledger.record(id, KnownChunk(storedLength: object.count, wasSent: true))
         progress.sent(raw: length, wire: object.count)
         return (ChunkReference(id: id, length: length, storedLength: object.count), true)
@@ -121,14 +137,14 @@ struct Upload: Sendable {
 
     /// The chunks of the user with the lengths of their objects, where one page of a listing holds them all; else nil,
     /// and each is asked for. What others put meanwhile is put once more, which harms nobody.
-    private func inventory() async throws -> [ContentHash: Int64]? {
+    private func listing() async throws -> [ContentHash: Int64]? {
         let page = try await store.list(prefix: namespace.chunkPrefix, after: nil, limit: 1000)
         guard page.next == nil else { return nil }
-        var inventory: [ContentHash: Int64] = [:]
+        var sizes: [ContentHash: Int64] = [:]
         for object in page.objects {
-            if let id = ContentHash(hex: object.key.text.suffix(64)) { inventory[id] = object.size }
+            if let id = ContentHash(hex: object.key.text.suffix(64)) { sizes[id] = object.size }
         }
-        return inventory
+        return sizes
     }
 
     /// Nil for a length that no object of such a chunk can have; it is then put anew.

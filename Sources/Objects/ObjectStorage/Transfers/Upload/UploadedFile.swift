@@ -5,18 +5,28 @@ public struct UploadedFile: Hashable, Sendable {
     public let size: Int64
     /// Of the whole content.
     public let sha256: ContentHash
-    /// The id of the manifest, by which the file is downloaded again.
-    public let manifest: ContentHash
+    /// How the content is found again.
+    package let content: ContentReference
     public let chunkCount: Int
+
+    /// The id of the manifest, by which the file is downloaded again.
+    public var manifest: ContentHash { content.id }
 
     public init(
         name: String, type: MIMEType, size: Int64, sha256: ContentHash, manifest: ContentHash, chunkCount: Int
+    ) {
+        self.init(
+            name: name, type: type, size: size, sha256: sha256, content: .manifest(manifest), chunkCount: chunkCount)
+    }
+
+    init(
+        name: String, type: MIMEType, size: Int64, sha256: ContentHash, content: ContentReference, chunkCount: Int
     ) {
         self.name = name
         self.type = type
         self.size = size
         self.sha256 = sha256
-        self.manifest = manifest
+        self.content = content
         self.chunkCount = chunkCount
     }
 }

@@ -1,0 +1,118 @@
+import Synchronization
+import SystemIO
+import Testing
+
+@testable import ObjectStorage
+
+/// Files of one chunk without a manifest, as the daemon stores them.
+@Suite struct OnlyChunkTests {
+    private let memory = MemoryObjectStore()
+    private let namespace: ObjectNamespace
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        namespace = try ObjectNamespace(user: "alice")
+        directory = try TemporaryDirectory()
+    }
+
+    private func uploaded(
+        _ content: [UInt8], to store: (any ObjectStore)? = nil, inventory: ChunkInventory? = nil
+    ) async throws -> UploadedFile {
+        let task = UploadTask(
+            File(name: "f", bytes: content), to: store ?? memory, namespace: namespace, compression: .level(1),
+            inventory: inventory, surroundings: .system)
+        task.start()
+        return try await task.outcome
+    }
+
+    private func downloaded(_ content: ContentReference) async throws -> DownloadedFile {
+        let task = DownloadTask(
+            content, to: directory.path + "/got", from: memory, namespace: namespace, partial: nil, base: nil,
+            isSynced: true, placement: nil, surroundings: .system)
+        task.start()
+        return try await task.outcome
+    }
+
+    private func code(_ content: ContentReference) async -> ObjectStorageError.Code? {
+        do {
+            _ = try await downloaded(content)
+            return nil
+        } catch {
+            return (error as? ObjectStorageError)?.code
+        }
+    }
+
+    @Test(arguments: [1, 1000, 100_000])
+    func `a file of one chunk costs one put and one get`(count: Int) async throws {
+        for content in [Noise.bytes(count), [UInt8](repeating: 7, count: count)] {
+            let store = GatedObjectStore(memory)
+            let up = try await uploaded(content, to: store)
+            let key = namespace.chunk(ContentHash(ofChunk: content[...]))
+            #expect(store.counts.putKeys == [key.text])
+            #expect(up.content.key(in: namespace) == key)
+            #expect(ContentReference(key: key.text) == up.content)
+            let down = try await downloaded(up.content)
+            #expect(down.sha256 == ContentHash(of: content))
+            #expect(down.size == Int64(count))
+            #expect(try directory.read("got") == content)
+        }
+    }
+
+    @Test(arguments: [0, 3 << 20])
+    func `of none or of more there is a manifest`(count: Int) async throws {
+        let content = Noise.bytes(count)
+        let up = try await uploaded(content)
+        #expect(up.content == .manifest(up.manifest))
+        #expect(ContentReference(key: up.content.key(in: namespace).text) == up.content)
+        #expect(try await downloaded(up.content).size == Int64(count))
+        #expect(try directory.read("got") == content)
+    }
+
+    @Test(arguments: ["flipped", "cut", "other", "html", "bomb"])
+    func `what is not that chunk is never taken for it`(damage: String) async throws {
+        let up = try await uploaded(Noise.bytes(50_000))
+        let key = up.content.key(in: namespace)
+        var object = try await memory.read(key, limit: 1 << 20)
+        switch damage {
+        case "flipped": object[1000] ^= 4
+        case "cut": object.removeLast(10)
+        case "other": object = try ChunkCodec.encode(Noise.bytes(50_000, seed: 2), type: .octetStream)
+        case "html": object = Array("<html>Please sign in</html>".utf8)
+        default: object = try ChunkCodec.encode([UInt8](repeating: 0, count: 8 << 20), type: .plain)
+        }
+        try await memory.put(key, object)
+        #expect(await code(up.content) == .corrupt)
+        #expect(!directory.names().contains("got"))
+        try await memory.delete(key)
+        #expect(await code(up.content) == .notFound)
+    }
+
+    @Test func `of many files the store is asked in a listing, and what was there is not sent again`() async throws {
+        let old = (0..<20).map { Noise.bytes(500, seed: UInt64($0)) }
+        for content in old { _ = try await uploaded(content) }
+        let store = GatedObjectStore(memory)
+        let inventory = ChunkInventory(store: store, namespace: namespace, surroundings: .system)
+        let new = (100..<180).map { Noise.bytes(500, seed: UInt64($0)) }
+        for content in new + old + new { _ = try await uploaded(content, to: store, inventory: inventory) }
+        #expect(store.counts.puts == new.count)
+        #expect(store.counts.heads < 40, "\(store.counts.heads) questions")
+    }
+
+    @Test func `a listing is trusted for half a minute`() async throws {
+        let time = Mutex(Duration.zero)
+        var surroundings = Surroundings.system
+        surroundings.now = { time.withLock { $0 } }
+        let store = GatedObjectStore(memory)
+        let inventory = ChunkInventory(store: store, namespace: namespace, surroundings: surroundings)
+        let content = Noise.bytes(500)
+        let chunk = ContentHash(ofChunk: content[...])
+        for _ in 0..<100 { #expect(try await inventory.size(of: chunk) == nil) }
+        let asked = store.counts.heads
+        _ = try await uploaded(content)
+        // Others' puts are not known at once; that costs a put.
+        #expect(try await inventory.size(of: chunk) == nil)
+        #expect(store.counts.heads == asked)
+        time.withLock { $0 = .seconds(31) }
+        #expect(try await inventory.size(of: chunk) == 516)
+    }
+}
