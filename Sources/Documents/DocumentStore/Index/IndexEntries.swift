@@ -61,12 +61,33 @@ struct IndexEntries {
         guard let after else { return (try rows(of: before), []) }
         var old: [[UInt8]] = []
         var new: [[UInt8]] = []
-        for (name, value) in before where after[name] != value { try add(name, value, below: [], to: &old) }
-        for (name, value) in after where before[name] != value { try add(name, value, below: [], to: &new) }
+        try addChanges(from: before, to: after, below: [], &old, &new)
         try addComposites(of: before, to: &old)
         try addComposites(of: after, to: &new)
         let (oldRows, newRows) = (Set(old), Set(new))
         return (Array(oldRows.subtracting(newRows)), Array(newRows.subtracting(oldRows)))
+    }
+
+    /// What differs between two maps; of maps within them, too, only that.
+    private func addChanges(
+        from before: [String: Value], to after: [String: Value], below parent: [UInt8], _ old: inout [[UInt8]],
+        _ new: inout [[UInt8]]
+    ) throws {
+        for (name, value) in before where after[name] != value {
+            guard let other = after[name], let mine = value.indexedMap, let theirs = other.indexedMap else {
+                try add(name, value, below: parent, to: &old)
+                continue
+            }
+            var path = parent
+            KeyBytes.append(segment: name, to: &path)
+            try add(value, column: FieldKey.value(path), to: &old)
+            try add(other, column: FieldKey.value(path), to: &new)
+            try addChanges(from: mine, to: theirs, below: path, &old, &new)
+        }
+        for (name, value) in after where before[name] != value {
+            if value.indexedMap != nil, before[name]?.indexedMap != nil { continue }
+            try add(name, value, below: parent, to: &new)
+        }
     }
 
     private func add(_ name: String, _ value: Value, below parent: [UInt8], to rows: inout [[UInt8]]) throws {
@@ -106,6 +127,13 @@ struct IndexEntries {
         let count = (64 - word.leadingZeroBitCount + 7) / 8
         key.append(0xEF + UInt8(count))
         for place in (0..<count).reversed() { key.append(UInt8(truncatingIfNeeded: word >> UInt64(place * 8))) }
+    }
+}
+
+extension Value {
+    /// The fields of a map that have entries of their own.
+    fileprivate var indexedMap: [String: Value]? {
+        if case .map(let fields) = self, vectorElements == nil { fields } else { nil }
     }
 }
 
