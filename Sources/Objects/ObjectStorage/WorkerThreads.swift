@@ -7,7 +7,7 @@ import SystemIO
 /// Use with `withTaskExecutorPreference`. The threads live until `stop()`, after which jobs run on the thread that
 /// hands them in.
 ///
-/// `@unchecked Sendable`: `queue`, `head` and `isStopping` are only touched under `mutex`.
+/// `@unchecked Sendable`: `queue`, `head` and `idle` are only touched under `mutex`.
 final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     /// For everything of this module: as many threads as processors and two more, because some of the work waits for disks.
     static let shared = WorkerThreads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 2)
@@ -16,6 +16,7 @@ final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var queue: [UnownedJob] = []
     private var head = 0
+    private var idle = 0
 
     private init(count: Int) {
         pthread_mutex_init(mutex, nil)
@@ -46,14 +47,19 @@ final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         let job = UnownedJob(job)
         pthread_mutex_lock(mutex)
         queue.append(job)
-        pthread_cond_signal(condition)
+        let mustWake = idle > 0
         pthread_mutex_unlock(mutex)
+        if mustWake { pthread_cond_signal(condition) }
     }
 
     private func work() -> Never {
         while true {
             pthread_mutex_lock(mutex)
-            while head == queue.count { pthread_cond_wait(condition, mutex) }
+            while head == queue.count {
+                idle += 1
+                pthread_cond_wait(condition, mutex)
+                idle -= 1
+            }
             let job = queue[head]
             head += 1
             if head == queue.count {

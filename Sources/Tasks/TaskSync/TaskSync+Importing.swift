@@ -18,7 +18,7 @@ extension TaskSync {
     /// Takes over a batch of settled changes.
     func importChanges(_ batch: [SettledChange]) async throws {
         guard rootHold == nil else { return }
-        logger.debug("settled: \(batch)")
+        logger.debug("settled: \(batch.count), the first of them \(batch.prefix(3))")
         var files: [TaskPath] = []
         var removed: [TaskPath] = []
         for change in batch {

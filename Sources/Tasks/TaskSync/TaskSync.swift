@@ -45,6 +45,7 @@ package actor TaskSync {
     private let executor: any SerialExecutor
     /// Copies files into the directory; a long copy must not hold up the turns.
     let copier = SerialThread()
+    private let waiter = SerialThread()
     let configuration: Configuration
     let folder: any TaskFolder
     let client: DocumentClient
@@ -140,6 +141,7 @@ package actor TaskSync {
     deinit {
         (executor as? SerialThread)?.stop()
         copier.stop()
+        waiter.stop()
     }
 
     /// The queries whose results make up a user's tasks.
@@ -370,6 +372,14 @@ package actor TaskSync {
             for observer in observers.values { observer() }
         }
         return try await body()
+    }
+
+    /// Runs what waits for the disk; meanwhile transfers start and end, within the same turn.
+    func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        guard surroundings.executor == nil else { return body() }
+        return await withCheckedContinuation { continuation in
+            waiter.async { continuation.resume(returning: body()) }
+        }
     }
 
     private struct Turn {

@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// First come, first served, so that a large request is not starved by small ones.
 final class ByteBudget: Sendable {
-    /// Twelve chunks of the greatest length.
-    static let shared = ByteBudget(48 << 20)
+    /// Eight chunks of the greatest length. What is compressed beside them, and buffers between uses, take as much again.
+    static let shared = ByteBudget(32 << 20)
 
     /// Bytes taken; they go back when this value goes away.
     final class Share: Sendable {

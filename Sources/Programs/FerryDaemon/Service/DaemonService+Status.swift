@@ -63,7 +63,7 @@ extension TaskSync {
         counts.trashed = catalog.trashedCount
         counts.held = heldDeletes.count
         counts.conflicts = conflictCount
-        for transfer in allTransfers {
+        for transfer in transfersByID.values {
             switch transfer.phase {
             case .running: counts.activeTransfers += 1
             case .queued, .waiting: counts.waitingTransfers += 1

@@ -40,30 +40,39 @@ extension S3Handler {
 
         let thread = store.thread()
         let store = store
-        let incoming = try await thread.run { IncomingBox(try store.makeIncoming(wanted)) }
+        let incoming = IncomingBox()
         var body = PayloadReader(call)
-        // A chunk is written while the next one arrives.
+        var (arrived, size): ([UInt8], Int64) = ([], 0)
+        // A small body is written in one go at its end; of another, what has come while the next part arrives.
+        let step = headers.contentLength.map { $0 <= Self.smallBody ? Self.smallBody : 1 } ?? 1
         var pending: Task<Void, any Error>?
         defer { pending?.cancel() }
         while let chunk = try await body.next() {
+            size += Int64(chunk.count)
+            guard size <= Self.objectLimit else { throw S3Error.entityTooLarge }
+            if arrived.isEmpty { arrived = chunk } else { arrived += chunk }
+            guard arrived.count >= step else { continue }
             try await pending?.value
-            guard incoming.size + Int64(chunk.count) <= Self.objectLimit else { throw S3Error.entityTooLarge }
-            pending = Task { try await thread.run { try incoming.append(chunk) } }
+            pending = Task { [arrived] in try await thread.run { try incoming.append(arrived, store, wanted) } }
+            arrived = []
         }
         try await pending?.value
-        if let length = headers["x-amz-decoded-content-length"].flatMap({ Int64($0) }), length != incoming.size {
+        if let length = headers["x-amz-decoded-content-length"].flatMap({ Int64($0) }), length != size {
             throw S3Error.incompleteBody
         }
         let trailer = body.trailer
-        return try await thread.run {
-            let digests = incoming.digests()
+        return try await thread.run { [arrived, size] in
+            try incoming.append(arrived, store, wanted)
+            let digests = try incoming.digests()
             let checksums = try Self.verify(digests, call, trailer)
-            let size = incoming.size
             let file = try incoming.keep(in: store)
             let etag = digests.md5.map(Hex.encode) ?? "\(digests.sha256.hex.prefix(32))-1"
             return ReceivedObject(file: file, size: size, etag: etag, checksums: checksums)
         }
     }
+
+    /// Bodies up to this length wait in memory until they are whole.
+    private static let smallBody = 256 << 10
 
     private static func digests(for declared: String?, _ headers: HTTPHeaders) -> IncomingObject.Wanted {
         var wanted: IncomingObject.Wanted = []
@@ -146,15 +155,21 @@ struct PayloadReader {
 ///
 /// `@unchecked Sendable`: its steps run one after the other, each awaited before the next begins.
 private final class IncomingBox: @unchecked Sendable {
-    private var object: IncomingObject
+    private var object: IncomingObject?
 
-    init(_ object: consuming IncomingObject) { self.object = object }
+    /// Makes the object where this is its first part.
+    func append(_ bytes: [UInt8], _ store: BucketStore, _ wanted: IncomingObject.Wanted) throws {
+        if object == nil { object = try store.makeIncoming(wanted) }
+        try object?.append(bytes)
+    }
 
-    var size: Int64 { object.size }
+    func digests() throws -> IncomingObject.Digests {
+        guard let digests = object?.digests() else { throw S3Error.incompleteBody }
+        return digests
+    }
 
-    func append(_ bytes: [UInt8]) throws { try object.append(bytes) }
-
-    func digests() -> IncomingObject.Digests { object.digests() }
-
-    func keep(in store: BucketStore) throws -> String { try store.keep(&object) }
+    func keep(in store: BucketStore) throws -> String {
+        guard var object = object.take() else { throw S3Error.incompleteBody }
+        return try store.keep(&object)
+    }
 }

@@ -37,6 +37,8 @@ extension Transfer {
                 return nil as CheckedContinuation<(HTTPStatus, HTTPHeaders), any Error>?
             }
             state.headResult = .success(result)
+            // `finish` hands it over, however the rest comes to its end.
+            if request.prefersWhole, expected < Self.highWater { return nil }
             defer { state.head = nil }
             return state.head
         }

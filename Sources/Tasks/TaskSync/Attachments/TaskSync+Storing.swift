@@ -115,7 +115,7 @@ extension TaskSync {
             paths.append(path)
         }
         // As with task files: a power cut must not take back on this disk what others have been told.
-        folder.synchronize(paths)
+        await aside { [folder, paths] in folder.synchronize(paths) }
         let groups = byTask.sorted { $0.key < $1.key }.map {
             (task: $0.key, uploads: $0.value, here: Set(attachments.rows(of: $0.key).keys))
         }
@@ -238,7 +238,8 @@ extension TaskSync {
                 files.append(IncomingFile(name: item.incoming, path: path, expecting: expectation))
             }
             var taken: [(StoredTransfer, String, TaskPath)] = []
-            for ((item, file), result) in zip(zip(left, files), folder.placeIncoming(files)) {
+            let results = await aside { [folder, files] in folder.placeIncoming(files) }
+            for ((item, file), result) in zip(zip(left, files), results) {
                 switch result {
                 case .success(.written(let stamp)):
                     guard let known = transfers[item.transfer.id], let id = known.attachment else { continue }

@@ -224,6 +224,8 @@ extension TaskSync {
 
     package var allTransfers: [Transfer] { transfers.all }
 
+    package var transfersByID: [String: Transfer] { transfers.transfers }
+
     package enum TransferCommand: Sendable {
         case pause
         case resume

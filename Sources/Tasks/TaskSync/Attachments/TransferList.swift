@@ -33,7 +33,7 @@ struct TransferList: Sendable {
         static func < (left: Self, right: Self) -> Bool { (left.size, left.number) < (right.size, right.number) }
     }
 
-    private var transfers: [String: Transfer] = [:]
+    private(set) var transfers: [String: Transfer] = [:]
     /// Those that are not over.
     private var current: [Subject: String] = [:]
     /// A heap; entries of transfers that wait no longer, or have another size by now, are skipped.

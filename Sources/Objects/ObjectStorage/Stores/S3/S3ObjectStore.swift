@@ -183,10 +183,12 @@ public final class S3ObjectStore: ObjectStore {
             method: call.method, host: configuration.host, path: path, query: call.query,
             headers: call.headers, payload: call.hash)
         let query = call.query.isEmpty ? "" : "?" + S3Signature.canonical(call.query)
-        return HTTPRequest(
+        var request = HTTPRequest(
             call.method, "\(origin)\(path)\(query)", headers: headers,
             body: call.content.isEmpty ? .none : .bytes(call.content),
             timeouts: .init(connect: configuration.connect, stall: configuration.stall))
+        request.prefersWhole = true
+        return request
     }
 
     private var origin: String { "\(configuration.isSecure ? "https" : "http")://\(configuration.host)" }
