@@ -16,13 +16,18 @@ final class SimulatedMachine: @unchecked Sendable {
     /// The process: what is lost when it dies.
     private final class Process: @unchecked Sendable {
         let client: DocumentClient
+        let folder: MemoryTaskFolder
         let sync: TaskSync
         let remote: SimulatedRemote
         let objects: SimulatedObjects
         var work: Task<Void, Never>?
 
-        init(client: DocumentClient, sync: TaskSync, remote: SimulatedRemote, objects: SimulatedObjects) {
+        init(
+            client: DocumentClient, folder: MemoryTaskFolder, sync: TaskSync, remote: SimulatedRemote,
+            objects: SimulatedObjects
+        ) {
             self.client = client
+            self.folder = folder
             self.sync = sync
             self.remote = remote
             self.objects = objects
@@ -86,6 +91,7 @@ final class SimulatedMachine: @unchecked Sendable {
     }
 
     var isRunning: Bool { process != nil }
+    var isFullyWatched: Bool { process?.folder.isFullyWatched ?? false }
 
     // MARK: Life and death
 
@@ -106,13 +112,14 @@ final class SimulatedMachine: @unchecked Sendable {
         do {
             let client = try DocumentClient(
                 path: statePath, database: Simulation.database, remote: remote, options: options)
+            let folder = MemoryTaskFolder(disk: disk)
             let sync = TaskSync(
                 configuration: TaskSync.Configuration(
                     userID: "alice", remote: "simulated",
                     wallClock: { surroundings.wallClock() / 1000 }),
-                folder: MemoryTaskFolder(disk: disk), client: client, objects: objects, logger: logger,
+                folder: folder, client: client, objects: objects, logger: logger,
                 surroundings: surroundings)
-            let process = Process(client: client, sync: sync, remote: remote, objects: objects)
+            let process = Process(client: client, folder: folder, sync: sync, remote: remote, objects: objects)
             self.process = process
             tell()
             if isStateFull { setStateFull(true) }
@@ -231,12 +238,19 @@ final class SimulatedMachine: @unchecked Sendable {
 
     // MARK: What others can see of it
 
-    func noteRename(_ path: String) { renames[path] = scheduler.now }
+    func noteRename(_ path: String) {
+        for mark in marks(path) { renames[mark] = scheduler.now }
+    }
 
-    /// Whether the process must know by now that the file has this name.
+    /// Whether the process must know by now what became of the file that is here.
     func hasSeen(_ path: String) -> Bool {
-        guard let time = renames[path] else { return true }
+        guard let time = marks(path).compactMap({ renames[$0] }).max() else { return true }
         return isRunning && max(time, started) + .seconds(60) < scheduler.now
+    }
+
+    /// Whose file it is: its name may be Ferry's choice of a moment ago.
+    private func marks(_ path: String) -> Set<String> {
+        byUser { Words.found(in: (try? $0.read(path, limit: .max).bytes) ?? [], "b") }
     }
 
     /// What the user does to the disk.

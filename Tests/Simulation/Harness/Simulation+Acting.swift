@@ -221,18 +221,14 @@ extension Simulation {
             ]
         case .deleteAndCreate:
             steps = [
-                { [unowned self] disk in
-                    try check(disk, old)
-                    try disk.remove(path)
-                    words.replace(old, with: new)
+                { disk in
+                    try check(disk, old); try disk.remove(path)
                 }, writeNew,
             ]
         case .truncatingFirst:
             steps = [
-                { [unowned self] disk in
-                    try check(disk, old)
-                    try disk.write(path, [])
-                    words.replace(old, with: new)
+                { disk in
+                    try check(disk, old); try disk.write(path, [])
                 },
                 { disk in
                     try check(disk, []); try write(disk)
@@ -240,18 +236,16 @@ extension Simulation {
             ]
         }
         machine.busy.insert(path)
-        go(through: steps[...], of: path, machine, random) { [unowned self] error in
-            // The disk went away between two steps: an editor that saves like this loses the file.
-            guard habit != .inPlace, habit != .renamingOver, (error as? SystemError)?.code != .busy else { return }
-            words.forget(Words.found(in: new, "q"))
-            words.delete(old)
+        go(through: steps[...], of: path, machine, random) { [unowned self] in
+            // An editor that saves like this, and cannot go on, loses the file.
+            if habit != .inPlace, habit != .renamingOver { words.delete(old) }
         }
     }
 
     /// One step after the other; the first that fails is the last.
     private func go(
         through steps: ArraySlice<(MemoryDisk) throws -> Void>, of path: String, _ machine: SimulatedMachine,
-        _ random: SeededRandom, onFailure: @escaping (any Error) -> Void
+        _ random: SeededRandom, onFailure: @escaping () -> Void
     ) {
         guard let step = steps.first else {
             machine.busy.remove(path)
@@ -265,7 +259,7 @@ extension Simulation {
             } catch {
                 machine.busy.remove(path)
                 tell(machine, "cannot save '\(path)': \(error)")
-                onFailure(error)
+                onFailure()
             }
         }
     }

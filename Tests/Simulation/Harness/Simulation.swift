@@ -171,6 +171,8 @@ package final class Simulation: @unchecked Sendable {
                 }
                 return reasons
             }
+            // Until then scans find what nobody tells of, one in half a minute.
+            if !machine.isFullyWatched { reasons.append("\(machine.name): not watched") }
             reasons += (found ?? ["is not there"]).map { "\(machine.name): \($0)" }
         }
         return reasons

@@ -58,7 +58,9 @@ extension DiskTaskFolder {
 
     package func synchronize(_ paths: [TaskPath]) {
         guard paths.count <= 4 else {
-            try? disk.synchronizeFileSystems(of: paths.map(\.string))
+            // By their directories, since a file may be gone; by the root, since those may be as well.
+            let directories = Set(paths.map(\.parent)).union([.root]).filter { (try? disk.status($0.string)) != nil }
+            try? disk.synchronizeFileSystems(of: directories.map(\.string))
             return
         }
         for path in paths { try? disk.synchronizeFile(path.string) }

@@ -61,12 +61,19 @@ extension MemoryTree {
 
     // MARK: Power cuts
 
+    /// Directories between which something was moved come onto the disk together, as with a journal: what moves is neither lost nor
+    /// in both.
     mutating func synchronize(_ inode: UInt64) {
-        durable[inode] = nodes[inode]
+        var left = [inode]
+        while let inode = left.popLast() {
+            durable[inode] = nodes[inode]
+            left += joined.removeValue(forKey: inode) ?? []
+        }
     }
 
     mutating func synchronizeAll() {
         durable = nodes
+        joined = [:]
     }
 
     /// Goes back to what was synchronised. A file whose name was and whose content was not is empty, as on many file
@@ -83,6 +90,7 @@ extension MemoryTree {
         }
         nodes = left
         durable = left
+        joined = [:]
         used = left.values.reduce(0) { $0 + $1.claimed }
         opened = []
         watches = [:]

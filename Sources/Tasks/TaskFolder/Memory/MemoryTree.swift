@@ -10,6 +10,8 @@ struct MemoryTree: Sendable {
     var isRootMissing = false
     /// What would be left after a power cut.
     var durable: [UInt64: MemoryNode] = [:]
+    /// Directories between which something was moved since they were synchronised.
+    var joined: [UInt64: Set<UInt64>] = [:]
 
     var nextInode: UInt64 = 3
     var nextCookie: UInt32 = 1
@@ -221,6 +223,10 @@ struct MemoryTree: Sendable {
     ) {
         setChild(from.name, of: from.parent, to: nil)
         setChild(to.name, of: to.parent, to: inode)
+        if from.parent != to.parent {
+            joined[from.parent, default: []].insert(to.parent)
+            joined[to.parent, default: []].insert(from.parent)
+        }
         let now = tick()
         nodes[inode]?.changed = now
         postMove(inode, from: from, to: to)
