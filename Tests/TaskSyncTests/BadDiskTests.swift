@@ -27,6 +27,22 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a file that goes before its directory is closed is deleted when that opens`() async throws {
+        let disk = MemoryDisk()
+        let (laptop, desk) = (try Machine(store, disk: disk), try Machine(store))
+        try disk.makeDirectories("Home")
+        try disk.write("Home/Call Anna.md", Array("now\n".utf8))
+        #expect(await desk.has("Home/Call Anna.md", "now\n"))
+        #expect(await laptop.eventually { await laptop.hasUnited(1) })
+        try disk.remove("Home/Call Anna.md")
+        try disk.setMode("Home", 0)
+        #expect(await laptop.eventually { await !laptop.sync.allProblems.isEmpty })
+        try disk.setMode("Home", 0o755)
+        #expect(await desk.lacks("Home/Call Anna.md"))
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `an attachment whose upload ends while the directory is away is uploaded when it is back`() async throws
     {
         let home = Home()

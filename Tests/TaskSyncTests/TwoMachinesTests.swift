@@ -60,6 +60,31 @@ import Testing
         }
     }
 
+    @Test func `of two lists of one name the older one has its directory, on every machine`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Work/Ship.md", "now\n")
+            #expect(await desk.has("Work/Ship.md", "now\n"))
+            // The desk renames it and makes another one; the laptop hears of that, and makes the first one again.
+            desk.rename("Work", to: "Office")
+            #expect(await laptop.has("Office/Ship.md", "now\n"))
+            try laptop.write("Work/Mend.md", "soon\n")
+            #expect(await desk.has("Work/Mend.md", "soon\n"))
+            let lists = await laptop.sync.catalog.listNames
+            let office = try #require(lists.first { $0.value == "Office" }?.key)
+            let name = try DocumentName(database: Machine.database, collection: "lists", id: office)
+            try await laptop.client.merge(name, [FieldPath(key: "name"): .string("Work")])
+            for machine in [laptop, desk] {
+                #expect(await machine.has("Work/Ship.md", "now\n"))
+                #expect(await machine.has("Work (2)/Mend.md", "soon\n"))
+            }
+            try await desk.client.merge(name, [FieldPath(key: "name"): .string("Shop")])
+            for machine in [laptop, desk] {
+                #expect(await machine.has("Shop/Ship.md", "now\n"))
+                #expect(await machine.has("Work/Mend.md", "soon\n"))
+            }
+        }
+    }
+
     @Test func `edits made apart are merged, and what gave way is a conflict that can be taken back`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("List.md", "---\npriority: low\n---\na\nb\nc\nd\ne\n")
@@ -287,6 +312,32 @@ import Testing
         #expect(await laptop.sync.catalog.count == 15)
         await desk.stop()
         await laptop.stop()
+    }
+
+    @Test func `attachments beside a lost state are those of their tasks`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let objects = MemoryObjectStore()
+        let first = try Machine(store, objects: objects)
+        try first.write("Trip.md", "go\n")
+        try first.write("Trip.files/ticket.txt", "seat 12\n")
+        let task = await first.eventually {
+            let ids = await first.sync.catalog.living.map(\.id)
+            return (try? await first.sync.detail(ids.first ?? "").item.attachments.count) == 1
+        }
+        #expect(task)
+        await first.stop()
+        for suffix in ["", "-wal", "-shm"] { unlink("\(first.root)/replica.db\(suffix)") }
+        let second = try Machine(store, objects: objects, home: first.home)
+        #expect(
+            await second.eventually {
+                let ids = await second.sync.catalog.living.map(\.id)
+                let isSettled = (try? await second.sync.isSettled()) == true
+                return isSettled && ids.count == 1 && second.read("Trip.files/ticket.txt") == "seat 12\n"
+            })
+        #expect(second.read("Trip.files/ticket (2).txt") == nil)
+        let id = try #require(await second.sync.catalog.living.map(\.id).first)
+        #expect(try await second.sync.detail(id).item.attachments.count == 1)
+        await second.stop()
     }
 
     @Test func `binding anew brings missing files back and deletes nothing`() async throws {

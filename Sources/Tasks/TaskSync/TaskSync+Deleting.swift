@@ -33,6 +33,8 @@ extension TaskSync {
         {
             try await hold(tasks)
         } else {
+            // As with imports: what others are told to delete must not be back on this disk after a power cut.
+            folder.synchronize(tasks.compactMap { index.path(of: $0) })
             for task in tasks { index.remove(task: task) }
             try await delete(tasks)
         }

@@ -36,7 +36,7 @@ extension TaskSync {
         for view in views {
             switch view.name.collectionPath {
             case "tasks": learn(TaskFacts(view))
-            case "lists": catalog.update(list: view)
+            case "lists": learn(list: view)
             default: break
             }
         }
@@ -54,10 +54,12 @@ extension TaskSync {
     /// Tasks and lists whose files and directories have to be looked at again.
     func exportRetries() async throws {
         guard rootHold == nil, !isPaused else { return }
-        let lists = retriedLists
-        retriedLists = []
-        for list in lists { try await exportList(list) }
-        // A file that changes at every try must not keep the turn.
+        // What changes at every try must not keep the turn.
+        for _ in 0..<3 where !retriedLists.isEmpty {
+            let lists = retriedLists.sorted { $0.id < $1.id }
+            retriedLists = []
+            for list in lists where vanishedLists[list.id] == nil { try await exportList(list) }
+        }
         for _ in 0..<3 where !retries.isEmpty {
             let tasks = retries.sorted()
             for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
@@ -379,6 +381,13 @@ extension TaskSync {
             }
             for task in unwritten { index.remove(task: task) }
         }
+        for row in new where done.contains(where: { $0.task == row.task }) {
+            // Left beside a file that was away for a while.
+            guard let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
+                continue
+            }
+            movedAttachmentDirectories.insert(files)
+        }
         try await remember(
             done.map { row in
                 guard row.stamp == .none, let stamp = try? folder.stamp(row.path) else { return row }
@@ -386,6 +395,7 @@ extension TaskSync {
                 row.stamp = stamp
                 return row
             })
+        await noteMovedAttachments()
     }
 
     /// Whether the file is one that this replica wrote just before it was cut off.

@@ -13,6 +13,8 @@ extension TaskSync {
         let file: TaskFile
         let task: String
         let isNew: Bool
+        /// Where it was before, if it has moved.
+        var source: TaskPath?
     }
 
     /// Takes over a batch of settled changes.
@@ -43,7 +45,11 @@ extension TaskSync {
                 // What is in it follows and is looked at anew.
                 folderProblems = folderProblems.filter { $0.value.subject != path.string }
                 problems = problems.filter { !$0.key.hasPrefix(path.string + "/") }
-                if path.kind(isDirectory: true) == .list { _ = try await list(at: path) }
+                // One that Ferry made may have another name by now.
+                if path.kind(isDirectory: true) == .list, (try? folder.hasDirectory(path)) == true {
+                    _ = try await list(at: path)
+                }
+                noteAbsent(beneath: path)
             case .directoryRemoved(let path): try await directoryRemoved(path)
             case .obstructed(let path): await examine(path)
             case .problem(let problem): note(problem)
@@ -63,6 +69,13 @@ extension TaskSync {
         if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
             try await forgetMissingLists()
         }
+    }
+
+    /// What went while nobody could look into the directory.
+    private func noteAbsent(beneath directory: TaskPath) {
+        let attached = attachments.all.compactMap { path(of: $0) }.filter { $0.isBeneath(directory) }
+        let absent = (index.paths(beneath: directory) + attached).filter { folder.isAbsent($0) }
+        if !absent.isEmpty { changes.noteMissing(absent) }
     }
 
     private func isKnown(_ path: TaskPath) -> Bool {
@@ -99,7 +112,7 @@ extension TaskSync {
         }
         guard !imported.isEmpty else { return }
         // A power cut must not take back on this disk what others have been told.
-        folder.synchronize(imported.map(\.path))
+        folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
         var listIDs: [TaskPath: String?] = [:]
         for file in imported where listIDs[file.path.parent] == nil {
             listIDs[file.path.parent] = try await list(at: file.path.parent)
@@ -120,7 +133,7 @@ extension TaskSync {
             problems[file.path.string] = nil
             // The document may say more than the file. What was appended comes back with the feed.
             if !isAppended { retries.insert(row.task) }
-            if file.isNew { await noteAttachments(of: row.task, at: row.path) }
+            await noteAttachments(of: row.task, at: row.path)
         }
     }
 
@@ -205,10 +218,14 @@ extension TaskSync {
         }
         let (task, isNew) = try await identify(path, content, claimed: claimed)
         // A move that nobody was told of: into a directory that was new itself, or while nobody watched.
-        if !isNew, let old = index.path(of: task), old != path { moveAttachments(from: old, to: path) }
+        var source = movedFrom.removeValue(forKey: path)
+        if !isNew, let old = index.path(of: task), old != path {
+            moveAttachments(from: old, to: path)
+            source = old
+        }
         var stamp = content.stamp
         if isNew, let changed = try? folder.setIdentifier(path, to: task, of: stamp) { stamp = changed }
-        return ImportedFile(path: path, stamp: stamp, file: file, task: task, isNew: isNew)
+        return ImportedFile(path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: source)
     }
 
     /// Whose a file is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
@@ -276,6 +293,7 @@ extension TaskSync {
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
         // The row keeps its old path until the file was read there: then title and list follow from the difference.
         index.set(to, FileIndex.Entry(task: entry.task, stamp: FileStamp(unknownContentOf: stamp)))
+        movedFrom[to] = from
         retries.formUnion(misnamed)
     }
 
@@ -320,7 +338,7 @@ extension TaskSync {
             return try transaction.document(name)
         }
         lists.set(id, path)
-        catalog.update(list: view)
+        learn(list: view)
         retryMisplaced(in: id, at: path)
         return id
     }
@@ -331,10 +349,16 @@ extension TaskSync {
             if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }
             return
         }
+        // What stood in the way there is looked at anew under the new names.
+        folderProblems = folderProblems.filter { $0.value.subject != from.string }
+        problems = problems.filter { !$0.key.hasPrefix(from.string + "/") }
+        // The echo of a move of Ferry's own, after which the old name may have been given to another list.
+        if isOwnMove(from, to) { return }
         // The old name may have been missed before the rename was told of.
         let movedLists = lists.paths.merging(vanishedLists) { known, _ in known }.filter { $0.value.isBeneath(from) }
         for list in movedLists.keys { vanishedLists[list] = nil }
         let movedFiles = index.paths(beneath: from)
+        folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
         let listMoves = movedLists.map { ($0.key, $0.value.moved(from: from, to: to)) }
         try await client.transaction { transaction in
@@ -357,6 +381,7 @@ extension TaskSync {
             index.set(path.moved(from: from, to: to), entry)
         }
         for (list, path) in listMoves { lists.set(list, path) }
+        retryMisnamedLists()
         if listMoves.isEmpty { _ = try await list(at: to) }
     }
 
@@ -365,6 +390,7 @@ extension TaskSync {
         guard let list = lists.id(path) else { return }
         lists.remove(list)
         vanishedLists[list] = path
+        retryMisnamedLists()
         try await client.transaction { try SyncTables($0).remove(list: list) }
         try await settleVanishedLists()
     }

@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import SystemIO
 import TaskFolder
 import TaskModel
 
@@ -21,19 +22,26 @@ extension TaskSync {
     func exportList(_ name: DocumentName) async throws {
         let view = try await client.document(name)
         try await followSharing(of: view)
-        catalog.update(list: view)
+        learn(list: view)
         let list = name.id
-        guard view.exists else { return }
+        guard view.exists else {
+            problems["list \(list)"] = nil
+            return
+        }
         let wanted = TaskList(fields: view.fields).name
-        if let path = lists.path(list), path.string.utf8.elementsEqual(wanted.utf8) { return }
         let current = lists.path(list)
-        let target = try ListIndex.directory(named: wanted) { candidate in
+        let first = listBook.number(of: list)
+        if first == 1, let current, current.string.utf8.elementsEqual(wanted.utf8) { return }
+        let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
+        let target = try ListIndex.directory(named: wanted, from: first) { candidate in
             candidate != current && lists.id(candidate).map { $0 != list } ?? false
         }
+        if target == right { misnamedLists.remove(name) } else { misnamedLists.insert(name) }
         guard target != current else { return }
         do {
             if let current, (try? folder.hasDirectory(current)) == true, (try? folder.hasDirectory(target)) != true {
                 _ = try folder.move(current, to: target, expecting: .anything)
+                ownMoves.append((current, target, surroundings.now()))
                 try await moveRows(from: current, to: target)
             } else {
                 try folder.makeDirectory(target)
@@ -48,6 +56,34 @@ extension TaskSync {
         lists.set(list, target)
         try await client.transaction { try SyncTables($0).put(list: list, at: target) }
         retryMisplaced(in: list, at: target)
+        retryMisnamedLists(but: name)
+    }
+
+    /// Notes what the document of a list says. Others whose directories are to be called otherwise by that follow.
+    func learn(list view: DocumentSnapshot) {
+        catalog.update(list: view)
+        let name = view.exists ? TaskList(fields: view.fields).name : nil
+        let affected = listBook.set(
+            view.name.id, name.map { NameBook.Claim(place: "", title: $0, time: view.createTime) })
+        if !view.exists { misnamedLists.remove(view.name) }
+        for id in affected where lists.path(id) != nil {
+            if let name = try? DocumentName(database: view.name.database, collection: "lists", id: id) {
+                retriedLists.insert(name)
+            }
+        }
+    }
+
+    /// Whether the rename of a directory is one of Ferry's own, each of which is told of once.
+    func isOwnMove(_ from: TaskPath, _ to: TaskPath) -> Bool {
+        ownMoves.removeAll { $0.time + .seconds(60) < surroundings.now() }
+        guard let place = ownMoves.firstIndex(where: { $0.from == from && $0.to == to }) else { return false }
+        ownMoves.remove(at: place)
+        return true
+    }
+
+    /// A directory has another name or none now: those that had to take other names because of it may have theirs.
+    func retryMisnamedLists(but name: DocumentName? = nil) {
+        retriedLists.formUnion(misnamedLists.filter { $0 != name && lists.path($0.id) != nil })
     }
 
     /// Tasks that came before their list are in the root.
@@ -70,10 +106,11 @@ extension TaskSync {
                 try Self.make(list: name, called: path, userID, in: transaction)
                 return try transaction.document(name)
             }
-            return catalog.update(list: view)
+            return learn(list: view)
         }
         guard (try? folder.removeDirectoryIfEmpty(path)) == true else { return }
         lists.remove(list)
+        retryMisnamedLists()
         try await client.transaction { try SyncTables($0).remove(list: list) }
     }
 

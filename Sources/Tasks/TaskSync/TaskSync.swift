@@ -64,6 +64,14 @@ package actor TaskSync {
     package internal(set) var catalog = TaskCatalog()
     /// What each task's file is to be called.
     var names = NameBook { TaskFileName.file(for: $0, number: $1).name }
+    /// What the directory of each list is to be called.
+    var listBook = NameBook { name, number in
+        (try? ListIndex.directory(named: name, from: number) { _ in false }.string) ?? "\(name) (\(number))"
+    }
+    /// Directories of lists that were renamed from here a moment ago.
+    var ownMoves: [(from: TaskPath, to: TaskPath, time: Duration)] = []
+    /// Lists whose directories have other names than they should, because those are taken.
+    var misnamedLists: Set<DocumentName> = []
     /// Lists whose directories are gone here while tasks may still be in them, with where they were.
     var vanishedLists: [String: TaskPath] = [:]
     var attachments = AttachmentIndex()
@@ -100,6 +108,8 @@ package actor TaskSync {
     var stored: [StoredTransfer] = []
     var isStoredPlanned = false
     var lastStored: Duration?
+    /// Where files were that have moved and are still to be read.
+    var movedFrom: [TaskPath: TaskPath] = [:]
     /// Directories of attachments that were renamed in the batch of changes that is being taken over.
     var movedAttachmentDirectories: Set<TaskPath> = []
     /// The transfers that somebody paused, by `Transfer.pauseKey`.
@@ -221,7 +231,7 @@ package actor TaskSync {
             )
         }
         openConflicts = Set(conflicts)
-        for view in lists { catalog.update(list: view) }
+        for view in lists { learn(list: view) }
         let known = retries
         var page = try await tasks(after: nil, in: queries.tasks)
         while let current = page {

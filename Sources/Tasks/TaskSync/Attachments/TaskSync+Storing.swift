@@ -1,3 +1,4 @@
+import Cryptography
 import DocumentClient
 import DocumentModel
 import Merge
@@ -108,10 +109,11 @@ extension TaskSync {
                 let path = try? taskFile.attachmentsDirectory().appending(transfer.name),
                 let now = try? folder.stamp(path), now.hasContent(of: upload.stamp)
             else { continue }
+            let row = attachments.row(of: transfer.task, named: transfer.name)
             byTask[transfer.task, default: []].append(
                 Upload(
-                    name: transfer.name, attachment: transfer.attachment, file: upload.file, stamp: now,
-                    known: attachments.row(of: transfer.task, named: transfer.name)?.sha256))
+                    name: transfer.name, attachment: row?.attachment ?? transfer.attachment, file: upload.file,
+                    stamp: now, known: row?.sha256))
             paths.append(path)
         }
         // As with task files: a power cut must not take back on this disk what others have been told.
@@ -211,10 +213,12 @@ extension TaskSync {
         var left: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
         for (transfer, incoming) in downloads {
             do {
-                guard let known = transfers[transfer.id], let taskFile = index.path(of: known.task) else {
-                    // The task is gone.
+                guard let known = transfers[transfer.id], let taskFile = index.path(of: known.task),
+                    try await isWanted(known)
+                else {
+                    // The task is gone, or it has another version or none by now.
                     try folder.removeIncoming(incoming)
-                    end(transfer.id, .done)
+                    end(transfer.id, .cancelled)
                     continue
                 }
                 let directory = try taskFile.attachmentsDirectory()
@@ -250,7 +254,13 @@ extension TaskSync {
                                 task: known.task, attachment: id, name: file.path.name, sha256: known.sha256 ?? "",
                                 stamp: stamp)
                         ))
-                case .success(.changed): taken.append(item)
+                case .success(.changed):
+                    if let row = existing(file.path, for: item.transfer) {
+                        rows.append((item.transfer, row))
+                        try? folder.removeIncoming(item.incoming)
+                    } else {
+                        taken.append(item)
+                    }
                 case .failure(let error): failed(item.transfer.id, item.transfer.run, error)
                 }
             }
@@ -274,5 +284,37 @@ extension TaskSync {
         } catch {
             for (transfer, _) in rows { failed(transfer.id, transfer.run, error) }
         }
+    }
+
+    /// Whether the task still has what was downloaded.
+    private func isWanted(_ transfer: Transfer) async throws -> Bool {
+        let (task, attachment) = (transfer.task, transfer.attachment ?? "")
+        let fields = try await client.reading { transaction in
+            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+            return try transaction.document(name).fields(pendingTimes: .previous)
+        }
+        return TaskItem(fields: fields).attachments[attachment]?.sha256 == transfer.sha256
+    }
+
+    /// What was downloaded, where it is in its place already: put there before a crash, or left of a state that is lost.
+    private func existing(_ path: TaskPath, for transfer: StoredTransfer) -> AttachmentRow? {
+        guard let known = transfers[transfer.id], let id = known.attachment, let sha256 = known.sha256,
+            attachments.row(of: known.task, named: path.name).map({ $0.attachment == id }) ?? true,
+            let stamp = try? folder.stamp(path), stamp.size == known.size,
+            let found = try? Self.hash(ofFile: folder.absolutePath(of: path)), found.hex == sha256,
+            let after = try? folder.stamp(path), after.hasContent(of: stamp)
+        else { return nil }
+        return AttachmentRow(task: known.task, attachment: id, name: path.name, sha256: sha256, stamp: after)
+    }
+
+    private static func hash(ofFile path: String) throws -> SHA256Digest {
+        let file = try FileDescriptor(path: path, [.read, .nonBlocking])
+        var hash = SHA256()
+        var offset: Int64 = 0
+        while case let part = try file.read(1 << 20, at: offset), !part.isEmpty {
+            hash.update(part)
+            offset += Int64(part.count)
+        }
+        return hash.finish()
     }
 }

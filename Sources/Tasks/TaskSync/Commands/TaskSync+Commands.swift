@@ -128,7 +128,7 @@ extension TaskSync {
 
     /// Whether every document's change is in its file and no transfer is under way.
     package func isSettled() async throws -> Bool {
-        guard try await pendingExports() == 0, retries.isEmpty else { return false }
+        guard try await pendingExports() == 0, retries.isEmpty, retriedLists.isEmpty else { return false }
         return transfers.isSettled
     }
 

@@ -32,11 +32,15 @@ struct ListIndex {
     }
 
     /// The directory for a list's name, which may have several levels and comes from anywhere.
-    static func directory(named name: String, isTaken: (TaskPath) throws -> Bool) throws -> TaskPath {
+    ///
+    /// - Parameter first: the number to begin with: 1 is the name itself.
+    static func directory(named name: String, from first: Int = 1, isTaken: (TaskPath) throws -> Bool) throws
+        -> TaskPath
+    {
         let parts = name.split(separator: "/").map(String.init)
         var path = TaskPath.root
         for part in parts.dropLast() { path = try path.appending(TaskFileName.folder(for: part).name) }
-        var number = 1
+        var number = first
         while true {
             let found = try path.appending(TaskFileName.folder(for: parts.last ?? "", number: number).name)
             if try !isTaken(found) { return found }
