@@ -12,12 +12,12 @@ extension TaskSync {
         guard try await checkRoot() else { return }
         var tasks: [String] = []
         for path in Set(paths) {
+            problems[path.string] = nil
+            folderProblems = folderProblems.filter { $0.value.subject != path.string }
             if path.kind(isDirectory: false) == .attachment {
                 try await attachmentRemoved(path)
                 continue
             }
-            problems[path.string] = nil
-            folderProblems = folderProblems.filter { $0.value.subject != path.string }
             guard let entry = index[path], held[entry.task] == nil, folder.isAbsent(path) else {
                 continue
             }

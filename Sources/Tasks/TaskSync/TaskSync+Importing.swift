@@ -29,6 +29,8 @@ extension TaskSync {
                 if path.kind(isDirectory: false) == .attachment {
                     await noteAttachment(path)
                 } else {
+                    // Where a directory of this name was, there is a file now.
+                    folderProblems["\(Self.word(FolderProblem.Kind.directoryNamedAsTask)) \(path.string)"] = nil
                     files.append(path)
                 }
             case .moved(let from, let to, let stamp):
@@ -345,6 +347,7 @@ extension TaskSync {
 
     /// Everything beneath moves along; lists are renamed.
     private func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
+        attachments.removeOrphans(beneath: from)
         if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
             if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }
             return
@@ -387,6 +390,7 @@ extension TaskSync {
 
     /// A list without tasks goes with its directory; one with tasks waits until they are gone.
     private func directoryRemoved(_ path: TaskPath) async throws {
+        attachments.removeOrphans(beneath: path)
         guard let list = lists.id(path) else { return }
         lists.remove(list)
         vanishedLists[list] = path
@@ -443,6 +447,7 @@ extension TaskSync {
         try await forgetUnwrittenFiles()
         for path in scan.lists.sorted() { _ = try await list(at: path) }
         missingInScan = Set(index.paths(notSeenIn: call).filter { scan.isAbsenceBelievable($0) })
+        attachments.removeOrphans()
         for file in found { await noteAttachment(file.path, file.stamp) }
         defer { missingInScan = [] }
         for start in stride(from: 0, to: changed.count, by: Self.batchSize) {

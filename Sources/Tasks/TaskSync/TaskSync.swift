@@ -495,9 +495,21 @@ package actor TaskSync {
 
     /// What waits for a person, worst first.
     package var allProblems: [SyncProblem] {
-        let others = Array(folderProblems.values) + Array(problems.values)
+        let others = Array(folderProblems.values) + Array(problems.values) + orphanProblems
         let sorted = others.sorted { ($0.subject ?? "") < ($1.subject ?? "") }
         return (rootHold.map { [$0] } ?? []) + sorted
+    }
+
+    private var orphanProblems: [SyncProblem] {
+        attachments.orphanedDirectories.map { path, count in
+            let taskFile = "\(path.stem)\(TaskPath.taskSuffix)"
+            return SyncProblem(
+                code: "no-task", subject: path.string,
+                message: count == 1
+                    ? "1 file in it belongs to no task and stays on this machine."
+                    : "\(count) files in it belong to no task and stay on this machine.",
+                hint: "They are attached as soon as there is a task '\(taskFile)' beside it; or move them away.")
+        }
     }
 
     func note(_ problem: SyncProblem, for key: String) { problems[key] = problem }

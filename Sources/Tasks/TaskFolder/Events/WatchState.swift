@@ -85,6 +85,13 @@ struct WatchState: Sendable {
                             "its name cannot be synced; rename it"))))
         }
         if record.mask.contains(.directory) {
+            if let problem = FolderProblem(ofDirectory: path) {
+                // It may have been something else before, which the other branches see to.
+                if isNew { outputs.append(.event(.problem(problem))) }
+                if record.mask.contains(.deleted) || record.mask.contains(.movedFrom) {
+                    outputs.append(.event(.removed(path)))
+                }
+            }
             handleDirectory(record, path, kind, &outputs)
         } else if kind == .taskFile || kind == .attachment {
             outputs += fileEvents(record, path).map { .event($0) }

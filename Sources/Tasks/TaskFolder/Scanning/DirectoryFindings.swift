@@ -74,12 +74,7 @@ struct DirectoryFindings {
         case .list, .attachments:
             noteClash(entry.name)
             directories.append((child, kind))
-        default:
-            if self.kind == .attachments {
-                add(.directoryInAttachments, child, "attachments are files; put this directory into an archive")
-            } else {
-                add(.directoryNamedAsTask, child, "a directory named as a task file is left alone; rename it")
-            }
+        default: if let problem = FolderProblem(ofDirectory: child) { problems.append(problem) }
         }
     }
 

@@ -35,4 +35,19 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { "\(path): \(message)" }
+
+    /// Of a directory that is where only files are looked for, by its name and place; nil for any other.
+    init?(ofDirectory path: TaskPath) {
+        guard path.kind(isDirectory: true) == .ignored, !TaskPath.isIgnored(path.name) else { return nil }
+        let escaped = escapedPath(path.string)
+        switch path.parent.kind(isDirectory: true) {
+        case .attachments:
+            self.init(
+                .directoryInAttachments, path: escaped, "attachments are files; put this directory into an archive")
+        case .list:
+            self.init(
+                .directoryNamedAsTask, path: escaped, "a directory named as a task file is left alone; rename it")
+        default: return nil
+        }
+    }
 }

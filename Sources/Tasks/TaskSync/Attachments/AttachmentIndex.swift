@@ -24,4 +24,21 @@ struct AttachmentIndex {
     mutating func note(orphan path: TaskPath) { orphans[path.taskFileOfAttachments, default: []].insert(path) }
 
     mutating func takeOrphans(of taskFile: TaskPath) -> Set<TaskPath> { orphans.removeValue(forKey: taskFile) ?? [] }
+
+    mutating func remove(orphan path: TaskPath) {
+        let taskFile = path.taskFileOfAttachments
+        orphans[taskFile]?.remove(path)
+        if orphans[taskFile]?.isEmpty == true { orphans[taskFile] = nil }
+    }
+
+    /// - Parameter directory: nil: all of them.
+    mutating func removeOrphans(beneath directory: TaskPath? = nil) {
+        guard let directory else { return orphans = [:] }
+        for path in orphans.values.joined().filter({ $0.isBeneath(directory) }) { remove(orphan: path) }
+    }
+
+    /// The directories of attachments beside no known task, with how many files are in each.
+    var orphanedDirectories: [(path: TaskPath, count: Int)] {
+        orphans.values.compactMap { files in files.first.map { ($0.parent, files.count) } }
+    }
 }

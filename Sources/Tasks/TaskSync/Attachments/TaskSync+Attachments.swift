@@ -11,7 +11,7 @@ extension TaskSync {
 
     /// An attachment's file is there or has changed.
     func noteAttachment(_ path: TaskPath, _ known: FileStamp? = nil) async {
-        guard let stamp = known ?? (try? folder.stamp(path)) ?? nil else { return }
+        guard let stamp = known ?? (try? folder.stamp(path)) ?? nil else { return attachments.remove(orphan: path) }
         guard let entry = index[path.taskFileOfAttachments] else {
             attachments.note(orphan: path)
             return
@@ -70,6 +70,7 @@ extension TaskSync {
 
     /// The user removed an attachment's file: it is detached.
     func attachmentRemoved(_ path: TaskPath) async throws {
+        attachments.remove(orphan: path)
         guard let entry = index[path.taskFileOfAttachments], held[entry.task] == nil,
             let row = attachments.row(of: entry.task, named: path.name), folder.isAbsent(path)
         else { return }
