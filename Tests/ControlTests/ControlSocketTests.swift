@@ -66,6 +66,15 @@ private final class Desk: ControlService {
     func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
         throw ControlError(.timedOut, "\(wait) \(timeout)", isRetryable: true)
     }
+    func plan() async throws -> SyncPlan {
+        SyncPlan(
+            remark: "paused",
+            steps: [
+                .init(action: "upload", subject: "A.files/é.txt", taskID: "a", detail: "new", size: 5),
+                .init(action: "leave", subject: "b.md", taskID: nil, detail: nil, size: nil),
+            ])
+    }
+
     func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
         DaemonStatus(version: "1", state: isPaused ? .paused : .running, tasksDirectory: "/t")
     }
@@ -152,6 +161,7 @@ private final class Desk: ControlService {
                 added.title == change.title && added.tags == ["x"] && added.priority == .high && added.list == "Work")
             #expect(try await client.task("Büy 100 % \"milk\"/\u{1}.md").summary == added)
             #expect(try await client.task("id0").fields == ["k": "v"])
+            #expect(try await client.plan() == (try await Desk().plan()))
             #expect(try await client.tasks(TaskFilter(words: ["100 %", "m&i=l"])).summaries().isEmpty)
             #expect(try await client.tasks(TaskFilter(words: ["100 %"])).summaries() == [added])
             #expect(try await client.fetch("id0", attachment: "ä/b").bytesDone == 1 << 40)

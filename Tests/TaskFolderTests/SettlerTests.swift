@@ -260,7 +260,9 @@ struct SettlerTests {
         try disk.remove("a.md")
         try disk.makeDirectories("a.md")
         try watch.advance(.seconds(10))
-        #expect(watch.log == [.obstructed(path)])
+        let problem = FolderProblem(
+            .directoryNamedAsTask, path: "a.md", "a directory named as a task file is left alone; rename it")
+        #expect(watch.log == [.problem(problem), .obstructed(path)])
     }
 
     @Test func `a root that moves away is told`() throws {

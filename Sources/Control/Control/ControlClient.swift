@@ -71,6 +71,8 @@ package struct ControlClient: ControlService {
 
     package func rebind() async throws -> DaemonStatus { try DaemonStatus(json: try await send(.rebind)) }
 
+    package func plan() async throws -> SyncPlan { try SyncPlan(json: try await send(.plan)) }
+
     package func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
         try DaemonStatus(json: try await send(.pause, .members(("paused", isPaused.asJSON))))
     }

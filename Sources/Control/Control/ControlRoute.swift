@@ -17,6 +17,7 @@ enum ControlRoute: Hashable {
     case transfers
     case changeTransfers(TransferAction)
     case sync
+    case plan
     case pause
     case rebind
     case deletes
@@ -65,6 +66,7 @@ enum ControlRoute: Hashable {
             guard let action = TransferAction(rawValue: rest[0]) else { return nil }
             self = .changeTransfers(action)
         case ("POST", "sync", 0): self = .sync
+        case ("GET", "sync", 0): self = .plan
         case ("PUT", "paused", 0): self = .pause
         case ("POST", "rebind", 0): self = .rebind
         case ("GET", "deletes", 0): self = .deletes
@@ -95,7 +97,7 @@ enum ControlRoute: Hashable {
     var method: String {
         switch self {
         case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .history, .explanation, .devices,
-            .health, .log, .configuration, .account, .events:
+            .plan, .health, .log, .configuration, .account, .events:
             "GET"
         case .changeTask: "PATCH"
         case .pause, .signIn: "PUT"
@@ -122,7 +124,7 @@ enum ControlRoute: Hashable {
             case .share(let list), .unshare(let list): ["lists", list, "users"]
             case .transfers: ["transfers"]
             case .changeTransfers(let action): ["transfers", action.rawValue]
-            case .sync: ["sync"]
+            case .sync, .plan: ["sync"]
             case .pause: ["paused"]
             case .rebind: ["rebind"]
             case .deletes: ["deletes"]

@@ -74,6 +74,7 @@ package struct ControlServer: Sendable {
                 wait: body.flag("wait"), timeout: .milliseconds(body["timeoutMilliseconds"]?.integerValue ?? 60_000)
             ).json
         case .rebind: try await service.rebind().json
+        case .plan: try await service.plan().json
         case .pause: try await service.setPaused(body.flag("paused")).json
         case .deletes: document("deletes", try await service.heldDeletes().json)
         case .decideDeletes(let decision):

@@ -32,6 +32,8 @@ package protocol ControlService: Sendable {
     /// Looks for changes now, on both sides. With `wait`, returns when the remote has acknowledged everything and everything
     /// of the remote is in files; throws `timed-out` or `offline` after `timeout`.
     func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus
+    /// What a sync would do now; nothing is changed.
+    func plan() async throws -> SyncPlan
     func setPaused(_ isPaused: Bool) async throws -> DaemonStatus
     /// Goes on with the tasks directory and the server as they are now: files are united, nothing is deleted.
     ///

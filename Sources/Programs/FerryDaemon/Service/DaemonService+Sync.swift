@@ -73,6 +73,29 @@ extension DaemonService {
         return try await self.status()
     }
 
+    func plan() async throws -> SyncPlan {
+        let sync = try await stack().sync
+        let status = try await status()
+        let remark: String? =
+            switch status.state {
+            case .rootHeld, .serverHeld: "\(status.reason ?? "") Until that is settled the two sides are kept apart."
+            case .paused:
+                "Syncing is paused: this is what 'ferry resume' begins with. What the server has since is not known."
+            case .running: nil
+            default: "\(status.reason ?? "") What the server has since is not known."
+            }
+        let words = FieldWords(listNames: await sync.catalog.listNames)
+        let steps = try await asking { try await $0.preview() }.map { step in
+            let labels = step.fields.map(words.label)
+            let fields = Set(labels).sorted().joined(separator: ", ")
+            let detail = [step.reason, fields.isEmpty ? nil : fields].compactMap(\.self).joined(separator: ": ")
+            return SyncPlan.Step(
+                action: step.action.rawValue, subject: step.subject, taskID: step.task,
+                detail: detail.isEmpty ? nil : detail, size: step.size)
+        }
+        return SyncPlan(remark: remark, steps: steps)
+    }
+
     func setPaused(_ isPaused: Bool) async throws -> DaemonStatus {
         try await engine.setPaused(isPaused)
         return try await status()

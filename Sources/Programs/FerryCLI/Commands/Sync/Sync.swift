@@ -5,11 +5,20 @@ import JSON
 extension Command {
     static let sync = Command.daemon(
         "sync", group: "Sync", summary: "looks for changes on both sides now",
+        discussion: """
+            --dry-run shows what would be done and does nothing: 'send', 'upload' and 'delete' go to the server, 'write', 'download'
+            and 'remove' change files here, 'hold' waits for 'ferry deletes', and 'leave' stays as it is.
+            """,
         options: [
+            Option("dry-run", short: "n", summary: "only show what would be done"),
             Option("wait", summary: "return when both sides have everything"),
             Option("timeout", value: "SECONDS", summary: "give up waiting after this long; 60 unless told"), .json,
         ]
     ) { context in
+        if context.arguments.has("dry-run") {
+            context.show(try await context.service.plan())
+            return .success
+        }
         let timeout = try context.arguments.integer("timeout", in: 0...86_400) ?? 60
         let status = try await context.service.sync(wait: context.arguments.has("wait"), timeout: .seconds(timeout))
         if context.wantsJSON { context.terminal.print(status.json.text) }
@@ -39,5 +48,19 @@ extension Command {
             if context.wantsJSON { context.terminal.print(status.json.text) }
             return .success
         }
+    }
+}
+
+extension CommandContext {
+    fileprivate func show(_ plan: SyncPlan) {
+        guard !wantsJSON else { return terminal.print(plan.json.text) }
+        if let remark = plan.remark { terminal.note(remark) }
+        var table = Table()
+        for step in plan.steps {
+            let details = [step.detail?.printable, step.size.map { formatted(bytes: $0) }].compactMap(\.self)
+            table.add([step.action, step.subject.printable, details.joined(separator: ", ")])
+        }
+        terminal.print(lines: table.lines(width: terminal.width, style: { $1 }))
+        if plan.steps.isEmpty { terminal.note("Nothing to do.") }
     }
 }
