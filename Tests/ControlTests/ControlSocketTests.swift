@@ -59,6 +59,10 @@ private final class Desk: ControlService {
     func fetch(_ task: String, attachment: String) async throws -> TransferSummary {
         TransferSummary(id: "t", direction: .download, state: .done, taskID: task, name: attachment, bytesDone: 1 << 40)
     }
+    func setPinned(_ task: String, _ isPinned: Bool) async throws -> [TransferSummary] {
+        isPinned ? [TransferSummary(id: "t", direction: .download, state: .running, taskID: task, name: "a")] : []
+    }
+
     func transfers() async throws -> [TransferSummary] { [] }
     func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary] {
         throw ControlError(.unsupported, "\(action) \(ids)")

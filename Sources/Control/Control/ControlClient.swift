@@ -57,6 +57,10 @@ package struct ControlClient: ControlService {
         try TransferSummary(json: try await send(.fetch(task: task, attachment: attachment), .object([:])))
     }
 
+    package func setPinned(_ task: String, _ isPinned: Bool) async throws -> [TransferSummary] {
+        try await send(.pin(task: task), .members(("pinned", isPinned.asJSON))).list("transfers")
+    }
+
     package func transfers() async throws -> [TransferSummary] { try await send(.transfers).list("transfers") }
 
     package func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary] {

@@ -14,6 +14,7 @@ enum ControlRoute: Hashable {
     case attach(task: String)
     case detach(task: String, attachment: String)
     case fetch(task: String, attachment: String)
+    case pin(task: String)
     case transfers
     case changeTransfers(TransferAction)
     case sync
@@ -55,6 +56,7 @@ enum ControlRoute: Hashable {
         case ("DELETE", "tasks", 3) where rest[1] == "attachments": self = .detach(task: rest[0], attachment: rest[2])
         case ("POST", "tasks", 4) where rest[1] == "attachments" && rest[3] == "fetch":
             self = .fetch(task: rest[0], attachment: rest[2])
+        case ("PUT", "tasks", 2) where rest[1] == "pinned": self = .pin(task: rest[0])
         case ("POST", "trash", 0): self = .removeTasks
         case ("GET", "trash", 0): self = .trash
         case ("POST", "trash", 1) where rest[0] == "restore": self = .restore
@@ -100,7 +102,7 @@ enum ControlRoute: Hashable {
             .plan, .health, .log, .configuration, .account, .events:
             "GET"
         case .changeTask: "PATCH"
-        case .pause, .signIn: "PUT"
+        case .pause, .pin, .signIn: "PUT"
         case .detach, .signOut, .unshare: "DELETE"
         case .addTask, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .rebind, .decideDeletes,
             .restore, .resolveConflicts, .undo, .checkConfiguration, .link:
@@ -118,6 +120,7 @@ enum ControlRoute: Hashable {
             case .attach(let task): ["tasks", task, "attachments"]
             case .detach(let task, let attachment): ["tasks", task, "attachments", attachment]
             case .fetch(let task, let attachment): ["tasks", task, "attachments", attachment, "fetch"]
+            case .pin(let task): ["tasks", task, "pinned"]
             case .removeTasks, .trash: ["trash"]
             case .restore: ["trash", "restore"]
             case .lists: ["lists"]

@@ -66,6 +66,8 @@ package struct ControlServer: Sendable {
             try await service.attach(task, path: body.string("path"), name: body["name"]?.stringValue).json
         case .detach(let task, let attachment): try await done(service.detach(task, attachment: attachment))
         case .fetch(let task, let attachment): try await service.fetch(task, attachment: attachment).json
+        case .pin(let task):
+            document("transfers", try await service.setPinned(task, body.flag("pinned")).json)
         case .transfers: document("transfers", try await service.transfers().json)
         case .changeTransfers(let action):
             document("transfers", try await service.changeTransfers(action, ids: body.strings("ids")).json)

@@ -25,6 +25,8 @@ package protocol ControlService: Sendable {
     func detach(_ task: String, attachment: String) async throws
     /// Brings an attachment here if it is not; the transfer is already done when it is.
     func fetch(_ task: String, attachment: String) async throws -> TransferSummary
+    /// Keeps all attachments of a task here, also those to come; or no longer. Answers the transfers that bring what is missing.
+    func setPinned(_ task: String, _ isPinned: Bool) async throws -> [TransferSummary]
     func transfers() async throws -> [TransferSummary]
     /// By id prefix; empty `ids` means all.
     func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary]

@@ -20,7 +20,7 @@ package enum FerryTool {
         ],
         subcommands: [
             .add, .list, .show, .edit, .done, .undone, .set, .move, .remove, .lists,
-            .attach, .attachments, .get, .cat, .open, .detach, .transfers,
+            .attach, .attachments, .get, .pin, .unpin, .cat, .open, .detach, .transfers,
             .status, .sync, .pause, .resume, .rebind, .explain,
             .conflicts, .history, .undo, .deletes, .trash, .restore,
             .login, .link, .logout, .whoami, .share, .unshare, .devices,

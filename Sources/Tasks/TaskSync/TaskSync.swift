@@ -118,6 +118,8 @@ package actor TaskSync {
     var attachedPartials: Set<String> = []
     /// Whether the store may lack what this machine has given it; see `offerAttachments`.
     var isOffering = false
+    /// Tasks whose attachments are all to be here, whatever the machine takes otherwise.
+    var pinned: Set<String> = []
     /// Called after every turn.
     var observers: [Int: @Sendable () -> Void] = [:]
     private var turn = Turn()
@@ -200,7 +202,8 @@ package actor TaskSync {
             return (
                 try tables.files(), try tables.lists(), try tables.attachments(), try tables.held(),
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
-                try tables.state("attached-partials") ?? "", try tables.state("offering") != nil
+                try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
+                try tables.state("pinned") ?? ""
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -211,6 +214,7 @@ package actor TaskSync {
         rememberedRetries = Set(tables.5.split(separator: "\n").map(String.init))
         attachedPartials = Set(tables.6.split(separator: "\n").map(String.init))
         isOffering = tables.7
+        pinned = Set(tables.8.split(separator: "\n").map(String.init))
         retries = rememberedRetries
         try await loadCatalog()
         try await loadSharing()

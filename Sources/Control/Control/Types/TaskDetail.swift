@@ -13,6 +13,8 @@ package struct TaskDetail: JSONCodable, Hashable {
     package var completedTime: String?
     /// Sentences about values that were kept without being understood, or what holds the task out of sync.
     package var remarks: [String]
+    /// Its attachments are kept here whatever the machine takes otherwise.
+    package var isPinned = false
 
     package init(
         summary: TaskSummary, notes: String = "", fields: [String: String] = [:], attachments: [AttachmentSummary] = [],
@@ -37,6 +39,7 @@ package struct TaskDetail: JSONCodable, Hashable {
             attachments: try json.list("attachments"), createdTime: json["createdTime"]?.stringValue,
             updatedTime: json["updatedTime"]?.stringValue, completedTime: json["completedTime"]?.stringValue,
             remarks: json.strings("remarks"))
+        isPinned = json.flag("pinned")
     }
 
     package var json: JSON {
@@ -46,7 +49,8 @@ package struct TaskDetail: JSONCodable, Hashable {
             ("schemaVersion", 1), ("task", summary.json), ("notes", notes.asJSON), ("fields", .object(custom)),
             ("attachments", attachments.json), ("createdTime", createdTime?.asJSON),
             ("updatedTime", updatedTime?.asJSON),
-            ("completedTime", completedTime?.asJSON), ("remarks", remarks.ifAny))
+            ("completedTime", completedTime?.asJSON), ("remarks", remarks.ifAny),
+            ("pinned", isPinned.ifTrue))
     }
 }
 

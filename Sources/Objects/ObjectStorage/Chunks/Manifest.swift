@@ -9,6 +9,8 @@ import JSON
 public struct Manifest: Hashable, Sendable {
     /// The longest manifest that is read: enough for about 700,000 chunks, or 700 GiB.
     public static let byteLimit = 64 << 20
+    /// A file of more bytes may have more chunks than a manifest takes.
+    public static let fileLimit: Int64 = 640 << 30
     /// The longest chunk that a manifest may list, and so the most that one object can inflate to.
     public static let chunkLimit = 16 << 20
 

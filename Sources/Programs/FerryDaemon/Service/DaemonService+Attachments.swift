@@ -33,6 +33,14 @@ extension DaemonService {
         }
     }
 
+    func setPinned(_ task: String, _ isPinned: Bool) async throws -> [TransferSummary] {
+        let id = try await resolve(task)
+        return try await asking { sync in
+            let transfers = Set(try await sync.setPinned(id, isPinned))
+            return await sync.allTransfers.filter { transfers.contains($0.id) }.map(TransferSummary.init)
+        }
+    }
+
     private static func transfer(_ id: String, of sync: TaskSync) async throws -> TransferSummary {
         guard let transfer = await sync.allTransfers.first(where: { $0.id == id }) else {
             throw ControlError(.notFound, "The transfer \(id) is not there any more.")

@@ -45,12 +45,14 @@ extension DaemonService {
                 transfer.task == id && transfer.isUpload && !transfer.phase.isOver
                     && !attachments.contains { $0.name == transfer.name }
             }
-            return TaskDetail(
+            var shown = TaskDetail(
                 summary: try await self.summary(of: id), notes: item.notes,
                 fields: item.fields.mapValues(ValueText.text),
                 attachments: attachments + coming.map(AttachmentSummary.init),
                 createdTime: item.createdTime?.rfc3339, updatedTime: item.updatedTime?.rfc3339,
                 completedTime: item.completedTime?.rfc3339, remarks: detail.remarks)
+            shown.isPinned = detail.isPinned
+            return shown
         }
     }
 

@@ -52,6 +52,11 @@ final class DaemonService: ControlService {
             switch error.code {
             case .notFound: throw ControlError(.notFound, error.message)
             case .invalid: throw ControlError(.invalidArgument, error.message)
+            case .tooLarge:
+                throw ControlError(
+                    .tooLarge, error.message,
+                    hint: "'ferry attachments TASK' shows what is attached, 'ferry detach' takes it off.")
+            case .noSpace: throw ControlError(.noSpace, error.message, hint: "Make room and attach it again.")
             case .held:
                 throw ControlError(.unavailable, error.message, hint: "'ferry status' says what helps.")
             }

@@ -9,6 +9,14 @@ extension FileDescriptor {
         self.init(owning: raw, path: name)
     }
 
+    /// How many bytes more the file's file system takes from this user.
+    package func freeBytes() throws(SystemError) -> Int64 {
+        var status = statvfs()
+        guard retry({ fstatvfs(rawValue, &status) }) == 0 else { throw .last("examine the file system of", path) }
+        return Int64(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    }
+
     /// Opens the same file again, with a position of its own.
     package func reopened(_ options: OpenOptions) throws(SystemError) -> FileDescriptor {
         let raw = retry { ferry_open("/proc/self/fd/\(rawValue)", options.rawValue | O_CLOEXEC, 0) }

@@ -112,7 +112,11 @@ extension TaskSync {
         let rows = attachments.rows(of: task)
         for (id, attachment) in item.attachments where rows[id]?.sha256 != attachment.sha256 {
             // What was here once is wanted here.
-            if rows[id] == nil, let limit = configuration.downloadsUpTo, attachment.size ?? 0 > limit { continue }
+            if rows[id] == nil, !pinned.contains(task), let limit = configuration.downloadsUpTo,
+                attachment.size ?? 0 > limit
+            {
+                continue
+            }
             queueDownload(task, id, attachment)
         }
         for (id, row) in rows where item.attachments[id] == nil { await removeDetached(row) }

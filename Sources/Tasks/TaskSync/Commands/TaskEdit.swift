@@ -45,6 +45,10 @@ package struct TaskSyncError: Error, Sendable, CustomStringConvertible {
         case invalid
         /// The directory is held; nothing can be written.
         case held
+        /// More than a limit allows; the message says which, and how much of it is used.
+        case tooLarge
+        /// The disk has too little room; the message says how much.
+        case noSpace
     }
 
     package let code: Code

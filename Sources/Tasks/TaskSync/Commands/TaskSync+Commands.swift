@@ -14,6 +14,8 @@ extension TaskSync {
         /// By attachment id: where its file is, relative to the tasks directory; nil while it is not here.
         package let attachmentPaths: [String: String]
         package let remarks: [String]
+        /// Whether its attachments are kept here whatever the machine takes otherwise.
+        package let isPinned: Bool
     }
 
     package func detail(_ id: String) async throws -> Detail {
@@ -28,7 +30,8 @@ extension TaskSync {
         if let path = index.path(of: id), let problem = problems[path.string] { remarks.append(problem.message) }
         if entry.isParked { remarks.append("The remote refuses a change of this task; it is kept here.") }
         return Detail(
-            entry: entry, item: item, path: index.path(of: id)?.string, attachmentPaths: paths, remarks: remarks)
+            entry: entry, item: item, path: index.path(of: id)?.string, attachmentPaths: paths, remarks: remarks,
+            isPinned: pinned.contains(id))
     }
 
     /// The living tasks with known keys whose values are not understood, in order of titles.
@@ -143,7 +146,7 @@ extension TaskSync {
         if let rootHold { throw TaskSyncError(.held, rootHold.message) }
     }
 
-    private func name(of id: String) async throws -> DocumentName {
+    func name(of id: String) async throws -> DocumentName {
         let database = try await client.reading { $0.databaseName }
         return try DocumentName(database: database, collection: "tasks", id: id)
     }

@@ -34,6 +34,7 @@ extension CommandContext {
         for attachment in task.attachments {
             rows.append(("📎", "\(attachment.name)  \(formatted(bytes: attachment.size))  \(attachment.state.rawValue)"))
         }
+        if task.isPinned { rows.append(("pinned", "attachments are kept here")) }
         rows += task.remarks.map { ("note", $0) }
         var table = Table()
         for (name, value) in rows { table.add(["  " + name.printable, value.printable]) }

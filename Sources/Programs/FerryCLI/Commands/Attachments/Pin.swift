@@ -1,0 +1,29 @@
+import CommandLineTool
+import Control
+
+extension Command {
+    static let pin = Command.daemon(
+        "pin", group: "Attachments", summary: "keeps all attachments of a task here",
+        discussion: """
+            For machines that do not take all attachments by themselves (the setting 'download'): those of a pinned task come
+            all the same, also later ones. 'ferry unpin' ends that and takes nothing away.
+            """,
+        arguments: [.task(.some)], options: [Option("no-wait", summary: "return at once; the daemon goes on"), .json]
+    ) { context in
+        var transfers: [TransferSummary] = []
+        for task in context.arguments.arguments("TASK") {
+            transfers += try await context.service.setPinned(task, true)
+        }
+        if !context.arguments.has("no-wait") { transfers = try await context.watch(transfers) }
+        if context.wantsJSON { context.print(document: ("transfers", transfers.json)) }
+        return context.status(of: transfers)
+    }
+
+    static let unpin = Command.daemon(
+        "unpin", group: "Attachments", summary: "takes later attachments of a task only as the settings say",
+        arguments: [.task(.some)]
+    ) { context in
+        for task in context.arguments.arguments("TASK") { _ = try await context.service.setPinned(task, false) }
+        return .success
+    }
+}
