@@ -34,7 +34,8 @@ extension Command {
         discussion: """
             Where the tasks directory was replaced, or the server was, or was put back to an earlier state, everything is held,
             and 'ferry status' says why. This takes both as they are now. Files and documents that only one side has go to the
-            other one; of a task that both have differently this machine's version counts, and the other is in its history.
+            other one; of a task that both have differently the later version counts, or what was changed here and not sent
+            yet. What gives way to a change is in the task's history.
             """, options: [.json]
     ) { context in
         let status = try await context.service.rebind()
