@@ -164,8 +164,8 @@ package final class Simulation: @unchecked Sendable {
                     let transfers = await sync.allTransfers.filter { !$0.phase.isOver }
                     reasons.append("not settled, \(transfers.map { "\($0.name): \($0.phase)" })")
                 }
-                // Names that differ in case only are what the users here want.
-                let problems = await sync.allProblems.filter { $0.code != "name-clash" }
+                // Names that differ in case only, and files beside no task, are what the users here want.
+                let problems = await sync.allProblems.filter { !["name-clash", "no-task"].contains($0.code) }
                 if !problems.isEmpty {
                     reasons.append("\(problems.map { "\($0.code) \($0.subject ?? ""): \($0.message)" })")
                 }
