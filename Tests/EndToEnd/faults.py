@@ -397,6 +397,11 @@ class Day:
                   timeout=60, step=0.2)
             machine.ferry("sync", "--wait", "--timeout", "240", timeout=300)
 
+    def bring_back_held(self):
+        for machine in self.machines:
+            machine.ferry("deletes", "restore", "--all", check=False)
+            machine.ferry("sync", "--wait", "--timeout", "240", timeout=300)
+
     def tidy(self):
         """Attachments that the user put beside a task whose file had another name by then: nobody's, until the user moves them."""
         for machine in self.machines:
@@ -409,12 +414,12 @@ class Day:
     def settle(self):
         """All files on both machines, also those from the trash, and what history tells."""
         self.mend()
+        self.bring_back_held()
         self.tidy()
         agree(*self.machines, timeout=120)
-        texts = []
-        for machine in self.machines:
-            machine.ferry("deletes", "restore", "--all", check=False)
+        self.bring_back_held()
         agree(*self.machines, timeout=60)
+        texts = []
         laptop, desk = self.machines
         before = laptop.files()
         trashed = laptop.json("trash")["trash"]
