@@ -253,10 +253,22 @@ extension TaskSync {
             try await forgetReplaced(entry.task)
             return (other, false)
         }
-        if let task = sameInode?.task, isFree(task) { return (task, false) }
+        if let sameInode, isFree(sameInode.task), isSame(content, as: sameInode, identifier) {
+            return (sameInode.task, false)
+        }
         if let identifier, isFree(identifier) { return (identifier, false) }
         if let task = try await missingTask(like: content, named: path.name), isFree(task) { return (task, false) }
         return (DocumentID.make(in: surroundings), true)
+    }
+
+    /// Whether a file with the inode of a known one is that file: as soon as a file is deleted, its number is given to a new one.
+    private func isSame(_ content: TaskFileContent, as entry: FileIndex.Entry, _ identifier: String?) -> Bool {
+        if let identifier { return identifier == entry.task }
+        if entry.stamp.hasContent(of: content.stamp) { return true }
+        // A known file says whose it is, where the file system lets any of them do so.
+        return !index.allPaths.lazy.filter { self.index[$0]?.task != entry.task }.prefix(10).contains {
+            (try? self.folder.identifier($0)) != nil
+        }
     }
 
     /// The task of a file that has just gone, and that this one continues: it says the same, or it has the same name elsewhere.
@@ -391,7 +403,8 @@ extension TaskSync {
     /// A list without tasks goes with its directory; one with tasks waits until they are gone.
     private func directoryRemoved(_ path: TaskPath) async throws {
         attachments.removeOrphans(beneath: path)
-        guard let list = lists.id(path) else { return }
+        // One that is there again by now may be another list's.
+        guard let list = lists.id(path), (try? folder.hasDirectory(path)) != true else { return }
         lists.remove(list)
         vanishedLists[list] = path
         retryMisnamedLists()

@@ -159,11 +159,10 @@ extension TaskSync {
         let tables = SyncTables(transaction)
         // A file that this machine has not told of yet may be one that the task has already: where it says the same, and no other
         // file here is that one. Otherwise two machines have each made a file of this name, and the task gets both.
+        let others = Dictionary(grouping: present.filter { !here.contains($0.key) }, by: \.value.sha256)
         func same(_ upload: Upload) -> String? {
-            present.filter {
-                !here.contains($0.key) && $0.value.sha256 == upload.file.sha256.hex
-                    && $0.value.name.utf8.elementsEqual(upload.name.utf8)
-            }.keys.min()
+            others[upload.file.sha256.hex]?.filter { $0.value.name.utf8.elementsEqual(upload.name.utf8) }.map(\.key)
+                .min()
         }
         var rows: [AttachmentRow] = []
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
