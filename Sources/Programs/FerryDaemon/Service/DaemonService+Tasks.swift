@@ -127,8 +127,7 @@ extension DaemonService {
     func summaries(of ids: [String], _ sync: TaskSync) async throws -> [TaskSummary] {
         let conflicts = try await sync.conflictedTasks()
         let (entries, names) = await sync.entries(of: ids)
-        let living = entries.lazy.filter { $0.deletion == nil }.map(TaskCatalog.Box.init)
-        return await sync.summaries(of: Array(living), names, conflicts)
+        return await sync.summaries(of: entries.map(TaskCatalog.Box.init), names, conflicts)
     }
 }
 
