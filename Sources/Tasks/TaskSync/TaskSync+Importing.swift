@@ -403,8 +403,7 @@ extension TaskSync {
     /// A list without tasks goes with its directory; one with tasks waits until they are gone.
     private func directoryRemoved(_ path: TaskPath) async throws {
         attachments.removeOrphans(beneath: path)
-        // One that is there again by now may be another list's.
-        guard let list = lists.id(path), (try? folder.hasDirectory(path)) != true else { return }
+        guard let list = lists.id(path) else { return }
         lists.remove(list)
         vanishedLists[list] = path
         retryMisnamedLists()
