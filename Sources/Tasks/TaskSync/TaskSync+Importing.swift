@@ -253,7 +253,7 @@ extension TaskSync {
             try await forgetReplaced(entry.task)
             return (other, false)
         }
-        if let sameInode, isFree(sameInode.task), isSame(content, as: sameInode, identifier) {
+        if let sameInode, isFree(sameInode.task), isSame(content.stamp, as: sameInode, identifier) {
             return (sameInode.task, false)
         }
         if let identifier, isFree(identifier) { return (identifier, false) }
@@ -262,9 +262,9 @@ extension TaskSync {
     }
 
     /// Whether a file with the inode of a known one is that file: as soon as a file is deleted, its number is given to a new one.
-    private func isSame(_ content: TaskFileContent, as entry: FileIndex.Entry, _ identifier: String?) -> Bool {
+    func isSame(_ stamp: FileStamp, as entry: FileIndex.Entry, _ identifier: String?) -> Bool {
         if let identifier { return identifier == entry.task }
-        if entry.stamp.hasContent(of: content.stamp) { return true }
+        if entry.stamp.hasContent(of: stamp) { return true }
         // A known file says whose it is, where the file system lets any of them do so.
         return !index.allPaths.lazy.filter { self.index[$0]?.task != entry.task }.prefix(10).contains {
             (try? self.folder.identifier($0)) != nil

@@ -165,7 +165,8 @@ extension DocumentClient {
         }
     }
 
-    /// Events up to the next word about targets, and what the stream says of the remote by itself, so that a large result costs few turns of the actor.
+    /// Events up to the next word about targets, so that a large result costs few turns of the actor. What a stream says of the
+    /// remote comes alone.
     private nonisolated static func nextEvents(of stream: any RemoteListen) async throws -> [RemoteEvent]? {
         var events: [RemoteEvent] = []
         while events.count < 256, let event = try await stream.next() {

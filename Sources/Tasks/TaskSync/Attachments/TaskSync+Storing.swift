@@ -254,7 +254,7 @@ extension TaskSync {
                                 stamp: stamp)
                         ))
                 case .success(.changed):
-                    if let row = existing(file.path, for: item.transfer) {
+                    if let row = await existing(file.path, for: item.transfer) {
                         rows.append((item.transfer, row))
                         try? folder.removeIncoming(item.incoming)
                     } else {
@@ -296,11 +296,12 @@ extension TaskSync {
     }
 
     /// What was downloaded, where it is in its place already: put there before a crash, or left of a state that is lost.
-    private func existing(_ path: TaskPath, for transfer: StoredTransfer) -> AttachmentRow? {
+    private func existing(_ path: TaskPath, for transfer: StoredTransfer) async -> AttachmentRow? {
         guard let known = transfers[transfer.id], let id = known.attachment, let sha256 = known.sha256,
             attachments.row(of: known.task, named: path.name).map({ $0.attachment == id }) ?? true,
             let stamp = try? folder.stamp(path), stamp.size == known.size,
-            let found = try? Self.hash(ofFile: folder.absolutePath(of: path)), found.hex == sha256,
+            let absolute = try? folder.absolutePath(of: path),
+            let found = await aside({ try? Self.hash(ofFile: absolute) }), found.hex == sha256,
             let after = try? folder.stamp(path), after.hasContent(of: stamp)
         else { return nil }
         return AttachmentRow(task: known.task, attachment: id, name: path.name, sha256: sha256, stamp: after)

@@ -147,7 +147,9 @@ extension TaskSync {
             return SyncStep(.leave, path.string, task: index[path]?.task, error.description)
         }
         let identifier = (try? folder.identifier(path)) ?? nil
-        let old = index.path(withInodeOf: file.stamp) ?? identifier.flatMap { index.path(of: $0) }
+        let sameInode = index.path(withInodeOf: file.stamp).flatMap { index[$0] }
+            .flatMap { isSame(file.stamp, as: $0, identifier) ? $0.task : nil }
+        let old = (sameInode ?? identifier).flatMap { index.path(of: $0) }
         let from = index[path] == nil ? old.flatMap { missing.contains($0) ? $0 : nil } : path
         guard let from, let task = index[from]?.task else { return SyncStep(.send, path.string, "new task") }
         missing.remove(from)
