@@ -151,6 +151,29 @@ import Testing
         }
     }
 
+    @Test func `an edit survives a delete of a file that did not say it yet`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Note.md", "one\n")
+            #expect(await desk.has("Note.md", "one\n"))
+            await desk.sync.setPaused(true)
+            try laptop.write("Note.md", "two\n")
+            let task = try #require(await desk.sync.catalog.living.map(\.id).first)
+            let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
+            while case let (known, last) = try await desk.client.reading({ (try $0.document(name), $0.latestSequence) }),
+                known["notes"] != .string("two\n")
+            {
+                try await desk.client.waitForChanges(after: last)
+            }
+            desk.remove("Note.md")
+            await desk.sync.setPaused(false)
+            #expect(await desk.has("Note.md", "two\n"))
+            #expect(try await desk.eventually { try await desk.client.pendingMutations().isEmpty })
+            #expect(laptop.read("Note.md") == "two\n")
+            desk.remove("Note.md")
+            #expect(await laptop.lacks("Note.md"))
+        }
+    }
+
     @Test func `many deletes at once are held, and files that come back cancel theirs`() async throws {
         try await withMachines { laptop, desk in
             for number in 1...30 { try laptop.write("Task \(number).md", "\(number)\n") }

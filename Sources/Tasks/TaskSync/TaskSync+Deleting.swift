@@ -27,6 +27,7 @@ extension TaskSync {
         let gone = tasks.filter { catalog[$0].map { $0.deletion != nil } ?? true }
         if !gone.isEmpty { try await forgetFiles(of: gone) }
         tasks.removeAll { gone.contains($0) }
+        tasks = try await withoutUnseen(tasks)
         guard !tasks.isEmpty else { return }
         if deleteGuard.holds(
             tasks.count, following: changes.missingCount, of: index.count, at: surroundings.now() - start)
@@ -40,6 +41,26 @@ extension TaskSync {
         }
     }
 
+    /// Those whose documents say no more than their files did. The others have been changed elsewhere since, which whoever deleted
+    /// the file could not see: an edit survives a delete, so they get files again.
+    func withoutUnseen(_ tasks: [String]) async throws -> [String] {
+        let unseen = try await client.reading { transaction in
+            try tasks.filter { task in
+                let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+                guard let row = try SyncTables(transaction).file(task) else { return false }
+                return FileExport.isBehind(row, try transaction.document(name))
+            }
+        }
+        if !unseen.isEmpty {
+            logger.info("deleted before a change of theirs was seen, and kept: \(unseen.joined(separator: " "))")
+            let paths = try await paths(of: unseen)
+            try await forgetFiles(of: unseen)
+            trashAttachments(beside: paths)
+            retries.formUnion(unseen)
+        }
+        return tasks.filter { !unseen.contains($0) }
+    }
+
     private func hold(_ tasks: [String]) async throws {
         let since = configuration.wallClock()
         try await client.transaction { transaction in
@@ -51,9 +72,7 @@ extension TaskSync {
 
     /// Moves tasks whose files are gone to the trash; what is left of their attachments goes to the local trash.
     func delete(_ tasks: [String]) async throws {
-        let paths = try await client.reading { transaction in
-            try tasks.compactMap { try SyncTables(transaction).file($0)?.path }
-        }
+        let paths = try await paths(of: tasks)
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             for task in tasks {
@@ -68,6 +87,16 @@ extension TaskSync {
             attachments.removeAll(of: task)
         }
         retries.formUnion(misnamed)
+        trashAttachments(beside: paths)
+    }
+
+    private func paths(of tasks: [String]) async throws -> [TaskPath] {
+        try await client.reading { transaction in
+            try tasks.compactMap { try SyncTables(transaction).file($0)?.path }
+        }
+    }
+
+    private func trashAttachments(beside paths: [TaskPath]) {
         for path in paths {
             guard let files = try? path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
                 continue

@@ -45,6 +45,17 @@ enum FileExport {
         return path == row.path && file.bytes == row.bytes ? .nothing : .update(row, path: path, bytes: file.bytes)
     }
 
+    /// Whether a living document says what its file does not: what came since it was written or read.
+    static func isBehind(_ row: FileRow, _ view: DocumentSnapshot) -> Bool {
+        let fields = view.fields(pendingTimes: .previous)
+        let item = TaskItem(fields: fields)
+        guard view.exists, !item.isDeleted, !isBeingDeleted(view) else { return false }
+        guard let old = try? TaskFile(parsing: row.bytes, named: row.path.name),
+            let file = try? TaskLayout.file(for: item, fields, named: row.path.name, instead: old)
+        else { return false }
+        return item.listId != row.list || file.bytes != row.bytes
+    }
+
     private static func freePath(
         in directory: TaskPath, _ title: String, _ first: Int, _ isTaken: (TaskPath) throws -> Bool
     ) throws -> TaskPath {

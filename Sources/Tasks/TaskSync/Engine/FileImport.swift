@@ -21,7 +21,10 @@ struct FileImport {
     func mutation(shadow: Said?, file: Said, view: DocumentSnapshot, id: String) -> Mutation? {
         guard view.exists else { return creation(file) }
         // Through the model, so that another client's way of writing a value (CRLF in notes) is no difference.
-        let known = view.fields(pendingTimes: .previous)
+        var known = view.fields(pendingTimes: .previous)
+        // An edit survives a delete, also one of this replica's that is still on its way.
+        let isBeingDeleted = FileExport.isBeingDeleted(view)
+        if isBeingDeleted { known["deletedTime"] = .timestamp(.distantPast) }
         let theirs = known.merging(TaskItem(fields: known).documentFields) { $1 }
         var mine = file.fields
         // A first meeting: what only the remote knows is not something that the file removed.
@@ -36,7 +39,9 @@ struct FileImport {
         let diff = TaskDiff(from: old, to: owned(TaskItem(fields: merged), insteadOf: old))
         let appearance = TaskLayout.changes(from: theirs, to: merged)
         guard !diff.isEmpty || !appearance.isEmpty else { return nil }
-        let displaced = result.displaced.filter { $0.side == .theirs }
+        let displaced = result.displaced.filter {
+            $0.side == .theirs && !(isBeingDeleted && $0.reason == .editSurvivesDelete)
+        }
         return mutation(
             diff, .merge, appearance: appearance,
             companions: TaskHistory.writes(
