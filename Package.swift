@@ -117,7 +117,7 @@ let package = Package(
 
         // Tests
         .executableTarget(
-            name: "ferry-bench", dependencies: ["CommandLineTool", "DocumentModel", "FirestoreProtocol", "GRPC"],
+            name: "ferry-bench", dependencies: ["CommandLineTool", "DocumentModel", "FirestoreProtocol", "GRPC", "SQLite"],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),

@@ -1,3 +1,5 @@
+import Glibc
+import SQLite
 import Synchronization
 
 extension Duration {
@@ -70,4 +72,28 @@ func rate(
         return total
     }
     return Double(count) / (ContinuousClock.now - start).inSeconds
+}
+
+/// Starts calls when they are due, whether or not those before have ended; returns when all `count` have.
+///
+/// A thread of its own keeps the time: the runtime's timers would cost as much as the calls do.
+func timetable(
+    _ count: Int, every pause: Duration,
+    _ body: @escaping @Sendable (_ call: Int, _ due: ContinuousClock.Instant) async throws -> Void
+) async throws {
+    let thread = SerialThread()
+    defer { thread.stop() }
+    let calls = try await thread.run {
+        let start = ContinuousClock.now
+        return (0..<count).map { call in
+            let due = start + pause * call
+            let left = (due - .now).components
+            if left.seconds >= 0, left.attoseconds > 0 {
+                var rest = timespec(tv_sec: Int(left.seconds), tv_nsec: Int(left.attoseconds / 1_000_000_000))
+                nanosleep(&rest, nil)
+            }
+            return Task.immediate { try await body(call, due) }
+        }
+    }
+    for call in calls { try await call.value }
 }
