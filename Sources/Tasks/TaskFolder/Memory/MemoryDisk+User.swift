@@ -86,6 +86,9 @@ extension MemoryDisk {
 
     package func setWatchLimit(_ limit: Int) { tree.withLock { $0.watchLimit = limit } }
 
+    /// Whether the number of a file that went is given to a later one, as most file systems do.
+    package func setReusesInodes(_ reuses: Bool) { tree.withLock { $0.reusesInodes = reuses } }
+
     package func setQueueLimit(_ limit: Int) { tree.withLock { $0.queueLimit = limit } }
 
     /// As an unmount: the root is not there until it is set back.

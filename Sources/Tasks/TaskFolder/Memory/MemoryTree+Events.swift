@@ -93,6 +93,7 @@ extension MemoryTree {
         joined = [:]
         used = left.values.reduce(0) { $0 + $1.claimed }
         opened = []
+        freedInodes = []
         watches = [:]
         queue = []
         isWatching = false

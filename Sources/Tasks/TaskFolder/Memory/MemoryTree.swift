@@ -14,6 +14,9 @@ struct MemoryTree: Sendable {
     var joined: [UInt64: Set<UInt64>] = [:]
 
     var nextInode: UInt64 = 3
+    /// Whether the number of a file that went is given to a later one, as most file systems do.
+    var reusesInodes = false
+    var freedInodes: [UInt64] = []
     var nextCookie: UInt32 = 1
     var nextName: UInt64 = 1
     /// Each change has a time of its own, as on a file system with fine time stamps.
@@ -126,14 +129,29 @@ struct MemoryTree: Sendable {
         // A name costs space too: on a full disk nothing new can be made.
         guard used < capacity else { throw error(Errno.noSpace, operation, path) }
         try claim(size, operation, path)
-        let inode = nextInode
-        nextInode += 1
+        let inode = takeInode(in: parent)
         let now = tick()
         nodes[inode] = MemoryNode(content: content, mode: mode, modified: now, changed: now)
         setChild(name, of: parent, to: inode)
         let isDirectory = nodes[inode]?.kind == .directory
         post(parent, isDirectory ? [.created, .directory] : .created, name)
         return inode
+    }
+
+    private mutating func takeInode(in parent: UInt64) -> UInt64 {
+        guard reusesInodes, let freed = freedInodes.popLast() else {
+            defer { nextInode += 1 }
+            return nextInode
+        }
+        // After a power cut it is the old file under the old name or the new one under the new name.
+        let names = durable.filter { $0.value.children?.values.contains(freed) ?? false }.map(\.key)
+        if names.isEmpty { durable[freed] = nil }
+        joined[freed] = nil
+        let together = Set(names + [parent, freed])
+        for directory in together where !names.isEmpty {
+            joined[directory, default: []].formUnion(together.subtracting([directory]))
+        }
+        return freed
     }
 
     private mutating func setChild(_ name: ExactText, of parent: UInt64, to inode: UInt64?) {
@@ -186,7 +204,9 @@ struct MemoryTree: Sendable {
         used -= nodes[inode]?.claimed ?? 0
         // Where only its name was synchronised, a power cut brings that back.
         if durable[inode] == nil { durable[inode] = nodes[inode].map { emptied($0) } }
-        if !opened.contains(inode) { nodes[inode] = nil }
+        guard !opened.contains(inode) else { return }
+        nodes[inode] = nil
+        if reusesInodes { freedInodes.append(inode) }
     }
 
     mutating func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
