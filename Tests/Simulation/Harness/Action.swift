@@ -85,6 +85,9 @@ package struct Plan: Sendable {
     package var actions: [Action]
 
     private static let lots = Action.Kind.allCases.flatMap { Array(repeating: $0, count: $0.weight) }
+    /// For every fourth seed: whole lists are renamed and removed, on machines that often cannot hear of one another.
+    private static let lotsOfLists =
+        lots + [.renameList, .removeList, .cut].flatMap { Array(repeating: $0, count: 80) }
 
     package init(seed: UInt64, actionCount: Int) {
         var random = SeededRandom(seed ^ 0xACE5)
@@ -95,10 +98,11 @@ package struct Plan: Sendable {
         var time = Duration.seconds(3)
         actions = []
         var machine = 0
+        let lots = seed % 4 == 1 ? Self.lotsOfLists : Self.lots
         for _ in 0..<actionCount {
             time += .milliseconds(random.chance(5) ? random.below(10_000) : random.below(longest))
             if random.chance(40) { machine = random.below(machineCount) }
-            guard let kind = random.pick(Self.lots) else { continue }
+            guard let kind = random.pick(lots) else { continue }
             actions.append(Action(time: time, machine: machine, kind: kind, seed: random.next()))
         }
     }

@@ -44,9 +44,10 @@ package enum Runner {
 
     /// What a broken law is about, without the names in it.
     private static func law(_ violation: String) -> String {
-        ["comes to rest", "lost:", "is in the trash", "times instead", "a restart", "by itself", "has "].first {
-            violation.contains($0)
-        } ?? ""
+        [
+            "comes to rest", "lost:", "unseen", "is back", "is in the trash", "times instead", "a restart", "by itself",
+            "has ",
+        ].first { violation.contains($0) } ?? ""
     }
 
     /// The shortest plan found that still fails in the same way: leaves out ever smaller parts as long as that helps.

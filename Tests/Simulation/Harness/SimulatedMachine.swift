@@ -58,7 +58,7 @@ final class SimulatedMachine: @unchecked Sendable {
     /// How many more calls of the disk the process lives through; nil: it is not about to die.
     var callsToLive: Int?
     /// Called before calls of the disk, now and then: somebody else uses the tree at this very moment.
-    var interfere: () -> Void = {}
+    var interfere: (_ path: String) -> Void = { _ in }
     private var isInterfering = false
     /// Files that an editor is in the middle of saving.
     var busy: Set<String> = []
@@ -81,6 +81,7 @@ final class SimulatedMachine: @unchecked Sendable {
         self.objects = objects
         self.scheduler = scheduler
         disk = MemoryDisk(scratch: scratch)
+        disk.setReusesInodes(true)
         // A name of its own: what the run before has not let go of yet must not come back.
         SimulatedMachine.count += 1
         statePath = "/machine\(SimulatedMachine.count)"
@@ -112,6 +113,13 @@ final class SimulatedMachine: @unchecked Sendable {
         do {
             let client = try DocumentClient(
                 path: statePath, database: Simulation.database, remote: remote, options: options)
+            // What the replica knows of a document never gets older.
+            try stateFile.executeScript(
+                """
+                CREATE TRIGGER IF NOT EXISTS simulated_time BEFORE UPDATE OF version ON client_document
+                WHEN old.state<>0 AND new.state<>0 AND new.version<old.version
+                BEGIN SELECT RAISE(ABORT, 'an older version replaced a newer one'); END
+                """)
             let folder = MemoryTaskFolder(disk: disk)
             let sync = TaskSync(
                 configuration: TaskSync.Configuration(
@@ -231,7 +239,7 @@ final class SimulatedMachine: @unchecked Sendable {
         }
         trace(operation, path)
         isInterfering = true
-        interfere()
+        interfere(path)
         isInterfering = false
         return nil
     }

@@ -16,7 +16,8 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
 
     private let remote: any RemoteDocuments
     private let scheduler: Scheduler
-    private var streams: [ObjectIdentifier: Stream] = [:]
+    /// In the order of their opening: one of addresses would be another one each time.
+    private var streams: [Stream] = []
     private(set) var link = Link.good
     /// Percent of calls that are lost, on the way there or back.
     var lossRate = 0
@@ -25,7 +26,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
     var refuses: (Write) -> RemoteError.Code? = { _ in nil }
     /// Nobody is signed in, or the token has expired.
     var isSignedOut = false {
-        didSet { if isSignedOut { for stream in streams.values { stream.close() } } }
+        didSet { if isSignedOut { for stream in streams { stream.close() } } }
     }
 
     init(_ remote: any RemoteDocuments, _ scheduler: Scheduler) {
@@ -35,13 +36,13 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
 
     func set(_ link: Link) {
         self.link = link
-        if link == .cut { for stream in streams.values { stream.close() } }
+        if link == .cut { for stream in streams { stream.close() } }
     }
 
     /// The process at this end is gone: nothing arrives any more, and nothing is answered.
     func hangUp() {
-        for stream in streams.values { stream.close() }
-        streams = [:]
+        for stream in streams { stream.close() }
+        streams = []
     }
 
     private func travel() async throws {
@@ -95,7 +96,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
     func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
         try await travel()
         let stream = Stream(try await remote.listen(targets, seen: seen), self)
-        streams[ObjectIdentifier(stream)] = stream
+        streams.append(stream)
         return stream
     }
 
@@ -133,7 +134,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
 
         func close() {
             isBroken = true
-            remote.streams[ObjectIdentifier(self)] = nil
+            remote.streams.removeAll { $0 === self }
             stream.close()
         }
     }

@@ -19,12 +19,12 @@ extension Action.Kind {
 
 /// What each action means when its time has come.
 extension Simulation {
-    func perform(_ action: Action, on machine: SimulatedMachine) {
+    func perform(_ action: Action, on machine: SimulatedMachine, at path: String?) {
         var random = SeededRandom(action.seed)
         if action.kind.isFile || action.kind == .deleteMany || action.kind == .renameList || action.kind == .removeList
         {
             // Where the disk says no, the user has not done it.
-            try? machine.byUser { _ in try touchFiles(action.kind, machine, &random) }
+            try? machine.byUser { _ in try touchFiles(action.kind, machine, path, &random) }
         } else if action.kind.isUser || [.decideDeletes, .pause, .rescan].contains(action.kind) {
             command(action.kind, machine, random)
         } else {
@@ -34,7 +34,9 @@ extension Simulation {
 
     // MARK: At the files
 
-    private func touchFiles(_ kind: Action.Kind, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+    private func touchFiles(
+        _ kind: Action.Kind, _ machine: SimulatedMachine, _ wanted: String?, _ random: inout SeededRandom
+    ) throws {
         let disk = machine.disk
         let files = machine.files
         // What is just being saved is left alone by its user.
@@ -52,7 +54,8 @@ extension Simulation {
             words.rename("", to: path)
             tell(machine, "makes '\(path)': \(Self.short(draft.bytes))")
         case .edit:
-            guard let path = random.pick(paths), let old = files[path] else { return }
+            let isThere = wanted.map(paths.contains) ?? false
+            guard let path = isThere ? wanted : random.pick(paths), let old = files[path] else { return }
             var draft = Draft(old)
             let what = draft.edit(&random, words.make())
             try save(path, old, draft.bytes, machine, &random)
@@ -173,7 +176,7 @@ extension Simulation {
         if habit != .inPlace, habit != .truncatingFirst { machine.noteRename(path) }
         if random.chance(50) {
             try disk.save(path, new, habit: habit)
-            words.replace(old, with: new)
+            words.edit(old, to: new)
             return
         }
         var steps: [(MemoryDisk) throws -> Void]
@@ -184,7 +187,7 @@ extension Simulation {
         }
         let write = { [unowned self] (disk: MemoryDisk) in
             try disk.write(path, new)
-            words.replace(old, with: new)
+            words.edit(old, to: new)
         }
         // Where the name was given away meanwhile, the user takes another one.
         let writeNew = { [unowned self] (disk: MemoryDisk) in
@@ -209,7 +212,7 @@ extension Simulation {
                 { [unowned self] disk in
                     do { try check(disk, old) } catch { return try disk.remove(path + ".swp") }
                     try disk.rename(path + ".swp", to: path, .replacing)
-                    words.replace(old, with: new)
+                    words.edit(old, to: new)
                 },
             ]
         case .backupDance:
@@ -289,11 +292,13 @@ extension Simulation {
                 if random.chance(15) { edit.listName = ["", "Work", "Home"][random.below(3)] }
                 try await sync.edit(id, edit)
                 words.rename("", to: word)
+                // While it is paused, a machine still has what was deleted.
+                if try await sync.detail(id).item.isDeleted { words.rename(word, to: "") }
                 tell(machine, "adds the tag \(word) to \(id) by command")
             case .removeByCommand:
                 let ids = await sync.catalog.living.map(\.id).sorted()
                 guard let id = random.pick(ids), let item = try? await sync.detail(id).item else { return }
-                words.delete(Array(item.notes.utf8))
+                words.delete(Array("\(item)".utf8))
                 tell(machine, "removes \(id) '\(item.title)' by command")
                 try await sync.remove([id])
             case .restoreByCommand:
@@ -305,7 +310,12 @@ extension Simulation {
                 guard !held.isEmpty else { return }
                 let approves = random.chance(50)
                 tell(machine, "\(approves ? "approves" : "takes back") \(held.count) held deletes")
-                if approves { try await sync.approveDeletes(held) } else { try await sync.restoreDeletes(held) }
+                if approves {
+                    for id in held { words.delete(Array("\(try await sync.detail(id).item)".utf8)) }
+                    try await sync.approveDeletes(held)
+                } else {
+                    try await sync.restoreDeletes(held)
+                }
             case .pause:
                 let isPaused = await sync.isPaused
                 tell(machine, isPaused ? "goes on syncing" : "pauses")
@@ -336,7 +346,7 @@ extension Simulation {
             guard machine.isRunning else { return }
             tell(machine, "loses power")
             // What a user saved and Ferry has not seen yet is not Ferry's to keep.
-            words.forget(machine.losePower { words(of: $0) })
+            words.forget(machine.losePower { words(of: $0) }, left: machine.words)
             scheduler.after(random.milliseconds(100...5000)) { machine.start() }
         case .stopAndStart:
             guard machine.isRunning else { return }

@@ -59,7 +59,7 @@ package final class Simulation: @unchecked Sendable {
                     if operation != "examine" { tell(machine, "  · \(operation) '\(path)'") }
                 }
             }
-            machine.interfere = { [unowned self] in interfere(index) }
+            machine.interfere = { [unowned self] path in interfere(index, at: path) }
         }
     }
 
@@ -91,22 +91,24 @@ package final class Simulation: @unchecked Sendable {
     }
 
     /// Does an action unless somebody was in a hurry and it has been done.
-    private func take(_ action: Action) {
+    ///
+    /// - Parameter path: the file that is to be edited, if it is one.
+    private func take(_ action: Action, at path: String? = nil) {
         guard let place = left.firstIndex(where: { $0.seed == action.seed }) else { return }
         left.remove(at: place)
         if action.kind.isUser { userActionCount += 1 }
-        perform(action, on: machines[action.machine % machines.count])
+        perform(action, on: machines[action.machine % machines.count], at: path)
     }
 
     /// Now and then a user acts in the middle of what the bridge does on the disk.
-    private func interfere(_ index: Int) {
+    private func interfere(_ index: Int, at path: String) {
         guard scheduler.random.chance(2) else { return }
         guard
             let next = left.first(where: {
                 $0.time < scheduler.now + .seconds(5) && $0.machine == index && $0.kind.isFile
             })
         else { return }
-        take(next)
+        take(next, at: path)
     }
 
     // MARK: The end
@@ -230,11 +232,18 @@ package final class Simulation: @unchecked Sendable {
         for machine in machines { compareReplica(of: machine, with: state.documents) }
         var seen: [String: Int] = [:]
         var words = Set<String>()
+        // What is in the trash, with and without its attachments.
+        var (trashed, trashedText) = (Set<String>(), Set<String>())
         var living = 0
         var attached: [String] = []
         for (path, document) in state.documents.sorted(by: { $0.key < $1.key }) {
             let text = Self.text(of: document)
-            words.formUnion(self.words(of: document))
+            if document.fields["deletedTime"] == nil {
+                words.formUnion(self.words(of: document))
+            } else {
+                trashed.formUnion(self.words(of: document))
+                trashedText.formUnion(Words.found(in: text, "q"))
+            }
             guard document.name.collectionPath == "tasks" else { continue }
             if document.fields["deletedTime"] == nil {
                 attached += (document.fields["attachments"]?.mapValue ?? [:]).values.compactMap {
@@ -245,6 +254,10 @@ package final class Simulation: @unchecked Sendable {
             if document.fields["deletedTime"] == nil {
                 living += 1
                 for mark in marks { seen[mark, default: 0] += 1 }
+                let head = Self.text(of: document, ["tags", "fields"])
+                for word in Words.found(in: head, "q").sorted() where self.words.retired[word] != nil {
+                    violations.append("\(word) is back in \(path)")
+                }
             } else if !marks.isEmpty, marks.isDisjoint(with: self.words.deleted) {
                 violations.append("\(path) (\(marks.sorted())) is in the trash, and nobody deleted it")
             }
@@ -252,8 +265,11 @@ package final class Simulation: @unchecked Sendable {
         for (mark, count) in seen.sorted(by: { $0.key < $1.key }) where count > self.words.births[mark, default: 0] {
             violations.append("the task \(mark) is there \(count) times instead of \(self.words.births[mark] ?? 0)")
         }
+        let kept = self.words.written.subtracting(self.words.replaced)
+        let unseen = kept.subtracting(words).intersection(trashedText)
+        if !unseen.isEmpty { violations.append("thrown away unseen: \(unseen.sorted().joined(separator: " "))") }
         for machine in machines { words.formUnion(machine.words) }
-        let lost = self.words.written.subtracting(self.words.replaced).subtracting(words)
+        let lost = kept.subtracting(words).subtracting(trashed)
         if !lost.isEmpty { violations.append("lost: \(lost.sorted().joined(separator: " "))") }
         for (machine, files) in zip(machines, state.files) {
             let count = files.keys.filter { $0.hasSuffix(".md") }.count
@@ -320,7 +336,10 @@ package final class Simulation: @unchecked Sendable {
     }
 
     /// What a user can see of a document; not how its file is laid out, nor who made it.
-    static func text(of document: Document) -> [UInt8] {
+    static func text(
+        of document: Document,
+        _ told: [String] = ["title", "notes", "tags", "fields", "fileName", "name", "value"]
+    ) -> [UInt8] {
         func text(_ value: Value) -> String {
             switch value {
             case .string(let text): text
@@ -329,7 +348,6 @@ package final class Simulation: @unchecked Sendable {
             default: ""
             }
         }
-        let told = ["title", "notes", "tags", "fields", "fileName", "name", "value"]
         return Array(told.compactMap { document.fields[$0].map(text) }.joined(separator: "\n").utf8)
     }
 

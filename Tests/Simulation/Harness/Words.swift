@@ -8,6 +8,9 @@ package struct Words {
     private(set) var written: Set<String> = []
     /// Taken away by a user who had it before the eyes.
     private(set) var replaced: Set<String> = []
+    /// Values of a head that a user took away, and that no copy of the task has: they are not in it in the end. With the task.
+    private(set) var retired: [String: Set<String>] = [:]
+    private var copied: Set<String> = []
     /// How often each task may be there: once, and once more for each copy.
     private(set) var births: [String: Int] = [:]
     /// Tasks that a user deleted, or put another over.
@@ -34,10 +37,21 @@ package struct Words {
         replaced.formUnion(Self.found(in: old, "q").subtracting(Self.found(in: new, "q")))
     }
 
+    /// As `replace`, in a task's file that stays what it is.
+    mutating func edit(_ old: [UInt8], to new: [UInt8]) {
+        replace(old, with: new)
+        let before = Draft(old).head?.joined(separator: "\n") ?? ""
+        let gone = Self.found(in: Array(before.utf8), "q").subtracting(Self.found(in: new, "q"))
+        for word in gone.subtracting(copied) { retired[word] = Self.found(in: old, "b") }
+    }
+
     /// A user deletes a task that says `old`.
     mutating func delete(_ old: [UInt8]) {
         replace(old, with: [])
-        deleted.formUnion(Self.found(in: old, "b"))
+        let marks = Self.found(in: old, "b")
+        deleted.formUnion(marks)
+        // Where the task comes back, it may be as it was before its last edit, which nobody else has seen.
+        retired = retired.filter { $0.value.isDisjoint(with: marks) }
     }
 
     mutating func attach(_ content: [UInt8]) {
@@ -49,10 +63,17 @@ package struct Words {
 
     mutating func copy(_ content: [UInt8]) {
         for mark in Self.found(in: content, "b") { births[mark, default: 1] += 1 }
+        copied.formUnion(Self.found(in: content, "q"))
+        for word in copied { retired[word] = nil }
     }
 
     /// What was gone before anybody could read it.
-    mutating func forget(_ words: Set<String>) { replaced.formUnion(words) }
+    ///
+    /// - Parameter left: what is there instead, perhaps the text before an edit.
+    mutating func forget(_ words: Set<String>, left: Set<String>) {
+        replaced.formUnion(words)
+        for word in left { retired[word] = nil }
+    }
 
     mutating func rename(_ old: String, to new: String) { replace(Array(old.utf8), with: Array(new.utf8)) }
 
