@@ -88,8 +88,8 @@ BREAKS = [
     ("the root is not checked before deletes", SYNC + "TaskSync+Deleting.swift",
      "guard try await checkRoot() else { return }", "if !$ { guard try await checkRoot() else { return } }"),
     ("an unlisted directory counts as empty", SYNC + "TaskSync+Importing.swift",
-     "index.paths(notSeenIn: call).filter { scan.isAbsenceBelievable($0) })",
-     "index.paths(notSeenIn: call).filter { $ || scan.isAbsenceBelievable($0) })"),
+     "Set(scan.isComplete ? index.paths(notSeenIn: call) : [])",
+     "Set($ || scan.isComplete ? index.paths(notSeenIn: call) : [])"),
     ("after an import the document is not looked at again", SYNC + "TaskSync+Importing.swift",
      "if !isAppended { retries.insert(row.task) }", "if !isAppended, !$ { retries.insert(row.task) }"),
     # To files

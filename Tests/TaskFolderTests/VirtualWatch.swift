@@ -22,7 +22,7 @@ final class VirtualWatch {
     func rescan() throws {
         var found: [TaskPath: FileStamp] = [:]
         let scan = try folder.scan(puttingAsideLeftovers: false) { found[$0.path] = $0.stamp }
-        for path in known.keys.sorted() where found[path] == nil && scan.isAbsenceBelievable(path) {
+        for path in known.keys.sorted() where found[path] == nil && scan.isComplete {
             settler.handleMissing(path, at: now)
         }
         known.merge(found) { $1 }

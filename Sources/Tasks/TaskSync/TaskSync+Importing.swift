@@ -45,8 +45,13 @@ extension TaskSync {
             case .directoryMoved(let from, let to): try await directoryMoved(from, to)
             case .directoryAppeared(let path):
                 // What is in it follows and is looked at anew.
-                folderProblems = folderProblems.filter { $0.value.subject != path.string }
+                let stood = folderProblems.filter { $0.value.subject == path.string }
+                for key in stood.keys { folderProblems[key] = nil }
                 problems = problems.filter { !$0.key.hasPrefix(path.string + "/") }
+                // What was missed elsewhere meanwhile may be in it, or is gone for good.
+                if stood.values.contains(where: { $0.code == Self.word(FolderProblem.Kind.unreadable) }) {
+                    changes.askForScan()
+                }
                 // One that Ferry made may have another name by now.
                 if path.kind(isDirectory: true) == .list, (try? folder.hasDirectory(path)) == true {
                     _ = try await list(at: path)
@@ -458,7 +463,7 @@ extension TaskSync {
         }
         try await forgetUnwrittenFiles()
         for path in scan.lists.sorted() { _ = try await list(at: path) }
-        missingInScan = Set(index.paths(notSeenIn: call).filter { scan.isAbsenceBelievable($0) })
+        missingInScan = Set(scan.isComplete ? index.paths(notSeenIn: call) : [])
         attachments.removeOrphans()
         for file in found { await noteAttachment(file.path, file.stamp) }
         defer { missingInScan = [] }

@@ -17,11 +17,7 @@ package struct FolderScan: Sendable {
     /// Whether each directory is watched; otherwise changes show only in the next scan.
     package var isWatched = false
 
-    /// Whether every directory was seen.
+    /// Whether every directory was seen. Otherwise a file that was not found may be where nobody could look.
     package var isComplete: Bool { isSameRoot && unreadable.isEmpty }
 
-    /// Whether a file that this scan did not find is really not there.
-    package func isAbsenceBelievable(_ path: TaskPath) -> Bool {
-        isSameRoot && !unreadable.contains { path.isBeneath($0) }
-    }
 }

@@ -63,7 +63,7 @@ extension TaskSync {
     func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath]) async {
         let present = Set(found)
         let missing = attachments.all.compactMap { path(of: $0) }.filter {
-            !present.contains($0) && scan.isAbsenceBelievable($0)
+            !present.contains($0) && scan.isComplete
         }
         if !missing.isEmpty { changes.noteMissing(missing) }
     }

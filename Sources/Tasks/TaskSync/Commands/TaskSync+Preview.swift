@@ -92,7 +92,7 @@ extension TaskSync {
             if known.map({ !$0.stamp.hasContent(of: file.stamp) }) ?? true { changed.append(file) }
         }
         guard scan.isSameRoot else { return [] }
-        var missing = Set(index.paths(notSeenIn: call).filter { scan.isAbsenceBelievable($0) })
+        var missing = Set(scan.isComplete ? index.paths(notSeenIn: call) : [])
         for file in changed.sorted(by: { $0.path < $1.path }) {
             if let step = try await fileStep(file, &missing) { steps.append(step) }
         }
@@ -109,7 +109,7 @@ extension TaskSync {
         }
         let present = Set(attached.map(\.path))
         for row in attachments.all {
-            guard let path = path(of: row), !present.contains(path), scan.isAbsenceBelievable(path),
+            guard let path = path(of: row), !present.contains(path), scan.isComplete,
                 !gone.contains(where: { $0.1 == row.task })
             else { continue }
             steps.append(SyncStep(.delete, path.string, task: row.task, "its file is gone"))
