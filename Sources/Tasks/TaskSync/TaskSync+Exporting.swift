@@ -133,6 +133,7 @@ extension TaskSync {
         var writes: [(row: FileRow, write: FolderWrite)] = []
         var reserved = Set<TaskPath>()
         var changedHere: [TaskPath] = []
+        var expected: [TaskPath: Bool] = [:]
         for item in pending { learn(TaskFacts(item.view)) }
         for item in pending {
             await exportAttachments(of: item.view)
@@ -142,6 +143,10 @@ extension TaskSync {
             do {
                 let list = TaskItem(fields: item.view.fields).listId
                 let directory = try await self.directory(ofList: list)
+                if awaitsNews(of: directory, &expected) {
+                    retries.insert(item.task)
+                    continue
+                }
                 try await makeWay(for: item, in: directory)
                 let plan = try FileExport.plan(
                     item.view, row: item.row, directory: directory, number: names.number(of: item.task)
@@ -283,6 +288,7 @@ extension TaskSync {
             row.path = path
             row.stamp = stamp
             try await remember([row])
+            retries.formUnion(misnamed.subtracting([row.task]))
             removeIfEmpty(old.parent)
             return true
         case .exists:

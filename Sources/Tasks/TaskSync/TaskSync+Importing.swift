@@ -126,14 +126,26 @@ extension TaskSync {
         }
         let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
         let surroundings = surroundings
-        let rows = try await client.transaction { transaction in
+        let (rows, madeLists) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            return try files.map { file in
+            let rows = try files.map { file in
                 let merge = DocumentID.make(in: surroundings)
                 return try Self.take(
                     file, list: directories[file.path.parent] ?? nil, userID, hosts, merge, transaction, tables)
             }
+            var made: [DocumentSnapshot] = []
+            // One that was deleted elsewhere has got tasks here meanwhile.
+            for (path, list) in directories {
+                guard let list, hosts[list] == nil, rows.contains(where: { $0.isAppended && $0.row.list == list })
+                else { continue }
+                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                if try transaction.document(name).exists { continue }
+                try Self.make(list: name, called: path, userID, in: transaction)
+                made.append(try transaction.document(name))
+            }
+            return (rows, made)
         }
+        for list in madeLists { learn(list: list) }
         for (file, (row, isAppended)) in zip(imported, rows) {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
             held[row.task] = nil
@@ -347,19 +359,24 @@ extension TaskSync {
         if let known = lists.id(path) { return known }
         var id = ListIndex.id(named: path.string, of: configuration.userID)
         if lists.path(id) != nil { id = DocumentID.make(in: surroundings) }
-        let (list, userID) = (id, configuration.userID)
+        let (first, other, userID) = (id, DocumentID.make(in: surroundings), configuration.userID)
         let view = try await client.transaction { transaction in
-            let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
-            if try !transaction.document(name).exists {
-                try Self.make(list: name, called: path, userID, in: transaction)
+            var name = try DocumentName(database: transaction.databaseName, collection: "lists", id: first)
+            var view = try transaction.document(name)
+            // Made under this name once, and called otherwise by now.
+            if view.exists, TaskList(fields: view.fields).name != path.string {
+                name = try DocumentName(database: transaction.databaseName, collection: "lists", id: other)
+                view = try transaction.document(name)
             }
-            try SyncTables(transaction).put(list: list, at: path)
+            if !view.exists { try Self.make(list: name, called: path, userID, in: transaction) }
+            try SyncTables(transaction).put(list: name.id, at: path)
             return try transaction.document(name)
         }
-        lists.set(id, path)
+        let list = view.name.id
+        lists.set(list, path)
         learn(list: view)
-        retryMisplaced(in: id, at: path)
-        return id
+        retryMisplaced(in: list, at: path)
+        return list
     }
 
     /// Everything beneath moves along; lists are renamed.
@@ -380,7 +397,8 @@ extension TaskSync {
         let movedFiles = index.paths(beneath: from)
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
-        let listMoves = movedLists.map { ($0.key, $0.value.moved(from: from, to: to)) }
+        let listMoves = movedLists.map { ($0.key, old: $0.value, $0.value.moved(from: from, to: to)) }
+        let surroundings = surroundings
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             for (task, path) in fileMoves {
@@ -388,19 +406,24 @@ extension TaskSync {
                 row.path = path
                 try tables.put(row)
             }
-            for (list, path) in listMoves {
+            for (list, old, path) in listMoves {
                 try tables.put(list: list, at: path)
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 let view = try transaction.document(name)
                 guard view.exists, TaskList(fields: view.fields).name != path.string else { continue }
-                try transaction.append(.merge(name, [FieldPath(key: "name"): .string(path.string)]))
+                try transaction.append(
+                    Mutation(
+                        .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
+                        companions: Self.displaced(
+                            from: view, at: old, id: DocumentID.make(in: surroundings), replica: transaction.replicaID))
+                )
             }
         }
         for path in movedFiles {
             guard let entry = index[path] else { continue }
             index.set(path.moved(from: from, to: to), entry)
         }
-        for (list, path) in listMoves { lists.set(list, path) }
+        for (list, _, path) in listMoves { lists.set(list, path) }
         retryMisnamedLists()
         if listMoves.isEmpty { _ = try await list(at: to) }
     }
@@ -421,19 +444,28 @@ extension TaskSync {
         guard !vanishedLists.isEmpty else { return }
         vanishedLists = vanishedLists.filter { lists.path($0.key) == nil }
         let used = Set(catalog.living.compactMap(\.list))
-        let empty = Set(vanishedLists.keys).subtracting(used)
-        guard !empty.isEmpty else { return }
-        for list in empty {
+        let gone = vanishedLists.filter { !used.contains($0.key) }
+        guard !gone.isEmpty else { return }
+        for list in gone.keys {
             vanishedLists[list] = nil
             if hosts[list] != nil { try await leave(list) }
         }
-        let own = empty.subtracting(hosts.keys)
-        try await client.transaction { transaction in
-            for list in own {
+        let own = gone.filter { hosts[$0.key] == nil }
+        let renamed = try await client.transaction { transaction in
+            var renamed: [DocumentName] = []
+            for (list, path) in own {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
-                if try transaction.document(name).exists { try transaction.append(.delete(name)) }
+                let view = try transaction.document(name)
+                // Whoever removed the directory did not know of a new name: that stands, as an edit does against a delete.
+                if view.exists, !Self.isShown(view, at: path) {
+                    renamed.append(name)
+                } else if view.exists {
+                    try transaction.append(.delete(name))
+                }
             }
+            return renamed
         }
+        retriedLists.formUnion(renamed)
     }
 
     // MARK: Scans

@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import Merge
 import SystemIO
 import TaskFolder
 import TaskModel
@@ -24,10 +25,8 @@ extension TaskSync {
         try await followSharing(of: view)
         learn(list: view)
         let list = name.id
-        guard view.exists else {
-            problems["list \(list)"] = nil
-            return
-        }
+        problems["list \(list)"] = nil
+        guard view.exists else { return }
         let wanted = TaskList(fields: view.fields).name
         let current = lists.path(list)
         let first = listBook.number(of: list)
@@ -39,11 +38,24 @@ extension TaskSync {
         if target == right { misnamedLists.remove(name) } else { misnamedLists.insert(name) }
         guard target != current else { return }
         do {
-            if let current, (try? folder.hasDirectory(current)) == true, (try? folder.hasDirectory(target)) != true {
-                _ = try folder.move(current, to: target, expecting: .anything)
+            if let current, (try? folder.hasDirectory(current)) == true {
+                if try folder.hasDirectory(target) {
+                    // Somebody has just made one of that name: that is another list, with a name to be told from this one's.
+                    _ = try await self.list(at: target)
+                    retriedLists.insert(name)
+                    return
+                }
+                guard case .moved = try folder.move(current, to: target, expecting: .anything) else {
+                    retriedLists.insert(name)
+                    return
+                }
                 ownMoves.append((current, target, surroundings.now()))
                 try await moveRows(from: current, to: target)
             } else {
+                if current != nil, isRecentlyMissed(list) {
+                    retriedLists.insert(name)
+                    return
+                }
                 try folder.makeDirectory(target)
             }
         } catch let error as FolderError {
@@ -52,11 +64,34 @@ extension TaskSync {
             retriedLists.insert(name)
             return
         }
-        problems["list \(list)"] = nil
         lists.set(list, target)
+        missedLists[list] = nil
         try await client.transaction { try SyncTables($0).put(list: list, at: target) }
         retryMisplaced(in: list, at: target)
         retryMisnamedLists(but: name)
+    }
+
+    /// Whether the directory of a list was first missed a moment ago: what has become of it is about to be told, and comes first.
+    private func isRecentlyMissed(_ list: String) -> Bool {
+        guard folder.isFullyWatched else { return false }
+        let now = surroundings.now()
+        let since = missedLists[list] ?? now
+        missedLists[list] = since
+        return now < since + .seconds(5)
+    }
+
+    /// Whether nothing may be put into a directory yet, since it is not where it was. One that is made there at that moment would be
+    /// taken for the list.
+    ///
+    /// - Parameter known: what has been found out.
+    func awaitsNews(of directory: TaskPath, _ known: inout [TaskPath: Bool]) -> Bool {
+        guard let list = lists.id(directory) else { return false }
+        if let known = known[directory] { return known }
+        let isMissed = folder.isAbsent(directory)
+        if !isMissed { missedLists[list] = nil }
+        let awaits = isMissed && isRecentlyMissed(list)
+        known[directory] = awaits
+        return awaits
     }
 
     /// Notes what the document of a list says. Others whose directories are to be called otherwise by that follow.
@@ -96,7 +131,7 @@ extension TaskSync {
     func knownList(_ list: String?) -> String? { list.flatMap { lists.path($0) == nil ? nil : $0 } }
 
     /// Removes the directory of a list that was deleted, if nothing is in it any more. One that has got tasks meanwhile is made
-    /// again: whoever deleted it did not see them.
+    /// again, as by `importFiles`: whoever deleted it did not see them.
     func removeDeletedList(_ name: DocumentName) async throws {
         let list = name.id
         guard let path = lists.path(list), try await !client.document(name).exists else { return }
@@ -112,6 +147,27 @@ extension TaskSync {
         lists.remove(list)
         retryMisnamedLists()
         try await client.transaction { try SyncTables($0).remove(list: list) }
+    }
+
+    /// What of a list's name goes when a user renames its directory, which was at `path`: another machine's name that had not come
+    /// to this directory yet.
+    static func displaced(
+        from view: DocumentSnapshot, at path: TaskPath, id: String, replica: String
+    ) -> [Write] {
+        if isShown(view, at: path) { return [] }
+        let name = TaskList(fields: view.fields).name
+        return TaskHistory.writes(
+            of: [
+                Merge.DisplacedValue(
+                    field: FieldPath(key: "name"), value: .string(name), side: .theirs, reason: .changedOnBothSides)
+            ], from: [:], task: view.name, userID: view["userId"]?.stringValue ?? "", replica: replica,
+            baseTime: view.updateTime, id: id)
+    }
+
+    /// Whether a directory has the name that its list has, be it with a number.
+    static func isShown(_ view: DocumentSnapshot, at path: TaskPath) -> Bool {
+        let name = TaskList(fields: view.fields).name
+        return (1...9).contains { (try? ListIndex.directory(named: name, from: $0) { _ in false }) == path }
     }
 
     static func make(

@@ -74,6 +74,8 @@ package actor TaskSync {
     var misnamedLists: Set<DocumentName> = []
     /// Lists whose directories are gone here while tasks may still be in them, with where they were.
     var vanishedLists: [String: TaskPath] = [:]
+    /// Lists whose directories were not where they should be when they were to get other names, and since when.
+    var missedLists: [String: Duration] = [:]
     var attachments = AttachmentIndex()
     /// The history entries that nobody has dismissed.
     var openConflicts: Set<DocumentName> = []
@@ -235,7 +237,12 @@ package actor TaskSync {
             )
         }
         openConflicts = Set(conflicts)
-        for view in lists { learn(list: view) }
+        for view in lists {
+            learn(list: view)
+            // Directories that could not be made or renamed before the last run ended.
+            let name = TaskList(fields: view.fields).name
+            if view.exists, self.lists.path(view.name.id)?.string != name { retriedLists.insert(view.name) }
+        }
         let known = retries
         var page = try await tasks(after: nil, in: queries.tasks)
         while let current = page {

@@ -1,0 +1,136 @@
+import DocumentClient
+import DocumentModel
+import DocumentStore
+import Synchronization
+import SystemIO
+import TaskFolder
+import TaskModel
+import Testing
+
+@testable import TaskSync
+
+/// Which directory is which list, where names change hands.
+@Suite(.serialized) struct ListTests {
+    let store = MemoryDocumentStore(Machine.database)
+
+    @Test(arguments: 0..<6)
+    func `a new list of the name that another had a moment ago keeps its tasks`(round: Int) async throws {
+        let (laptop, desk) = (try Machine(store), try Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        // At once: the desk may not have heard yet that it has made the directory itself.
+        desk.rename("Work", to: "Office")
+        #expect(await laptop.has("Office/Ship.md", "now\n"))
+        let (here, there) = round % 2 == 0 ? (laptop, desk) : (desk, laptop)
+        try here.write("Work/Mend.md", "soon\n")
+        for machine in [there, here] {
+            #expect(await machine.has("Work/Mend.md", "soon\n"))
+            #expect(await machine.has("Office/Ship.md", "now\n"))
+            #expect(machine.read("Mend.md") == nil)
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `a new directory of the name that a numbered list waits for is another list`() async throws {
+        let disk = MemoryDisk()
+        let (laptop, desk) = (try Machine(store, disk: disk), try Machine(store))
+        try disk.makeDirectories("Work")
+        try disk.write("Work/Ship.md", Array("now\n".utf8))
+        try disk.makeDirectories("Shed")
+        try disk.write("Shed/Saw.md", Array("wood\n".utf8))
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        #expect(await desk.has("Shed/Saw.md", "wood\n"))
+        let shed = try #require(await laptop.sync.catalog.listNames.first { $0.value == "Shed" }?.key)
+        let name = try DocumentName(database: Machine.database, collection: "lists", id: shed)
+        try await laptop.client.merge(name, [FieldPath(key: "name"): .string("Work")])
+        let numbered = await desk.eventually {
+            desk.read("Work (2)/Saw.md") != nil || desk.read("Work (2)/Ship.md") != nil
+        }
+        #expect(numbered)
+        let isSawNumbered = desk.read("Work (2)/Saw.md") != nil
+        try disk.rename("Work", to: "Office", .exclusive)
+        try disk.makeDirectories("Work")
+        try disk.write("Work/Mend.md", Array("soon\n".utf8))
+        #expect(await desk.has("Work (2)/Mend.md", "soon\n"))
+        #expect(await desk.has(isSawNumbered ? "Work/Saw.md" : "Work/Ship.md", isSawNumbered ? "wood\n" : "now\n"))
+        #expect(await desk.has(isSawNumbered ? "Office/Ship.md" : "Office/Saw.md", isSawNumbered ? "now\n" : "wood\n"))
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `a directory that a user renames while the list gets another name is that list's`() async throws {
+        let disk = MemoryDisk()
+        let (laptop, desk) = (try Machine(store, disk: disk), try Machine(store))
+        try disk.makeDirectories("Work")
+        try disk.write("Work/Ship.md", Array("now\n".utf8))
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        let list = await laptop.sync.catalog.listNames
+        disk.meanwhile("rename", "Work") { try $0.rename("Work", to: "Office", .exclusive) }
+        desk.rename("Work", to: "Shop")
+        #expect(await desk.has("Office/Ship.md", "now\n"))
+        #expect((try? disk.read("Office/Ship.md", limit: 10).bytes) == Array("now\n".utf8))
+        for machine in [laptop, desk] {
+            #expect(
+                await machine.eventually { await machine.sync.catalog.listNames == list.mapValues { _ in "Office" } })
+            #expect(await machine.hasDisplaced("Shop"))
+            #expect(await machine.sync.catalog.trashed.isEmpty)
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `a name from elsewhere that a paused machine has not shown yet is kept when its user renames the list`()
+        async throws
+    {
+        let (laptop, desk) = (try Machine(store), try Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        await desk.sync.setPaused(true)
+        laptop.rename("Work", to: "Shop")
+        let list = try #require(await desk.sync.catalog.listNames.first?.key)
+        let name = try DocumentName(database: Machine.database, collection: "lists", id: list)
+        while case let (view, last) = try await desk.client.reading({ (try $0.document(name), $0.latestSequence) }),
+            view["name"] != .string("Shop")
+        {
+            try await desk.client.waitForChanges(after: last)
+        }
+        desk.rename("Work", to: "Office")
+        #expect(await laptop.has("Office/Ship.md", "now\n"))
+        await desk.sync.setPaused(false)
+        for machine in [laptop, desk] { #expect(await machine.hasDisplaced("Shop")) }
+        await laptop.stop()
+        await desk.stop()
+    }
+}
+
+extension Machine {
+    /// Whether a merge has kept this value.
+    fileprivate func hasDisplaced(_ value: String) async -> Bool {
+        await eventually { [client] in
+            let found = try? await client.reading { transaction in
+                try transaction.documents(TaskSync.localQueries(in: transaction.databaseName).history)
+                    .contains { $0["value"] == .string(value) }
+            }
+            return found == true
+        }
+    }
+}
+
+extension MemoryDisk {
+    /// A user does something just before Ferry's first such call.
+    fileprivate func meanwhile(
+        _ operation: String, _ path: String, _ action: @escaping @Sendable (MemoryDisk) throws -> Void
+    ) {
+        let isLeft = Mutex(true)
+        setFault { [unowned self] called, on in
+            guard called == operation, on == path else { return nil }
+            let isFirst = isLeft.withLock { left in
+                defer { left = false }
+                return left
+            }
+            if isFirst { try? action(self) }
+            return nil
+        }
+    }
+}
