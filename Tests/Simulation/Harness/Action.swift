@@ -3,7 +3,7 @@
 package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user at the files
-        case create, edit, rename, move, copy, delete, replace, deleteMany, renameList, removeList
+        case create, edit, rename, move, copy, delete, replace, deleteMany, renameList, remakeList, removeList
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A user at the command line
@@ -28,6 +28,7 @@ package struct Action: Sendable {
             case .replace: 12
             case .deleteMany: 3
             case .renameList: 8
+            case .remakeList: 6
             case .removeList: 6
             case .addByCommand: 20
             case .tagByCommand: 40
@@ -63,9 +64,9 @@ package struct Action: Sendable {
         /// Whether it stands for something that a user wants.
         package var isUser: Bool {
             switch self {
-            case .create, .edit, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList, .removeList,
-                .attach, .replaceAttachment, .renameAttachment, .detach, .addByCommand, .tagByCommand, .removeByCommand,
-                .restoreByCommand:
+            case .create, .edit, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList, .remakeList,
+                .removeList, .attach, .replaceAttachment, .renameAttachment, .detach, .addByCommand, .tagByCommand,
+                .removeByCommand, .restoreByCommand:
                 true
             default: false
             }
@@ -89,7 +90,8 @@ package struct Plan: Sendable {
     private static let lotsOfLists =
         lots + [.renameList, .removeList, .cut].flatMap { Array(repeating: $0, count: 80) }
 
-    package init(seed: UInt64, actionCount: Int) {
+    /// - Parameter often: comes twenty times as often as it does otherwise.
+    package init(seed: UInt64, actionCount: Int, often: Action.Kind? = nil) {
         var random = SeededRandom(seed ^ 0xACE5)
         self.seed = seed
         machineCount = 2 + random.below(2)
@@ -98,7 +100,8 @@ package struct Plan: Sendable {
         var time = Duration.seconds(3)
         actions = []
         var machine = 0
-        let lots = seed % 4 == 1 ? Self.lotsOfLists : Self.lots
+        var lots = seed % 4 == 1 ? Self.lotsOfLists : Self.lots
+        if let often { lots += Array(repeating: often, count: often.weight * 19) }
         for _ in 0..<actionCount {
             time += .milliseconds(random.chance(5) ? random.below(10_000) : random.below(longest))
             if random.chance(40) { machine = random.below(machineCount) }

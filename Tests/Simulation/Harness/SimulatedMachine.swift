@@ -307,13 +307,15 @@ final class SimulatedMachine: @unchecked Sendable {
     /// Every task file by path.
     var files: [String: [UInt8]] { files(.taskFile) }
 
-    /// Every file of a kind by path.
+    /// Every file of a kind by path, as users see them: of two whose names differ in Unicode form only one.
     func files(_ kind: TaskPath.Kind) -> [String: [UInt8]] {
-        var files: [String: [UInt8]] = [:]
-        for (path, bytes) in byUser({ $0.contents() }) {
-            if let bytes, path.kind(isDirectory: false) == kind { files[path.string] = bytes }
-        }
-        return files
+        let found = exactFiles(kind).sorted { $0.key < $1.key }
+        return Dictionary(found.map { ($0.key.string, $0.value) }) { first, _ in first }
+    }
+
+    /// Every file of a kind.
+    func exactFiles(_ kind: TaskPath.Kind) -> [TaskPath: [UInt8]] {
+        byUser { $0.contents() }.compactMapValues(\.self).filter { $0.key.kind(isDirectory: false) == kind }
     }
 
     /// The attachments' hashes and names by the task file beside them; not what lies beside no task, which is nobody's. Where two

@@ -10,7 +10,7 @@ extension Action.Kind {
     var isFile: Bool {
         switch self {
         case .create, .edit, .rename, .move, .copy, .delete, .replace, .attach, .replaceAttachment, .renameAttachment,
-            .detach:
+            .detach, .renameList, .remakeList:
             true
         default: false
         }
@@ -21,8 +21,7 @@ extension Action.Kind {
 extension Simulation {
     func perform(_ action: Action, on machine: SimulatedMachine, at path: String?) {
         var random = SeededRandom(action.seed)
-        if action.kind.isFile || action.kind == .deleteMany || action.kind == .renameList || action.kind == .removeList
-        {
+        if action.kind.isFile || action.kind == .deleteMany || action.kind == .removeList {
             // Where the disk says no, the user has not done it.
             try? machine.byUser { _ in try touchFiles(action.kind, machine, path, &random) }
         } else if action.kind.isUser || [.decideDeletes, .pause, .rescan].contains(action.kind) {
@@ -46,13 +45,7 @@ extension Simulation {
             let path = place(title(&random), machine, &random)
             guard files[path] == nil, !machine.busy.contains(path) else { return }
             if let end = path.lastIndex(of: "/") { try disk.makeDirectories(String(path[..<end])) }
-            var draft = Draft([])
-            draft.body = ["born \(words.makeBirth())"]
-            for _ in 0..<random.below(4) { _ = draft.edit(&random, words.make()) }
-            try disk.write(path, draft.bytes)
-            words.replace([], with: draft.bytes)
-            words.rename("", to: path)
-            tell(machine, "makes '\(path)': \(Self.short(draft.bytes))")
+            try create(path, machine, &random)
         case .edit:
             let isThere = wanted.map(paths.contains) ?? false
             guard let path = isThere ? wanted : random.pick(paths), let old = files[path] else { return }
@@ -77,6 +70,7 @@ extension Simulation {
             guard files[new] == nil, new != path, !machine.busy.contains(new) else { return }
             if let end = new.lastIndex(of: "/") { try disk.makeDirectories(String(new[..<end])) }
             try disk.rename(path, to: new, .exclusive)
+            words.place(files[path] ?? [], at: new)
             machine.noteRename(new)
             tell(machine, "moves '\(path)' to '\(new)'")
         case .copy:
@@ -86,6 +80,7 @@ extension Simulation {
             if let end = new.lastIndex(of: "/") { try disk.makeDirectories(String(new[..<end])) }
             try disk.write(new, bytes)
             words.copy(bytes)
+            words.place(bytes, at: new)
             words.rename("", to: new)
             tell(machine, "copies '\(path)' to '\(new)'")
         case .delete:
@@ -100,6 +95,7 @@ extension Simulation {
             else { return }
             try disk.rename(path, to: other, .replacing)
             words.delete(bytes)
+            words.place(files[path] ?? [], at: other)
             words.rename(path, to: other)
             machine.noteRename(other)
             tell(machine, "puts '\(path)' in the place of '\(other)'")
@@ -110,17 +106,31 @@ extension Simulation {
                 words.rename(path, to: "")
                 tell(machine, "deletes '\(path)' with many others")
             }
-        case .renameList:
+        case .renameList, .remakeList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine),
                 paths.allSatisfy({ !$0.hasPrefix(directory + "/") || machine.hasSeen($0) })
             else { return }
             let new = "List \(words.make())"
             try disk.rename(directory, to: new, .exclusive)
             words.rename(directory, to: new)
+            words.changeDirectories(directory, new)
             for path in paths where path.hasPrefix(directory + "/") {
                 machine.noteRename(new + path.dropFirst(directory.count))
             }
             tell(machine, "renames the list '\(directory)' to '\(new)'")
+            // Somebody makes one of the old name, often at once, here or elsewhere.
+            guard kind == .remakeList else { return }
+            let other = random.chance(50) ? machine : random.pick(machines) ?? machine
+            let path = "\(directory)/\(title(&random)).md"
+            let pause = Duration.milliseconds([0, 1, 20, 300, 2000][random.below(5)])
+            scheduler.after(pause) { [unowned self, random] in
+                var random = random
+                try? other.byUser { disk in
+                    guard (try? disk.status(path)) == nil else { return }
+                    try disk.makeDirectories(directory)
+                    try create(path, other, &random)
+                }
+            }
         case .removeList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
             for path in paths where path.hasPrefix(directory + "/") {
@@ -131,12 +141,24 @@ extension Simulation {
                 words.replace(bytes, with: [])
             }
             words.rename(directory, to: "")
+            words.changeDirectories(directory)
             try disk.removeTree(directory)
             tell(machine, "removes the list '\(directory)' and all in it")
         case .attach, .replaceAttachment, .renameAttachment, .detach:
             try touchAttachments(kind, machine, paths, &random)
         default: break
         }
+    }
+
+    private func create(_ path: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        var draft = Draft([])
+        draft.body = ["born \(words.makeBirth())"]
+        for _ in 0..<random.below(4) { _ = draft.edit(&random, words.make()) }
+        try machine.disk.write(path, draft.bytes)
+        words.replace([], with: draft.bytes)
+        words.place(draft.bytes, at: path)
+        words.rename("", to: path)
+        tell(machine, "makes '\(path)': \(Self.short(draft.bytes))")
     }
 
     private func isIdle(_ directory: String, _ machine: SimulatedMachine) -> Bool {
@@ -177,6 +199,7 @@ extension Simulation {
         if random.chance(50) {
             try disk.save(path, new, habit: habit)
             words.edit(old, to: new)
+            words.place(new, at: path)
             return
         }
         var steps: [(MemoryDisk) throws -> Void]
@@ -188,6 +211,7 @@ extension Simulation {
         let write = { [unowned self] (disk: MemoryDisk) in
             try disk.write(path, new)
             words.edit(old, to: new)
+            words.place(new, at: path)
         }
         // Where the name was given away meanwhile, the user takes another one.
         let writeNew = { [unowned self] (disk: MemoryDisk) in
@@ -195,6 +219,7 @@ extension Simulation {
             let other = path.dropLast(3) + " mine.md"
             try disk.write(String(other), new)
             words.copy(new)
+            words.place(new, at: path)
             words.replace(old, with: new)
             words.rename("", to: String(other))
         }
@@ -213,6 +238,7 @@ extension Simulation {
                     do { try check(disk, old) } catch { return try disk.remove(path + ".swp") }
                     try disk.rename(path + ".swp", to: path, .replacing)
                     words.edit(old, to: new)
+                    words.place(new, at: path)
                 },
             ]
         case .backupDance:
@@ -289,7 +315,12 @@ extension Simulation {
                 var edit = TaskEdit()
                 edit.addTags = [word]
                 if random.chance(30) { edit.isCompleted = random.chance(50) }
-                if random.chance(15) { edit.listName = ["", "Work", "Home"][random.below(3)] }
+                if random.chance(15) {
+                    edit.listName = ["", "Work", "Home"][random.below(3)]
+                    let path = await sync.path(ofTask: id) ?? ""
+                    words.command(path)
+                    words.place(Array((try await sync.detail(id).item.notes).utf8), at: path)
+                }
                 try await sync.edit(id, edit)
                 words.rename("", to: word)
                 // While it is paused, a machine still has what was deleted.

@@ -195,7 +195,7 @@ package final class Simulation: @unchecked Sendable {
     // MARK: Laws
 
     struct State: Equatable {
-        var files: [[String: [UInt8]]]
+        var files: [[TaskPath: [UInt8]]]
         var attachments: [[String: [UInt8]]]
         var documents: [String: Document]
     }
@@ -217,7 +217,7 @@ package final class Simulation: @unchecked Sendable {
             return documents
         }
         return State(
-            files: machines.map(\.files), attachments: machines.map(\.attachments),
+            files: machines.map { $0.exactFiles(.taskFile) }, attachments: machines.map(\.attachments),
             documents: (try? result.get()) ?? [:])
     }
 
@@ -268,11 +268,12 @@ package final class Simulation: @unchecked Sendable {
         let kept = self.words.written.subtracting(self.words.replaced)
         let unseen = kept.subtracting(words).intersection(trashedText)
         if !unseen.isEmpty { violations.append("thrown away unseen: \(unseen.sorted().joined(separator: " "))") }
+        checkPlaces(state)
         for machine in machines { words.formUnion(machine.words) }
         let lost = kept.subtracting(words).subtracting(trashed)
         if !lost.isEmpty { violations.append("lost: \(lost.sorted().joined(separator: " "))") }
         for (machine, files) in zip(machines, state.files) {
-            let count = files.keys.filter { $0.hasSuffix(".md") }.count
+            let count = files.count
             if count != living { violations.append("\(machine.name) has \(count) files, the remote \(living) tasks") }
         }
         let stored = (state.attachments.first ?? [:]).values.flatMap { files in
@@ -280,6 +281,23 @@ package final class Simulation: @unchecked Sendable {
         }
         if stored.sorted() != attached.sorted() {
             violations.append("the attachments' files are not those of the tasks: \(stored.count), \(attached.count)")
+        }
+    }
+
+    /// A task is where users put it: in a list or in none, and where nobody changed the directory's name, in that one.
+    private func checkPlaces(_ state: State) {
+        for (path, bytes) in (state.files.first ?? [:]).sorted(by: { $0.key < $1.key }) {
+            let directory = Words.directory(of: path.string)
+            let marks = Words.found(in: bytes, "b")
+            // Two tasks in one file, and none, are for other laws.
+            guard let mark = marks.first, marks.count == 1, let paths = words.places[mark],
+                paths.isDisjoint(with: words.commanded)
+            else { continue }
+            let wanted = Set(paths.map(Words.directory))
+            let isRenamed = wanted.contains(where: words.changedDirectories.contains)
+            if !wanted.contains(directory), directory.isEmpty || !isRenamed {
+                violations.append("\(path) (\(mark)) is not where users put it: \(wanted.sorted())")
+            }
         }
     }
 
@@ -309,7 +327,9 @@ package final class Simulation: @unchecked Sendable {
         }
     }
 
-    private func compare(_ a: String, _ left: [String: [UInt8]], _ b: String, _ right: [String: [UInt8]]) {
+    private func compare<Path: Comparable & Hashable>(
+        _ a: String, _ left: [Path: [UInt8]], _ b: String, _ right: [Path: [UInt8]]
+    ) {
         for path in Set(left.keys).union(right.keys).sorted() where left[path] != right[path] {
             func show(_ bytes: [UInt8]?) -> String {
                 bytes.map(Self.short) ?? "nothing"

@@ -17,6 +17,12 @@ package struct Words {
     private(set) var deleted: Set<String> = []
     /// The words of each attachment that a user made, by the hash of its content.
     private var attachments: [String: Set<String>] = [:]
+    /// The paths where users put each task.
+    private(set) var places: [String: Set<String>] = [:]
+    /// Where the tasks were, or were to come, that somebody's commands put into other lists: where it goes from there, nobody says.
+    private(set) var commanded: Set<String> = []
+    /// Directories that users renamed or removed, and those whose names came to be by that.
+    private(set) var changedDirectories: Set<String> = []
     private var last = 0
 
     mutating func make() -> String {
@@ -53,6 +59,18 @@ package struct Words {
         // Where the task comes back, it may be as it was before its last edit, which nobody else has seen.
         retired = retired.filter { $0.value.isDisjoint(with: marks) }
     }
+
+    /// A user puts a task that says `content` at `path`.
+    mutating func place(_ content: [UInt8], at path: String) {
+        for mark in Self.found(in: content, "b") { places[mark, default: []].insert(path) }
+    }
+
+    /// A command says in which list the task is to be that is at `path`.
+    mutating func command(_ path: String) { commanded.insert(path) }
+
+    mutating func changeDirectories(_ names: String...) { changedDirectories.formUnion(names) }
+
+    static func directory(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
 
     mutating func attach(_ content: [UInt8]) {
         attachments[SHA256.hash(content).hex] = Self.found(in: content, "q")

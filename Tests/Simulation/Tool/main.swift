@@ -1,7 +1,7 @@
 import Glibc
 import Simulation
 
-// simulate [--seeds A-B | --first A] [--minutes N] [--actions N] [--shrink]: runs plans and prints the story of each that breaks
+// simulate [--seeds A-B | --first A] [--minutes N] [--actions N] [--often ACTION] [--shrink]: runs plans and prints the story of each that breaks
 // a law. Without --seeds and --first it takes fresh ones.
 
 // A run can only be repeated where sets and dictionaries have the same order each time.
@@ -28,13 +28,15 @@ let first = bounds.first ?? value("--first").flatMap { UInt64($0) } ?? UInt64.ra
 let last = bounds.isEmpty ? UInt64.max : bounds.last ?? first
 let minutes = value("--minutes").flatMap(Double.init) ?? .infinity
 let actions = value("--actions").flatMap { Int($0) } ?? Runner.defaultActionCount
+let often = value("--often").flatMap { Action.Kind(rawValue: $0) }
 let start = processorSeconds()
 var done = 0
 var runs = 0
 var failed = 0
 var seed = first
+Runner.tracesCalls = ["--story", "--trace"].allSatisfy(CommandLine.arguments.contains)
 while seed <= last, processorSeconds() - start < minutes * 60 {
-    let plan = Plan(seed: seed, actionCount: actions)
+    let plan = Plan(seed: seed, actionCount: actions, often: often)
     let result = Runner.run(plan)
     done += result.userActionCount
     runs += 1
