@@ -12,6 +12,9 @@ public struct TaskAttachment: Sendable, Hashable {
     /// The object key of the manifest that lists the chunks, or of the chunk where there is only one.
     public var manifest: String?
     public var createdTime: Timestamp?
+    /// Whether a machine found the stored bytes missing or damaged. One that has the file puts them there anew, and takes this
+    /// away.
+    public var isDamaged = false
 
     public init(
         name: String, mimeType: String? = nil, size: Int64? = nil, sha256: String? = nil, manifest: String? = nil,
@@ -34,6 +37,7 @@ public struct TaskAttachment: Sendable, Hashable {
         sha256 = map["sha256"]?.stringValue
         manifest = map["manifest"]?.stringValue
         createdTime = map["createdTime"]?.time
+        isDamaged = map["damaged"] == .boolean(true)
     }
 
     /// As an element of a document's `attachments`.
@@ -44,6 +48,7 @@ public struct TaskAttachment: Sendable, Hashable {
         map["sha256"] = sha256.map { .string($0) }
         map["manifest"] = manifest.map { .string($0) }
         map["createdTime"] = createdTime.map { .timestamp($0) }
+        if isDamaged { map["damaged"] = .boolean(true) }
         return .map(map)
     }
 }

@@ -90,7 +90,7 @@ extension DaemonService {
         }
     }
 
-    private func historyWords() async throws -> HistoryWords {
+    func historyWords() async throws -> HistoryWords {
         let stack = try await stack()
         let devices = try await stack.devices.all()
         return HistoryWords(

@@ -52,6 +52,10 @@ extension DaemonService {
                 createdTime: item.createdTime?.rfc3339, updatedTime: item.updatedTime?.rfc3339,
                 completedTime: item.completedTime?.rfc3339, remarks: detail.remarks)
             shown.isPinned = detail.isPinned
+            if attachments.contains(where: { $0.state == .damaged }) {
+                let (origins, words) = (try await sync.origins(of: id), try await self.historyWords())
+                shown.remarks += attachments.filter { $0.state == .damaged }.map { words.repair(of: $0, origins) }
+            }
             return shown
         }
     }
@@ -166,7 +170,8 @@ extension AttachmentSummary {
                 case .running?: .downloading
                 case .queued?, .paused?, .waiting?: .waiting
                 case .failed?: .damaged
-                case .done?, .cancelled?, nil: attachment.manifest == nil ? .waiting : .remote
+                case .done?, .cancelled?, nil:
+                    if attachment.isDamaged { .damaged } else { attachment.manifest == nil ? .waiting : .remote }
                 }
             }
         self.init(

@@ -76,6 +76,15 @@ struct HistoryWords: Sendable {
         return TaskExplanation(task: summary, fields: fields, remarks: remarks)
     }
 
+    /// Who can bring back an attachment that the server has lost.
+    func repair(of attachment: AttachmentSummary, _ origins: TaskOrigins) -> String {
+        let path = FieldPath(key: "attachments").appending(attachment.id)
+        let origin = origins.fields[path.description] ?? origins.created
+        return
+            "The server has lost \(attachment.name), or damaged it. It was attached on \(devices.name(origin.replica)): that "
+            + "machine, or another that has the file, puts it there again when it is running."
+    }
+
     /// The order in which people look at a task; what they made up themselves follows.
     private static func rank(_ path: FieldPath) -> (Int, String) {
         let order = ["deletedTime", "title", "completed", "priority", "due", "tags", "listId", "notes"]

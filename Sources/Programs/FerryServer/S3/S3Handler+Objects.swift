@@ -15,7 +15,21 @@ extension S3Handler {
                 continue
             }
         }
-        throw S3Error("InternalError", "The object's data is missing on this server.", 500)
+        throw lost(call, "its file is not there")
+    }
+
+    /// What a disk has lost does not come back by asking again: the object counts as absent, and who has it may put it anew.
+    private func lost(_ call: S3Call, _ reason: String) -> S3Error {
+        onError(LostObject(bucket: call.bucket, key: call.key, reason: reason))
+        return S3Error("NoSuchKey", "The object's data is lost on this server. Put the object again.", 404)
+    }
+
+    private struct LostObject: Error, CustomStringConvertible {
+        let bucket: String
+        let key: String
+        let reason: String
+
+        var description: String { "the data of \(bucket)/\(key) is lost: \(reason)" }
     }
 
     private func answer(_ call: S3Call, _ record: ObjectRecord) throws -> HTTPResponse {
@@ -34,10 +48,12 @@ extension S3Handler {
         let span = range ?? 0..<record.size
         if range != nil { headers["Content-Range"] = "bytes \(span.lowerBound)-\(span.upperBound - 1)/\(record.size)" }
         let status: HTTPStatus = range == nil ? .ok : .partialContent
+        let file = try store.open(record)
+        let size = try file.status().size
+        guard size == record.size else { throw lost(call, "its file has \(size) bytes instead of \(record.size)") }
         guard request.method != .head else {
             return HTTPResponse(status, headers: headers, body: .omitted(length: Int(span.count)))
         }
-        let file = try store.open(record)
         let body = try FileRange(duplicating: file.rawValue, offset: span.lowerBound, length: Int(span.count))
         return HTTPResponse(status, headers: headers, body: .file(body))
     }

@@ -110,7 +110,17 @@ extension TaskSync {
         let item = TaskItem(fields: view.fields(pendingTimes: .previous))
         guard view.exists, !item.isDeleted else { return }
         let rows = attachments.rows(of: task)
-        for (id, attachment) in item.attachments where rows[id]?.sha256 != attachment.sha256 {
+        forgetDamage(task)
+        for (id, attachment) in item.attachments {
+            if rows[id]?.sha256 == attachment.sha256 {
+                if attachment.isDamaged, let row = rows[id] { queueRepair(row, attachment) }
+                continue
+            }
+            if attachment.isDamaged {
+                // Tried again once a machine that has it has put it there.
+                noteDamage(task, id, attachment.name)
+                continue
+            }
             // What was here once is wanted here.
             if rows[id] == nil, !pinned.contains(task), let limit = configuration.downloadsUpTo,
                 attachment.size ?? 0 > limit

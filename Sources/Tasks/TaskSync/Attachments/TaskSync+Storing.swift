@@ -96,6 +96,7 @@ extension TaskSync {
         let stamp: FileStamp
         /// SHA-256 in hex of what was here before: what the user saw when replacing it.
         let known: String?
+        let isRepair: Bool
     }
 
     /// Uploads have stored files: their tasks say so, as far as the files are still those that were stored.
@@ -113,7 +114,7 @@ extension TaskSync {
             byTask[transfer.task, default: []].append(
                 Upload(
                     name: transfer.name, attachment: row?.attachment ?? transfer.attachment, file: upload.file,
-                    stamp: now, known: row?.sha256))
+                    stamp: now, known: row?.sha256, isRepair: transfer.isRepair))
             paths.append(path)
         }
         // As with task files: a power cut must not take back on this disk what others have been told.
@@ -165,6 +166,7 @@ extension TaskSync {
                 .min()
         }
         var rows: [AttachmentRow] = []
+        var repaired: [FieldPath] = []
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
         for upload in uploads {
             let id = upload.attachment ?? same(upload) ?? DocumentID.make(in: surroundings)
@@ -172,7 +174,10 @@ extension TaskSync {
                 task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex, stamp: upload.stamp)
             try tables.put(row)
             rows.append(row)
-            guard present[id]?.sha256 != row.sha256 else { continue }
+            guard present[id]?.sha256 != row.sha256 else {
+                if upload.isRepair, present[id]?.isDamaged == true { repaired.append(damageMark(of: id)) }
+                continue
+            }
             let attachment = TaskAttachment(
                 name: upload.name, mimeType: "\(upload.file.type)", size: upload.file.size, sha256: row.sha256,
                 manifest: upload.file.content.key(in: namespace).description)
@@ -187,6 +192,7 @@ extension TaskSync {
                             field: path, value: view[path], side: .theirs, reason: .changedOnBothSides) : nil
                 ))
         }
+        if !repaired.isEmpty { try transaction.append(Mutation(.merge, name, fields: [:], mask: repaired.sorted())) }
         for start in stride(from: 0, to: news.count, by: attachmentsPerWrite) {
             let part = news[start..<min(start + attachmentsPerWrite, news.count)]
             var transforms = part.map { FieldTransform($0.path.appending("createdTime"), .serverTimestamp) }

@@ -10,8 +10,10 @@ extension TaskSync {
     private static let watchedSize: Int64 = 1 << 20
 
     /// Answers the transfer; nil where attachments stay on this machine.
+    ///
+    /// - Parameter isRepair: whether everything is put, whatever the store says that it has.
     @discardableResult
-    func queueUpload(_ task: String, _ name: String, size: Int64) -> String? {
+    func queueUpload(_ task: String, _ name: String, size: Int64, isRepair: Bool = false) -> String? {
         guard objects != nil else { return nil }
         if let transfer = transfers.current(.init(upload: name, of: task)) {
             // Newer bytes: what runs finds out when it has ended, and begins again.
@@ -19,10 +21,11 @@ extension TaskSync {
             return transfer.id
         }
         let row = attachments.row(of: task, named: name)
-        return queue(
-            Transfer(
-                id: DocumentID.make(in: surroundings), task: task, attachment: row?.attachment, name: name,
-                isUpload: true, size: size))
+        var transfer = Transfer(
+            id: DocumentID.make(in: surroundings), task: task, attachment: row?.attachment, name: name, isUpload: true,
+            size: size)
+        transfer.isRepair = isRepair
+        return queue(transfer)
     }
 
     /// To be called before the client adopts a remote: its store may lack what this machine gave to another, or gave since a
@@ -99,7 +102,7 @@ extension TaskSync {
                 let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
                 let upload = UploadTask(
                     file, to: objects, namespace: namespace, compression: configuration.compression,
-                    inventory: inventory, surroundings: surroundings)
+                    replaces: transfer.isRepair, inventory: inventory, surroundings: surroundings)
                 transfer.work = .upload(upload)
                 transfer.size = stamp.size
                 follow(upload, transfer) { .upload($0, stamp) }
@@ -181,11 +184,7 @@ extension TaskSync {
         switch storage?.code {
         case .cancelled?: return end(id, .cancelled)
         case .notFound?, .corrupt?, .invalid?:
-            note(
-                SyncProblem(
-                    code: "attachment-\(storage?.code.description ?? "failed")",
-                    subject: "\(catalog[transfer.task]?.title ?? transfer.task): \(transfer.name)", message: "\(error)"),
-                for: "transfer \(transfer.pauseKey)")
+            report(damaged: transfer, error)
             return end(id, .failed("\(error)"))
         default: break
         }

@@ -47,6 +47,8 @@ package struct Transfer: Sendable {
     /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
     var owner: String?
     var sha256: String?
+    /// Whether it puts everything anew, since what the store has is damaged.
+    var isRepair = false
     var delay = Backoff()
     /// Grows with each start, so that news of an earlier run is told from that of this one.
     var run = 0

@@ -211,10 +211,7 @@ struct Download: Sendable {
             do {
                 return try await body()
             } catch let error as ObjectStorageError where error.code == .corrupt {
-                throw ObjectStorageError(
-                    .corrupt,
-                    "\(what) is damaged in the store; a machine that has the file can repair it by attaching it again",
-                    cause: error)
+                throw ObjectStorageError(.corrupt, "\(what) is damaged in the store", cause: error)
             } catch let error as ObjectStorageError where error.code == .notFound {
                 throw ObjectStorageError(.notFound, "\(what) is missing from the store", cause: error)
             }

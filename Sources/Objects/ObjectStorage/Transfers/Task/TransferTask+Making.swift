@@ -13,26 +13,31 @@ extension TransferTask where Outcome == UploadedFile {
     }
 
     /// The same in other surroundings, and without a manifest for a file of one chunk.
+    ///
+    /// - Parameter replaces: whether everything is put, whatever the store says that it has: what it has may be damaged.
     package convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy,
-        inventory: ChunkInventory?, surroundings: Surroundings
+        replaces: Bool = false, inventory: ChunkInventory?, surroundings: Surroundings
     ) {
         // Made-up time says nothing of links and compressors.
         let isMeasurable = surroundings.executor == nil
         self.init(
             file, to: store, namespace: namespace,
             compression: isMeasurable || compression != .automatic ? compression : .level(1), spool: "/var/tmp",
-            sizes: .standard, inventory: inventory, namesOnlyChunk: true, surroundings: surroundings)
+            sizes: .standard, replaces: replaces, inventory: inventory, namesOnlyChunk: true,
+            surroundings: surroundings)
     }
 
     convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
         compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes,
-        inventory: ChunkInventory? = nil, namesOnlyChunk: Bool = false, surroundings: Surroundings = .system
+        replaces: Bool = false, inventory: ChunkInventory? = nil, namesOnlyChunk: Bool = false,
+        surroundings: Surroundings = .system
     ) {
         let upload = Upload(
             store: store, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
-            budget: .shared, namesOnlyChunk: namesOnlyChunk, inventory: inventory, surroundings: surroundings)
+            budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, inventory: inventory,
+            surroundings: surroundings)
         let source = UploadSource(file, spool: spool)
         let work = TransferWork {
             try await upload.run(file, source.open(), $0)
