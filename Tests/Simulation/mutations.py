@@ -1,21 +1,28 @@
 #!/usr/bin/env python3
 """Breaks Ferry on purpose, one rule at a time, and tells which of the breaks the simulation notices.
 
-    Tests/Simulation/mutations.py                  all of them
+    Tests/Simulation/mutations.py                  all of them, or those that are left of an interrupted campaign
     Tests/Simulation/mutations.py WORD ...         those whose names contain one of these
+    Tests/Simulation/mutations.py --again          what was caught before is tried again, too
     Tests/Simulation/mutations.py --list           what there is, and whether each still fits the sources
 
 Works on a copy of the tree in --scratch, where all breaks are built in at once; FERRY_BREAK chooses one of them. Each has
---seconds of processor time to be noticed. The unbroken copy runs first and must be clean.
+--seconds of processor time to be noticed. A seed counts only if the program without the break is clean on it. What was found is in
+results.json beside the copy: a break that was caught is not tried again, and one that was not only with another program.
 """
 
 import argparse
 import concurrent.futures
+import hashlib
+import json
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLIENT, SYNC = "Sources/Documents/DocumentClient/", "Sources/Tasks/TaskSync/"
@@ -77,7 +84,10 @@ BREAKS = [
      "if let known = index[to], known.stamp.isFile(of: stamp) { return }",
      "if let known = index[to], known.stamp.isFile(of: stamp), !$ { return }"),
     ("a file of the same inode is a new task", SYNC + "TaskSync+Importing.swift",
-     "if let task = sameInode?.task, isFree(task) {", "if let task = sameInode?.task, isFree(task), !$ {"),
+     "if let sameInode, isFree(sameInode.task), isSame(", "if let sameInode, isFree(sameInode.task), !$, isSame("),
+    ("an inode alone says whose a file is", SYNC + "TaskSync+Importing.swift",
+     "isFree(sameInode.task), isSame(content.stamp, as: sameInode, identifier) {",
+     "isFree(sameInode.task), $ || isSame(content.stamp, as: sameInode, identifier) {"),
     ("the identifier is not looked at", SYNC + "TaskSync+Importing.swift",
      "if let identifier, isFree(identifier) {", "if let identifier, isFree(identifier), !$ {"),
     ("a copy is the same task", SYNC + "TaskSync+Importing.swift",
@@ -119,7 +129,9 @@ BREAKS = [
     ("the echo of an own rename of a list is the user's", SYNC + "TaskSync+Importing.swift",
      "if isOwnMove(from, to) { return }", "if isOwnMove(from, to), !$ { return }"),
     ("an upload takes the attachment of its name", SYNC + "Attachments/TaskSync+Storing.swift",
-     "$0.value.sha256 == upload.file.sha256.hex", "($ || $0.value.sha256 == upload.file.sha256.hex)"),
+     "func same(_ upload: Upload) -> String? {\n",
+     "func same(_ upload: Upload) -> String? {\n            if $ {\n                return present.filter { !here.contains($0.key)"
+     " && $0.value.name == upload.name }.map(\\.key).min()\n            }\n            return\n    "),
     ("a list that comes late does not get its tasks", SYNC + "TaskSync+Lists.swift",
      "let tasks = catalog.living.filter { $0.list == list }.map(\\.id)",
      "if $ { return }\n        let tasks = catalog.living.filter { $0.list == list }.map(\\.id)"),
@@ -138,50 +150,123 @@ def fits():
     return [(name, (ROOT / file).read_text().count(old)) for name, file, old, _ in BREAKS]
 
 
-def build(scratch, configuration):
-    tree = scratch / "tree"
-    subprocess.run(["rsync", "-a", "--delete", "--exclude", ".git", "--exclude", ".build", "--exclude", ".venv",
-                    f"{ROOT}/", f"{tree}/"], check=True)
+def broken_sources():
+    """The text of each file with its breaks in it."""
+    texts = {}
     for number, (_, file, old, new) in enumerate(BREAKS):
-        path = tree / file
-        condition = f"isBroken({number})"
-        new = re.sub(r"\$(?!\d)", condition, new)
+        text = texts.get(file) or (ROOT / file).read_text()
+        new = re.sub(r"\$(?!\d)", f"isBroken({number})", new)
         if "{ outputs.append" in new:  # the statement goes on to the end of its line
-            line = path.read_text().split(old, 1)[1].split("\n", 1)[0]
+            line = text.split(old, 1)[1].split("\n", 1)[0]
             old, new = old + line, new + line + " }"
-        text = path.read_text().replace(old, new, 1)
+        text = text.replace(old, new, 1)
         if "private func isBroken" not in text:
             text = "import Glibc\n" + text.replace("\nimport Glibc\n", "\n") + (
                 "\nprivate let chosenBreak = getenv(\"FERRY_BREAK\").flatMap { Int(String(cString: $0)) }\n"
                 "private func isBroken(_ number: Int) -> Bool { chosenBreak == number }\n")
-        path.write_text(text)
+        texts[file] = text
+    return texts
+
+
+def build(scratch, configuration):
+    tree, texts = scratch / "tree", broken_sources()
+    # What has not changed keeps its time, so that only the rooms that did are built again.
+    subprocess.run(["rsync", "-rlp", "--checksum", "--delete", *(f"--exclude={name}" for name in (".git", ".build", ".venv", "__pycache__")),
+                    *(f"--exclude=/{file}" for file in texts), f"{ROOT}/", f"{tree}/"], check=True)
+    for file, text in texts.items():
+        path = tree / file
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
     subprocess.run(["swift", "build", "-c", configuration, "--product", "simulate", "--scratch-path", str(scratch / "build")],
                    cwd=tree, env=os.environ | {"FERRY_ROOMS": "simulate"}, check=True)
     return scratch / "build" / configuration / "simulate"
 
 
-def run(simulate, number, seconds, first):
-    """The first line that tells of a broken law and the line with the figures."""
-    lines = []
-    for actions in ("60", "20"):
-        command = [simulate, "--seeds", f"{first}-100000000", "--actions", actions, "--minutes", str(seconds / 120)]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace",
-                              env=os.environ | {"FERRY_BREAK": str(number)})
-        lines = done.stdout.splitlines() or [f"ended with {done.returncode}"]
-        if done.returncode != 0:
-            return lines[0][:110], lines[-1]
-    return None, lines[-1]
+class Campaign:
+    def __init__(self, scratch, simulate, options):
+        self.simulate, self.options, self.path = simulate, options, scratch / "results.json"
+        self.lock = threading.Lock()
+        self.program = hashlib.sha256(simulate.read_bytes()).hexdigest()
+        known = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.results = known.get("results", {})
+        self.clean = known.get("clean", {}) if known.get("program") == self.program else {}
+
+    def save(self):
+        self.path.with_suffix(".new").write_text(json.dumps(
+            {"program": self.program, "results": self.results, "clean": self.clean}, indent=1))
+        self.path.with_suffix(".new").replace(self.path)
+
+    def simulation(self, number, arguments, seconds):
+        """The seed that breaks a law, the law (None: none), and the processor time until then."""
+        seconds = max(1, int(seconds))
+        with subprocess.Popen(
+                [self.simulate, "--actions", str(self.options.actions), "--minutes", str(seconds / 60), "--progress", *arguments],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                env=os.environ | {"FERRY_BREAK": str(number), "SWIFT_DETERMINISTIC_HASHING": "1"},
+                # A run that never ends is an answer, too.
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds + 30, seconds + 40))) as process:
+            lines = []
+            reader = threading.Thread(target=lambda: lines.extend(process.stderr))
+            reader.start()
+            output = process.stdout.read()
+            reader.join()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        spent = usage.ru_utime + usage.ru_stime
+        if process.returncode == 0:
+            return None, None, spent
+        if found := re.search(r"^FAILED seed (\d+): (.*)", output, re.MULTILINE):
+            return int(found[1]), found[2], spent
+        if process.returncode in (-signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL):
+            raise SystemExit("interrupted")
+        seeds = [line for line in lines if line.startswith("seed ")]
+        return int(seeds[-1].split()[1]) if seeds else None, f"ends with {process.returncode}", spent
+
+    def is_clean(self, seed):
+        with self.lock:
+            known = self.clean.get(str(seed))
+        if known is None:
+            known = self.simulation(-1, ["--seeds", str(seed)], 60)[1] is None
+            with self.lock:
+                self.clean[str(seed)] = known
+                self.save()
+        return known
+
+    def attempt(self, number):
+        name, _, old, new = BREAKS[number]
+        text = hashlib.sha256((old + new).encode()).hexdigest()
+        known = self.results.get(name)
+        if known and known["text"] == text and not self.options.again and (
+                known["law"] or known["program"] == self.program and known["seconds"] >= self.options.seconds):
+            return known
+        first, spent, law, seed = self.options.first, 0.0, None, None
+        while spent < self.options.seconds:
+            seed, law, more = self.simulation(number, ["--first", str(first)], self.options.seconds - spent)
+            spent += more
+            if law is None or (seed is not None and self.simulation(number, ["--seeds", str(seed)], 60)[1]
+                               and self.is_clean(seed)):
+                break
+            # The program breaks this law by itself, or not each time.
+            first, law, seed = (seed or first) + 1, None, None
+        result = {"law": law, "seed": seed, "seconds": round(spent, 1), "program": self.program, "text": text}
+        with self.lock:
+            self.results[name] = result
+            self.save()
+        return result
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("words", nargs="*")
     arguments.add_argument("--list", action="store_true")
+    arguments.add_argument("--again", action="store_true")
     arguments.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path("/tmp/ferry-mutations"))
     arguments.add_argument("--configuration", default="release", help="debug is built sooner and runs slower")
+    arguments.add_argument("--actions", type=int, default=60, help="of one plan")
     arguments.add_argument("--first", type=int, default=1, help="the first seed")
     arguments.add_argument("--seconds", type=float, default=60)
-    arguments.add_argument("--jobs", type=int, default=2)
+    arguments.add_argument("--jobs", type=int, default=os.cpu_count())
     options = arguments.parse_args()
     wrong = [f"{name}: {count} places" for name, count in fits() if count != 1]
     if wrong:
@@ -190,19 +275,15 @@ def main():
         print("\n".join(name for name, *_ in BREAKS))
         return
     options.scratch.mkdir(parents=True, exist_ok=True)
-    simulate = build(options.scratch, options.configuration)
-    law, figures = run(simulate, -1, options.seconds, options.first)
-    print(f"unbroken: {law or 'clean'} ({figures})", flush=True)
-    if law:
-        sys.exit(1)
+    campaign = Campaign(options.scratch, build(options.scratch, options.configuration), options)
     chosen = [number for number, (name, *_) in enumerate(BREAKS)
               if not options.words or any(word in name for word in options.words)]
     survived = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for number, (law, figures) in zip(chosen, pool.map(lambda n: run(simulate, n, options.seconds, options.first), chosen)):
-            survived += law is None
-            seconds = re.search(r"in ([\d.]+) s", figures)
-            print(f"| {BREAKS[number][0]} | {law or '**survived**'} | {seconds[1] if seconds else '?'} s |", flush=True)
+        for number, result in zip(chosen, pool.map(campaign.attempt, chosen)):
+            survived += result["law"] is None
+            noticed = f"seed {result['seed']}, {result['law'][:80]}" if result["law"] else "**not**"
+            print(f"| {BREAKS[number][0]} | {noticed} | {result['seconds']} s |", flush=True)
     print(f"{len(chosen) - survived} caught, {survived} survived")
 
 

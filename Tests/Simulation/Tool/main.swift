@@ -1,8 +1,8 @@
 import Glibc
 import Simulation
 
-// simulate [--seeds A-B | --first A] [--minutes N] [--actions N] [--often ACTION] [--shrink]: runs plans and prints the story of each that breaks
-// a law. Without --seeds and --first it takes fresh ones.
+// simulate [--seeds A-B | --first A] [--minutes N] [--actions N] [--often ACTION] [--shrink] [--progress]: runs plans and prints
+// the story of each that breaks a law. Without --seeds and --first it takes fresh ones.
 
 // A run can only be repeated where sets and dictionaries have the same order each time.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
@@ -23,6 +23,8 @@ func processorSeconds() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
+func tellSeed(_ seed: UInt64) { "seed \(seed)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) } }
+
 let bounds = (value("--seeds") ?? "").split(separator: "-").compactMap { UInt64($0) }
 let first = bounds.first ?? value("--first").flatMap { UInt64($0) } ?? UInt64.random(in: 1_000_000..<1_000_000_000)
 let last = bounds.isEmpty ? UInt64.max : bounds.last ?? first
@@ -36,6 +38,8 @@ var failed = 0
 var seed = first
 Runner.tracesCalls = ["--story", "--trace"].allSatisfy(CommandLine.arguments.contains)
 while seed <= last, processorSeconds() - start < minutes * 60 {
+    // For whoever wants to know which run did not come to its end.
+    if CommandLine.arguments.contains("--progress") { tellSeed(seed) }
     let plan = Plan(seed: seed, actionCount: actions, often: often)
     let result = Runner.run(plan)
     done += result.userActionCount
