@@ -145,21 +145,23 @@ struct ClientTests {
     }
 
     @Test func `a peer that does not speak HTTP is told from one that answers`() async throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(listener) }
-        #expect(listen(listener, 1) == 0)
-        var name = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &name) {
-            _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
-        }
-        let url = "http://127.0.0.1:\(UInt16(bigEndian: name.sin_port))/"
-        let answer = Task { await code { try await get(url) } }
-        let peer = accept(listener, nil, nil)
-        _ = Glibc.send(peer, "SSH-2.0-OpenSSH\r\n", 17, 0)
-        close(peer)
+        let listener = try RawListener()
+        let answer = Task { await code { try await get(listener.url) } }
+        listener.answer("SSH-2.0-OpenSSH\r\n")
         let result = await answer.value
         #expect(result == .protocolViolation || result == .connectionLost)
+    }
+
+    @Test func `a body that is longer than announced comes, also where the whole was wanted at once`() async throws {
+        let listener = try RawListener()
+        var request = HTTPRequest(.get, listener.url)
+        request.prefersWhole = true
+        let answer = Task { [request] in try await HTTPClient().send(request).body.collect(limit: 1 << 20) }
+        let chunk = "10000\r\n" + String(repeating: "x", count: 0x10000) + "\r\n"
+        listener.answer(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"
+                + String(repeating: chunk, count: 10) + "0\r\n\r\n")
+        #expect(try await answer.value.count == 10 * 0x10000)
     }
 
     private func get(_ url: String, _ timeouts: HTTPRequest.Timeouts = .init()) async throws {

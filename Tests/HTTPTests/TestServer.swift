@@ -105,4 +105,43 @@ struct RawConnection: ~Copyable {
     }
 }
 
+/// A plain listening socket, for answers that no server library would give.
+struct RawListener: ~Copyable {
+    let descriptor: Int32
+    let url: String
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.descriptor = descriptor
+        var name = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        guard listen(descriptor, 1) == 0 else { throw HTTPError(.cannotListen, "The system gave no port.") }
+        withUnsafeMutablePointer(to: &name) {
+            _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        url = "http://127.0.0.1:\(UInt16(bigEndian: name.sin_port))/"
+    }
+
+    deinit { close(descriptor) }
+
+    /// Says this to the next one who connects, and hangs up.
+    func answer(_ text: String) {
+        let descriptor = descriptor
+        // Blocks, which the tasks' own threads must not.
+        DispatchQueue.global().async {
+            let peer = accept(descriptor, nil, nil)
+            var rest = Array(text.utf8)[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { Glibc.send(peer, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                guard count > 0 else { break }
+                rest = rest.dropFirst(count)
+            }
+            shutdown(peer, Int32(SHUT_WR))
+            var byte: UInt8 = 0
+            while recv(peer, &byte, 1, 0) > 0 {}
+            close(peer)
+        }
+    }
+}
+
 func port(of url: String) throws -> Int { try #require(url.split(separator: ":").last.flatMap { Int($0) }) }

@@ -48,6 +48,8 @@ extension Transfer {
     /// libcurl's write callback; false ends the transfer.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         defer { downloaded += bytes.count }
+        // More has come than was announced: who waits for the whole would never read, nor the rest ever come.
+        var waiting: CheckedContinuation<(HTTPStatus, HTTPHeaders), any Error>?
         let (isFirst, mustPause, goesOn) = state.withLock { state in
             if state.end != nil { return (false, false, false) }
             let isFirst = state.received.isEmpty
@@ -55,9 +57,13 @@ extension Transfer {
             if isFirst { state.received.reserveCapacity(min(EasyOptions.bufferSize, expected - downloaded)) }
             state.received.append(contentsOf: bytes)
             let mustPause = !state.receivingIsPaused && state.received.count >= Self.highWater
-            if mustPause { state.receivingIsPaused = true }
+            if mustPause {
+                state.receivingIsPaused = true
+                swap(&waiting, &state.head)
+            }
             return (isFirst, mustPause, true)
         }
+        waiting?.resume(returning: (HTTPStatus(rawValue: status), headers))
         if isFirst { engine.touched.append(self) }
         // At once, as libcurl otherwise goes on reading for up to a hundred buffers.
         if mustPause { unpause() }
