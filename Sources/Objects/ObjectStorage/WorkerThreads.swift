@@ -4,23 +4,26 @@ import SystemIO
 /// A few threads for work that blocks or computes for long (reading files, syncing disks, hashing), so that Swift's
 /// shared pool stays free and the rest of the process answers at once while gigabytes move.
 ///
-/// Use with `withTaskExecutorPreference`. The threads live until `stop()`, after which jobs run on the thread that
-/// hands them in.
+/// Use with `withTaskExecutorPreference`.
 ///
-/// `@unchecked Sendable`: `queue`, `head` and `idle` are only touched under `mutex`.
+/// Each thread sleeps on a condition of its own: glibc before 2.41 loses a signal now and then where several wait for one
+/// (its bug 25847), and with it a job that nobody else would take. The one that went to sleep last is woken first, as its
+/// processor still knows it.
+///
+/// `@unchecked Sendable`: `queue`, `head` and `sleeping` are only touched under `mutex`.
 final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     /// For everything of this module: as many threads as processors and two more, because some of the work waits for disks.
     static let shared = WorkerThreads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 2)
 
+    private typealias Condition = UnsafeMutablePointer<pthread_cond_t>
+
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var queue: [UnownedJob] = []
     private var head = 0
-    private var idle = 0
+    private var sleeping: [Condition] = []
 
     private init(count: Int) {
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
         for _ in 0..<count {
             var thread = pthread_t()
             let context = Unmanaged.passRetained(self)
@@ -47,18 +50,20 @@ final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         let job = UnownedJob(job)
         pthread_mutex_lock(mutex)
         queue.append(job)
-        let mustWake = idle > 0
+        let sleeper = sleeping.popLast()
         pthread_mutex_unlock(mutex)
-        if mustWake { pthread_cond_signal(condition) }
+        if let sleeper { pthread_cond_signal(sleeper) }
     }
 
     private func work() -> Never {
+        // As long as the thread, which is as long as the process.
+        let wake = Condition.allocate(capacity: 1)
+        pthread_cond_init(wake, nil)
         while true {
             pthread_mutex_lock(mutex)
             while head == queue.count {
-                idle += 1
-                pthread_cond_wait(condition, mutex)
-                idle -= 1
+                sleeping.append(wake)
+                repeat { pthread_cond_wait(wake, mutex) } while sleeping.contains(wake)
             }
             let job = queue[head]
             head += 1

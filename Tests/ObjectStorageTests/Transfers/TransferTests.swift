@@ -1,4 +1,5 @@
 import Glibc
+import HTTP
 import Synchronization
 import Testing
 
@@ -65,6 +66,15 @@ import Testing
         let third = try await uploaded(File(name: "b", bytes: content), to: store)
         #expect(first.manifest == second.manifest && second.manifest == third.manifest)
         #expect(store.counts.puts == puts)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a cancellation that nobody asked for ends a transfer as a failure`() async throws {
+        let store = try S3ObjectStore(
+            S3Configuration(endpoint: "http://127.0.0.1:9", bucket: "ferry", region: "us-east-1"),
+            credentials: { throw CancellationError() }, client: HTTPClient())
+        #expect(
+            await code { _ = try await uploaded(File(name: "f", bytes: Noise.bytes(1000)), to: store) } == .unavailable)
     }
 
     @Test func `the manifest is put last, once every chunk is there`() async throws {

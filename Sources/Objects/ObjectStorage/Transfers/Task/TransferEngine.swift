@@ -147,7 +147,8 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
                 state.withLock { $0.success = outcome }
                 handle(.ended(.succeeded))
             } catch {
-                let wasInterrupted = Task.isCancelled || error is CancellationError
+                // A cancellation that nobody asked this transfer for is a failure: as an interruption it would have no end.
+                let wasInterrupted = Task.isCancelled
                 state.withLock { $0.problem = wasInterrupted ? nil : ObjectStorageError(wrapping: error) }
                 handle(.ended(wasInterrupted ? .interrupted : .failed))
             }
