@@ -4,6 +4,7 @@ FERRY_BIN names the directory with the three programs.
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -83,8 +84,28 @@ class Program:
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
+            threads = self.threads()
             self.kill()
-            raise AssertionError(f"{self.name} did not stop within {timeout} s:\n{self.tail()}") from None
+            raise AssertionError(f"{self.name} did not stop within {timeout} s:\n{self.tail()}\n{threads}") from None
+
+    def threads(self):
+        """Where each thread is at this moment: state and place in the kernel, and the stack where there is a debugger."""
+        told = []
+        for thread in sorted(Path(f"/proc/{self.process.pid}/task").glob("*")):
+            try:
+                words = [(thread / name).read_text().strip() for name in ("comm", "wchan", "syscall")]
+                state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue  # It ended since it was listed.
+            told.append(f"thread {thread.name} {state} {' '.join(words)}")
+        if shutil.which("gdb"):
+            try:
+                told.append(subprocess.run(
+                    ["gdb", "-p", str(self.process.pid), "-batch", "-ex", "thread apply all backtrace 25"], capture_output=True,
+                    text=True, timeout=60).stdout)
+            except subprocess.TimeoutExpired:
+                told.append("the debugger did not come back")
+        return "\n".join(told)
 
     def tail(self, lines=30):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:]) if self.log.exists() else ""
@@ -143,8 +164,12 @@ class Machine:
 
     def ferry(self, *arguments, input=None, check=True, timeout=60):
         """Runs `ferry` and returns its standard output; with check=False the whole result."""
-        result = subprocess.run([str(BIN / "ferry"), *map(str, arguments)], input=input, text=True, capture_output=True,
-                                env={**os.environ, **self.environment}, timeout=timeout)
+        try:
+            result = subprocess.run([str(BIN / "ferry"), *map(str, arguments)], input=input, text=True, capture_output=True,
+                                    env={**os.environ, **self.environment}, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name}: ferry {' '.join(map(str, arguments))} did not come back within {timeout} s:\n"
+                                 f"{self.daemon.tail()}\n{self.daemon.threads()}") from None
         if not check:
             return result
         assert result.returncode == 0, (

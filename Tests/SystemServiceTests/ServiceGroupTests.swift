@@ -119,6 +119,26 @@ struct ServiceGroupTests {
         #expect(diary.all == ["a started", "stuck a", "a ended"])
     }
 
+    @Test func `a stop that takes too long tells what is waited for`() async throws {
+        let (released, release) = AsyncStream<Never>.makeStream()
+        let diary = diary
+        let activity = Activity(now: { .zero })
+        let part = activity.begin("the disk")
+        var stuck = member("a", limit: .milliseconds(1)) {
+            await Task.detached { for await _ in released {} }.value
+        }
+        stuck.waitsFor = { activity.summary }
+        let logger = Logger(label: "test", level: .debug) { diary.note($0.line) }
+        let group = ServiceGroup([stuck], logger: logger, cancelLimit: .milliseconds(1)) { _ in release.finish() }
+        let run = Task { try await group.run(signals: nil) }
+        await diary.wait(for: "a started")
+        run.cancel()
+        try await run.value
+        #expect(diary.all.filter { $0.contains("the disk (0 s)") }.count == 2)
+        activity.end(part)
+        #expect(activity.summary == nil)
+    }
+
     @Test func `a second signal does not wait for anybody`() async throws {
         let diary = diary
         let slow = member("slow") {

@@ -45,7 +45,11 @@ package actor TaskSync {
     private let executor: any SerialExecutor
     /// Copies files into the directory; a long copy must not hold up the turns.
     let copier = SerialThread()
-    private let waiter = SerialThread()
+    let waiter = SerialThread()
+    /// Large files wait for the disk here: the turns go on, and Swift's own threads, which are few, stay free.
+    let synchronizer = SerialThread()
+    /// What the bridge is at, also while it is stuck.
+    let activity: Activity
     let configuration: Configuration
     let folder: any TaskFolder
     let client: DocumentClient
@@ -124,14 +128,14 @@ package actor TaskSync {
     var pinned: Set<String> = []
     /// Called after every turn.
     var observers: [Int: @Sendable () -> Void] = [:]
-    private var turn = Turn()
+    var turn = Turn()
     private var isLoaded = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     package init(
         configuration: Configuration, folder: any TaskFolder, client: DocumentClient, objects: (any ObjectStore)?,
-        logger: Logger, surroundings: Surroundings = .system
+        logger: Logger, surroundings: Surroundings = .system, activity: Activity? = nil
     ) {
         self.configuration = configuration
         rebinds = configuration.rebinds
@@ -147,6 +151,7 @@ package actor TaskSync {
             }
         self.logger = logger
         self.surroundings = surroundings
+        self.activity = activity ?? Activity(now: surroundings.now)
         start = surroundings.now()
         changes = FolderChanges(folder, surroundings: surroundings)
         executor = surroundings.executor?() ?? SerialThread()
@@ -156,6 +161,7 @@ package actor TaskSync {
         (executor as? SerialThread)?.stop()
         copier.stop()
         waiter.stop()
+        synchronizer.stop()
     }
 
     /// The queries whose results make up a user's tasks.
@@ -382,31 +388,6 @@ package actor TaskSync {
     static let consumer = "files"
 
     // MARK: Turns
-
-    /// Runs `body` when no other turn is running; turns come in the order in which they were asked for.
-    func exclusively<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-        await withCheckedContinuation { continuation in
-            if turn.isTaken { turn.waiting.append(continuation) } else { turn.isTaken = true; continuation.resume() }
-        }
-        defer {
-            if turn.waiting.isEmpty { turn.isTaken = false } else { turn.waiting.removeFirst().resume() }
-            for observer in observers.values { observer() }
-        }
-        return try await body()
-    }
-
-    /// Runs what waits for the disk; meanwhile transfers start and end, within the same turn.
-    func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-        guard surroundings.executor == nil else { return body() }
-        return await withCheckedContinuation { continuation in
-            waiter.async { continuation.resume(returning: body()) }
-        }
-    }
-
-    private struct Turn {
-        var isTaken = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
 
     /// Calls `action` after every turn, on the bridge's thread; it must be quick. Answers how to take it back.
     package func observe(_ action: @escaping @Sendable () -> Void) -> Int {

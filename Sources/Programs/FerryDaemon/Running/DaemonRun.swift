@@ -31,6 +31,9 @@ struct DaemonRun {
         }
     }
 
+    /// More than the services below may take together, less than systemd and its own tests wait.
+    private static let stopLimit = Duration.seconds(14)
+
     private static func configuration(_ arguments: ParsedArguments) throws -> DaemonConfiguration {
         try reader(arguments).configuration()
     }
@@ -69,9 +72,14 @@ struct DaemonRun {
         let socket = try ControlSocket(
             path: configuration.socket, service: service, logger: logger.labelled("control"),
             onStop: { hub.close() })
+        let activity = engine.activity
+        try StopDeadline.arm(after: Self.stopLimit) { [logger] in
+            logger.critical("the daemon does not stop, ending it", ["waits-for": activity.summary ?? "unknown"])
+        }
         let group = ServiceGroup(
             [
-                .init("sync", EngineService(engine: engine), stopLimit: .seconds(3)),
+                .init(
+                    "sync", EngineService(engine: engine), stopLimit: .seconds(3), waitsFor: { activity.summary }),
                 .init(
                     "events",
                     EventPublisher(

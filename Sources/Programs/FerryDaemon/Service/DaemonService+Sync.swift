@@ -1,5 +1,7 @@
 import Control
 import DocumentClient
+import SystemIO
+import SystemService
 import TaskSync
 
 extension DaemonService {
@@ -10,19 +12,17 @@ extension DaemonService {
             throw ControlError(.unavailable, "Syncing is paused.", hint: "ferry resume")
         }
         await engine.hurry()
-        try await asking { try await $0.rescanNow() }
-        guard wait else { return try await status() }
-        let deadline = ContinuousClock.now + min(max(timeout, .zero), .seconds(86_400))
-        return try await withThrowingTaskGroup(of: DaemonStatus?.self) { group in
-            group.addTask { try await self.settle() }
-            group.addTask {
-                try await Task.sleep(until: deadline)
-                return nil
-            }
-            defer { group.cancelAll() }
-            if let status = try await group.next() ?? nil { return status }
-            throw try await self.unsettled(timeout)
+        guard wait else {
+            try await asking { try await $0.rescanNow() }
+            return try await status()
         }
+        let settling = Task {
+            try await asking { try await $0.rescanNow() }
+            return try await settle()
+        }
+        let limit = min(max(timeout, .zero), .seconds(86_400))
+        if let status = try await settling.value(within: limit) { return status }
+        throw try await unsettled(timeout)
     }
 
     /// Waits until nothing is left to do.
@@ -47,8 +47,13 @@ extension DaemonService {
 
     /// Why nothing has settled in time.
     private func unsettled(_ timeout: Duration) async throws -> ControlError {
-        let status = try await status()
         let seconds = timeout.components.seconds
+        let asking = Task { try await self.status() }
+        guard let status = try await asking.value(within: .seconds(5)) else {
+            return ControlError(
+                .timedOut, "Not in sync after \(seconds) s: the sync does not move. \(stuck ?? "")",
+                hint: "'systemctl --user restart ferryd' starts it again; nothing is lost.", isRetryable: true)
+        }
         guard status.state != .offline else {
             return ControlError(
                 .offline, status.reason ?? "The server cannot be reached.",
@@ -58,8 +63,15 @@ extension DaemonService {
         let transfers = status.activeTransfers + status.waitingTransfers
         if transfers > 0 { waiting.append("\(Count(transfers, "transfer"))") }
         return ControlError(
-            .timedOut, "Not in sync after \(seconds) s: \(waiting.joined(separator: ", ")) left.",
+            .timedOut,
+            "Not in sync after \(seconds) s: \(waiting.joined(separator: ", ")) left."
+                + (stuck.map { " \($0)" } ?? ""),
             hint: "The daemon goes on; 'ferry status --watch' shows how far it is.", isRetryable: true)
+    }
+
+    /// What has been under way for long.
+    private var stuck: String? {
+        engine.activity.summary(longerThan: .seconds(5)).map { "Under way: \($0)." }
     }
 
     func rebind() async throws -> DaemonStatus {

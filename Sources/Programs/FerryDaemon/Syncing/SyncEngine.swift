@@ -23,6 +23,8 @@ actor SyncEngine {
     private let hub: EventHub
     private let logger: Logger
     private let gate: Gate
+    /// What is under way, also while the parts that do it are stuck.
+    nonisolated let activity = Activity(now: Surroundings.system.now)
 
     /// While it runs, or is about to.
     private(set) var stack: SyncStack?
@@ -109,7 +111,7 @@ actor SyncEngine {
                 refreshServer()
                 let result = await self.result(of: stack)
                 self.stack = nil
-                await stack.close()
+                await activity.during("closing the state file and the connection") { await stack.close() }
                 try result.get()
             } catch is CancellationError {
                 break
@@ -151,7 +153,7 @@ actor SyncEngine {
         func loaded() async throws -> SyncStack {
             let stack = try SyncStack(
                 server, userID: userID, account: account, replica: replica, objects: RetryingObjectStore(objects),
-                configuration: settings, logger: logger)
+                configuration: settings, activity: activity, logger: logger)
             do { try await stack.sync.load() } catch {
                 await stack.close()
                 throw error

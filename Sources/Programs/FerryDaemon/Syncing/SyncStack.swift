@@ -23,14 +23,16 @@ final class SyncStack: Sendable {
     private let remote: FirestoreRemote
     private let latest = Mutex(ClientStatus())
     private let configuration: DaemonConfiguration
+    private let activity: Activity
     private let logger: Logger
 
     /// Opens the state file, which blocks.
     init(
         _ server: ServerDescription, userID: String, account: Account, replica: String,
-        objects: any ObjectStore, configuration: DaemonConfiguration, logger: Logger
+        objects: any ObjectStore, configuration: DaemonConfiguration, activity: Activity, logger: Logger
     ) throws {
         self.configuration = configuration
+        self.activity = activity
         self.logger = logger
         let database = try DatabaseName(parsing: "projects/\(server.project)/databases/\(server.database)")
         let security: FirestoreRemote.Security =
@@ -49,7 +51,7 @@ final class SyncStack: Sendable {
                 downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), compression: configuration.compression,
                 wallClock: Clocks.wallSeconds),
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
-            logger: logger)
+            logger: logger, activity: activity)
         devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)
     }
 
@@ -66,10 +68,13 @@ final class SyncStack: Sendable {
         await sync.setPaused(!gate.isOpen)
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await self.sync.run() }
-                group.addTask { try await self.runClient(gate) }
-                group.addTask { try await self.followStatus(onChange) }
-                group.addTask { try await self.devices.run() }
+                func add(_ name: String, _ part: @escaping @Sendable () async throws -> Void) {
+                    group.addTask { try await self.activity.during(name, isLasting: true, part) }
+                }
+                add("the sync of files") { try await self.sync.run() }
+                add("the connection") { try await self.runClient(gate) }
+                add("the state of the connection") { try await self.followStatus(onChange) }
+                add("the list of machines") { try await self.devices.run() }
                 try await group.next()
                 group.cancelAll()
             }
@@ -82,6 +87,8 @@ final class SyncStack: Sendable {
 
     /// Transfers are tasks of their own; what they have moved already is found again by the next stack.
     private func stopTransfers(_ observer: Int) async {
+        let part = activity.begin("the stop of transfers")
+        defer { activity.end(part) }
         await sync.stopObserving(observer)
         // None that waits may take the place of one that ends.
         await sync.setPaused(true)

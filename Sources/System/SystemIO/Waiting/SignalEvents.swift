@@ -16,6 +16,8 @@ package final class SignalEvents: AsyncSequence, Sendable {
         reading = FileDescriptor(owning: ends[0], path: "signals")
         writing = FileDescriptor(owning: ends[1], path: "signals")
         self.signals = signals.filter { (1..<65).contains($0.number) }
+        // Made now, as a handler must not make it.
+        _ = stopSemaphore
         for end in ends {
             ferry_set_close_on_exec(end)
             // Neither a handler nor a reader may ever wait; a full pipe already wakes the reader.
@@ -27,6 +29,7 @@ package final class SignalEvents: AsyncSequence, Sendable {
             action.__sigaction_handler.sa_handler = { number in
                 // Only what signal-safety(7) allows: no allocation, no lock, errno as it was.
                 let before = errno
+                if number == SIGTERM || number == SIGINT { sem_post(stopSemaphore) }
                 var byte = UInt8(truncatingIfNeeded: number)
                 _ = Glibc.write(signalPipes[Int(number)], &byte, 1)
                 errno = before
@@ -60,6 +63,52 @@ package final class SignalEvents: AsyncSequence, Sendable {
         }
     }
 }
+
+/// The end of a process that was asked to stop and does not: seen to by a thread that needs nobody's pool, lock or turn.
+package enum StopDeadline {
+    /// - Parameters:
+    ///   - limit: how long it may take from the first SIGTERM or SIGINT that a `SignalEvents` takes.
+    ///   - overdue: what is still to be said; it is given a second, then the process ends with status 1.
+    package static func arm(after limit: Duration, overdue: @escaping @Sendable () -> Void) throws(SystemError) {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(Deadline(seconds: UInt32(limit.components.seconds), overdue: overdue))
+        let status = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                let deadline = Unmanaged<Deadline>.fromOpaque(context).takeRetainedValue()
+                while sem_wait(stopSemaphore) != 0 {}
+                sleep(deadline.seconds)
+                // For what is said may itself have to wait.
+                signal(SIGALRM, SIG_DFL)
+                alarm(1)
+                deadline.overdue()
+                _exit(1)
+            }, context.toOpaque())
+        guard status == 0 else {
+            context.release()
+            throw SystemError(errno: status, operation: "start a thread")
+        }
+        pthread_detach(thread)
+    }
+
+    private final class Deadline: Sendable {
+        let seconds: UInt32
+        let overdue: @Sendable () -> Void
+
+        init(seconds: UInt32, overdue: @escaping @Sendable () -> Void) {
+            self.seconds = seconds
+            self.overdue = overdue
+        }
+    }
+}
+
+/// Posted by the handler, which may do that at any moment, see signal-safety(7).
+nonisolated(unsafe) private let stopSemaphore: UnsafeMutablePointer<sem_t> = {
+    let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+    sem_init(semaphore, 0, 0)
+    return semaphore
+}()
 
 /// Where the handler of each signal writes, -1 for nowhere. Raw memory, since a handler may touch nothing that
 /// Swift's runtime guards.

@@ -12,14 +12,18 @@ package struct ServiceGroup: Sendable {
         package var stopLimit: Duration
         /// Whether it may return by itself while the others go on; otherwise that is an error of the group.
         package var mayFinish: Bool
+        /// What a stop that takes too long still waits for; for the log.
+        package var waitsFor: @Sendable () -> String?
 
         package init(
-            _ name: String, _ service: any Service, stopLimit: Duration = .seconds(5), mayFinish: Bool = false
+            _ name: String, _ service: any Service, stopLimit: Duration = .seconds(5), mayFinish: Bool = false,
+            waitsFor: @escaping @Sendable () -> String? = { nil }
         ) {
             self.name = name
             self.service = service
             self.stopLimit = stopLimit
             self.mayFinish = mayFinish
+            self.waitsFor = waitsFor
         }
     }
 

@@ -162,12 +162,13 @@ struct ServiceGroupRun: Sendable {
     private mutating func limit(_ index: Int, isCancelled: Bool) {
         guard !running[index].hasEnded else { return }
         let name = group.members[index].name
+        let details: KeyValuePairs = ["service": name, "waits-for": group.members[index].waitsFor() ?? "unknown"]
         if isCancelled {
-            group.logger.critical("a service does not end", ["service": name])
+            group.logger.critical("a service does not end", details)
             group.onStuck(name)
         } else {
             if group.members[index].stopLimit > .zero {
-                group.logger.warning("a service takes too long to stop, cancelling it", ["service": name])
+                group.logger.warning("a service takes too long to stop, cancelling it", details)
             }
             running[index].cancel.finish()
             wait(group.cancelLimit, then: .limit(index, isCancelled: true))

@@ -1,6 +1,7 @@
 import DocumentClient
 import ObjectStorage
 import SystemIO
+import SystemService
 import TaskFolder
 import TaskModel
 
@@ -111,7 +112,8 @@ extension TaskSync {
                 let incoming = "\(transfer.task)-\(content.id.hex.prefix(24))"
                 _ = try folder.openIncoming(incoming)
                 let download = DownloadTask(
-                    content, to: incoming, from: objects, namespace: namespace,
+                    content, to: incoming, from: objects,
+                    namespace: namespace,
                     partial: try folder.absolutePath(ofIncoming: incoming), base: earlierVersion(of: transfer),
                     // It is put into its place together with others, and a small one onto the disk as well.
                     isSynced: transfer.size > Self.watchedSize, placement: { _ in }, surroundings: surroundings)
@@ -133,10 +135,6 @@ extension TaskSync {
         return try? folder.absolutePath(of: path)
     }
 
-    private nonisolated static func synchronize(_ path: TaskPath, in folder: any TaskFolder) async {
-        folder.synchronize([path])
-    }
-
     /// Runs a transfer; what it has stored is taken over in a turn, together with others.
     private func follow<Outcome: Sendable>(
         _ work: TransferTask<Outcome>, _ transfer: Transfer,
@@ -146,6 +144,8 @@ extension TaskSync {
         work.start()
         // Owned by the transfer: it ends when the work does, which `cancel` brings about.
         Task {
+            let part = activity.begin("the transfer of \(transfer.name)")
+            defer { activity.end(part) }
             async let watching: Void = transfer.size >= Self.watchedSize ? self.watch(work, id, run) : ()
             do {
                 let outcome = try await work.outcome
@@ -153,7 +153,7 @@ extension TaskSync {
                 let content = stored(outcome)
                 // A large file waits for the disk here, where nothing else has to; small ones do so together.
                 if case .upload = content, transfer.size >= Self.watchedSize, let path = self.filePath(of: transfer) {
-                    await Self.synchronize(path, in: self.folder)
+                    await self.synchronize(path)
                 }
                 self.noteStored(StoredTransfer(id: id, run: run, content: content), work.snapshot)
             } catch {

@@ -3,6 +3,7 @@ import DocumentModel
 import ObjectStorage
 import SQLite
 import SystemIO
+import SystemService
 import TaskFolder
 import TaskModel
 
@@ -20,7 +21,11 @@ extension TaskSync {
         try await checkRoom(for: wanted, of: task)
         let (folder, copier) = (folder, copier)
         let incoming = "attach-\(DocumentID.make(in: surroundings))"
-        try await copier.run { try Self.copy(path, into: incoming, of: folder) }
+        try await activity.during("the copy of \(wanted)") {
+            try await copier.run { try Self.copy(path, into: incoming, of: folder) }
+        }
+        var isPlaced = false
+        defer { if !isPlaced { try? folder.removeIncoming(incoming) } }
         return try await exclusively {
             let directory = try taskFile.attachmentsDirectory()
             try folder.makeDirectory(directory)
@@ -30,6 +35,7 @@ extension TaskSync {
                 else {
                     continue
                 }
+                isPlaced = true
                 if Self.isPartial(target.name) {
                     try await setAttachedPartial(Self.partialKey(task, target.name), true)
                 }
@@ -38,7 +44,6 @@ extension TaskSync {
                 }
                 return transfer
             }
-            try folder.removeIncoming(incoming)
             throw TaskSyncError(.invalid, "Too many attachments are named like \(wanted).")
         }
     }

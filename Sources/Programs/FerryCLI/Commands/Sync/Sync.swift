@@ -1,6 +1,7 @@
 import CommandLineTool
 import Control
 import JSON
+import SystemIO
 
 extension Command {
     static let sync = Command.daemon(
@@ -20,6 +21,8 @@ extension Command {
             return .success
         }
         let timeout = try context.arguments.integer("timeout", in: 0...86_400) ?? 60
+        let telling = Task { await context.tellOfStandstill() }
+        defer { telling.cancel() }
         let status = try await context.service.sync(wait: context.arguments.has("wait"), timeout: .seconds(timeout))
         if context.wantsJSON { context.terminal.print(status.json.text) }
         return .success
@@ -53,6 +56,38 @@ extension Command {
 }
 
 extension CommandContext {
+    /// Says on standard error what a sync waits for, whenever nothing has moved for half a minute; until cancelled.
+    fileprivate func tellOfStandstill() async {
+        let patience = Duration.seconds(30)
+        var seen: String?
+        var since = ContinuousClock.now
+        while (try? await Task.sleep(for: .seconds(5))) != nil {
+            let looking = Task { (try await service.status(), try await service.transfers()) }
+            // Where there is no answer nothing has moved either.
+            let look = try? await looking.value(within: .seconds(5))
+            guard !Task.isCancelled else { return }
+            let (state, text) = Self.progress(look ?? nil)
+            if state != seen { (seen, since) = (state, .now) }
+            guard ContinuousClock.now - since >= patience else { continue }
+            terminal.note("Still waiting, nothing has moved for \(patience.components.seconds) s: \(text)")
+            since = .now
+        }
+    }
+
+    /// What differs as soon as anything moves, and the same for people.
+    private static func progress(_ look: (DaemonStatus, [TransferSummary])?) -> (state: String, text: String) {
+        guard let (status, transfers) = look else { return ("", "the daemon does not answer.") }
+        let moving = transfers.filter { [.queued, .running, .waiting].contains($0.state) }
+        var parts = ["\(Count(status.pendingUp, "change")) to send", "\(status.pendingDown) to write"]
+        parts += moving.prefix(3).map { transfer in
+            let reason = transfer.reason.map { ", \($0)" } ?? ""
+            return "\(transfer.name.printable) \(transfer.state.rawValue)\(reason)"
+        }
+        if moving.count > 3 { parts.append("\(Count(moving.count - 3, "more transfer"))") }
+        let text = parts.joined(separator: "; ") + (status.reason.map { ". \($0)" } ?? ".")
+        return ("\(text) \(moving.count) \(transfers.reduce(0) { $0 + $1.bytesDone })", text)
+    }
+
     fileprivate func show(_ plan: SyncPlan) {
         guard !wantsJSON else { return terminal.print(plan.json.text) }
         if let remark = plan.remark { terminal.note(remark) }

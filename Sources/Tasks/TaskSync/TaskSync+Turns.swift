@@ -1,0 +1,72 @@
+import SQLite
+import SystemIO
+import SystemService
+import TaskFolder
+
+/// One thing after the other, and what waits for the disk beside it.
+extension TaskSync {
+    /// Whose turn it is, and who waits for theirs.
+    struct Turn {
+        var isTaken = false
+        var waiting: [(id: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
+        var lastID: UInt64 = 0
+    }
+
+    /// Runs `body` when no other turn is running; turns come in the order in which they were asked for. Throws `CancellationError`
+    /// where the task is cancelled before its turn comes.
+    ///
+    /// - Parameter name: of the turn, for whoever asks what it is that takes so long.
+    func exclusively<Result: Sendable>(
+        _ name: String = #function, _ body: () async throws -> Result
+    ) async throws -> Result {
+        if turn.isTaken { try await waitForTurn() } else { turn.isTaken = true }
+        let part = activity.begin("a turn of the sync, \(name)")
+        defer {
+            activity.end(part)
+            if turn.waiting.isEmpty { turn.isTaken = false } else { turn.waiting.removeFirst().continuation.resume() }
+            for observer in observers.values { observer() }
+        }
+        return try await body()
+    }
+
+    /// Comes back when the turn is this task's.
+    private func waitForTurn() async throws {
+        turn.lastID += 1
+        let id = turn.lastID
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                // A cancellation before this found nobody to wake.
+                guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+                turn.waiting.append((id, continuation))
+            }
+        } onCancel: {
+            Task { await self.stopWaitingForTurn(id) }
+        }
+    }
+
+    private func stopWaitingForTurn(_ id: UInt64) {
+        guard let index = turn.waiting.firstIndex(where: { $0.id == id }) else { return }
+        turn.waiting.remove(at: index).continuation.resume(throwing: CancellationError())
+    }
+
+    /// Runs what waits for the disk; meanwhile transfers start and end, within the same turn.
+    func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await wait(on: waiter, "the disk", body)
+    }
+
+    /// Makes a large file survive a power cut.
+    func synchronize(_ path: TaskPath) async {
+        await wait(on: synchronizer, "the disk, for \(path.name)") { [folder] in folder.synchronize([path]) }
+    }
+
+    private func wait<Result: Sendable>(
+        on thread: SerialThread, _ name: String, _ body: @escaping @Sendable () -> Result
+    ) async -> Result {
+        guard surroundings.executor == nil else { return body() }
+        return await activity.during(name) {
+            await withCheckedContinuation { continuation in
+                thread.async { continuation.resume(returning: body()) }
+            }
+        }
+    }
+}
