@@ -27,8 +27,8 @@ import Testing
 
     private func downloaded(_ content: ContentReference) async throws -> DownloadedFile {
         let task = DownloadTask(
-            content, to: directory.path + "/got", from: memory, namespace: namespace, partial: nil, base: nil,
-            isSynced: true, placement: nil, surroundings: .system)
+            content, size: nil, to: directory.path + "/got", from: memory, namespace: namespace, partial: nil,
+            base: nil, isSynced: true, placement: nil, surroundings: .system)
         task.start()
         return try await task.outcome
     }

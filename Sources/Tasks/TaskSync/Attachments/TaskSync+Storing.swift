@@ -215,11 +215,14 @@ extension TaskSync {
 
     /// Puts downloaded, verified files into their places.
     private func place(_ downloads: [(transfer: StoredTransfer, incoming: String)]) async {
+        guard !downloads.isEmpty else { return }
+        let wanted = await wantedAttachments(of: Set(downloads.compactMap { transfers[$0.transfer.id]?.task }))
         var left: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
         for (transfer, incoming) in downloads {
             do {
+                let wanted = try wanted.get()
                 guard let known = transfers[transfer.id], let taskFile = index.path(of: known.task),
-                    try await isWanted(known)
+                    wanted[known.task]?[known.attachment ?? ""] == .some(known.sha256)
                 else {
                     // The task is gone, or it has another version or none by now.
                     try folder.removeIncoming(incoming)
@@ -291,14 +294,22 @@ extension TaskSync {
         }
     }
 
-    /// Whether the task still has what was downloaded.
-    private func isWanted(_ transfer: Transfer) async throws -> Bool {
-        let (task, attachment) = (transfer.task, transfer.attachment ?? "")
-        let fields = try await client.reading { transaction in
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
-            return try transaction.document(name).fields(pendingTimes: .previous)
+    /// What the tasks have by now: the SHA-256 of each attachment. Each document is read once for all that was downloaded of it.
+    private func wantedAttachments(of tasks: Set<String>) async -> Result<[String: [String: String?]], any Error> {
+        do {
+            return .success(
+                try await client.reading { transaction in
+                    try Dictionary(
+                        uniqueKeysWithValues: tasks.map { task in
+                            let name = try DocumentName(
+                                database: transaction.databaseName, collection: "tasks", id: task)
+                            let fields = try transaction.document(name).fields(pendingTimes: .previous)
+                            return (task, TaskItem(fields: fields).attachments.mapValues(\.sha256))
+                        })
+                })
+        } catch {
+            return .failure(error)
         }
-        return TaskItem(fields: fields).attachments[attachment]?.sha256 == transfer.sha256
     }
 
     /// What was downloaded, where it is in its place already: put there before a crash, or left of a state that is lost.

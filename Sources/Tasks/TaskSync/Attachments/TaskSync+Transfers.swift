@@ -112,7 +112,7 @@ extension TaskSync {
                 let incoming = "\(transfer.task)-\(content.id.hex.prefix(24))"
                 _ = try folder.openIncoming(incoming)
                 let download = DownloadTask(
-                    content, to: incoming, from: objects,
+                    content, size: transfer.size > 0 ? transfer.size : nil, to: incoming, from: objects,
                     namespace: namespace,
                     partial: try folder.absolutePath(ofIncoming: incoming), base: earlierVersion(of: transfer),
                     // It is put into its place together with others, and a small one onto the disk as well.

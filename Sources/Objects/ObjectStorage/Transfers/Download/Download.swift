@@ -15,6 +15,8 @@ struct Download: Sendable {
     let name: String
     let destination: String
     let partialPath: String
+    /// How many bytes there will be, as far as its owner knows: what a file of one chunk asks for of the memory that all share.
+    var size: Int64?
     /// A file that may have some of the chunks, such as an earlier version; nil where there is none.
     var base: String?
     let placement: Placement?
@@ -63,7 +65,7 @@ struct Download: Sendable {
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash) {
-        let share = try await budget.take(ChunkSizes.standard.maximum)
+        let share = try await budget.take(min(max(0, Int(size ?? .max)), ChunkSizes.standard.maximum))
         defer { share.shrink(to: 0) }
         let (object, bytes) = try await verified("the content of \(name)") {
             try await get(id, limit: ChunkSizes.standard.maximum)

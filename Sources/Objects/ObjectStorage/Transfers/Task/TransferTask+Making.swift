@@ -64,14 +64,16 @@ extension TransferTask where Outcome == DownloadedFile {
         placement: (@Sendable (_ finished: String) async throws -> Void)? = nil
     ) {
         self.init(
-            .manifest(manifest), to: destination, from: store, namespace: namespace, partial: partial, base: base,
+            .manifest(manifest), size: nil, to: destination, from: store, namespace: namespace, partial: partial,
+            base: base,
             isSynced: isSynced,
             placement: placement, surroundings: .system)
     }
 
     /// The same in other surroundings.
     package convenience init(
-        _ content: ContentReference, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
+        _ content: ContentReference, size: Int64?, to destination: String, from store: any ObjectStore,
+        namespace: ObjectNamespace,
         partial: String?, base: String?, isSynced: Bool,
         placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
     ) {
@@ -79,7 +81,8 @@ extension TransferTask where Outcome == DownloadedFile {
         let download = Download(
             store: store, namespace: namespace, content: content, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
-            base: base, placement: placement, budget: .shared, isSynced: isSynced, surroundings: surroundings)
+            size: size, base: base, placement: placement, budget: .shared, isSynced: isSynced,
+            surroundings: surroundings)
         let work = TransferWork {
             try await download.run($0)
         } clean: {
