@@ -32,33 +32,6 @@ import Testing
         await desk.stop()
     }
 
-    @Test func `a new directory of the name that a numbered list waits for is another list`() async throws {
-        let disk = MemoryDisk()
-        let (laptop, desk) = (try Machine(store, disk: disk), try Machine(store))
-        try disk.makeDirectories("Work")
-        try disk.write("Work/Ship.md", Array("now\n".utf8))
-        try disk.makeDirectories("Shed")
-        try disk.write("Shed/Saw.md", Array("wood\n".utf8))
-        #expect(await desk.has("Work/Ship.md", "now\n"))
-        #expect(await desk.has("Shed/Saw.md", "wood\n"))
-        let shed = try #require(await laptop.sync.catalog.listNames.first { $0.value == "Shed" }?.key)
-        let name = try DocumentName(database: Machine.database, collection: "lists", id: shed)
-        try await laptop.client.merge(name, [FieldPath(key: "name"): .string("Work")])
-        let numbered = await desk.eventually {
-            desk.read("Work (2)/Saw.md") != nil || desk.read("Work (2)/Ship.md") != nil
-        }
-        #expect(numbered)
-        let isSawNumbered = desk.read("Work (2)/Saw.md") != nil
-        try disk.rename("Work", to: "Office", .exclusive)
-        try disk.makeDirectories("Work")
-        try disk.write("Work/Mend.md", Array("soon\n".utf8))
-        #expect(await desk.has("Work (2)/Mend.md", "soon\n"))
-        #expect(await desk.has(isSawNumbered ? "Work/Saw.md" : "Work/Ship.md", isSawNumbered ? "wood\n" : "now\n"))
-        #expect(await desk.has(isSawNumbered ? "Office/Ship.md" : "Office/Saw.md", isSawNumbered ? "now\n" : "wood\n"))
-        await laptop.stop()
-        await desk.stop()
-    }
-
     @Test func `a directory that a user renames while the list gets another name is that list's`() async throws {
         let disk = MemoryDisk()
         let (laptop, desk) = (try Machine(store, disk: disk), try Machine(store))
