@@ -117,7 +117,8 @@ let package = Package(
 
         // Tests
         .executableTarget(
-            name: "ferry-bench", dependencies: ["CommandLineTool", "DocumentModel", "FirestoreProtocol", "GRPC", "SQLite"],
+            name: "ferry-bench",
+            dependencies: ["CommandLineTool", "DocumentModel", "FirestoreProtocol", "GRPC", "SQLite"],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),

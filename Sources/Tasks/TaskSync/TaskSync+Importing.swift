@@ -303,7 +303,7 @@ extension TaskSync {
     }
 
     /// `kebab-case` of a case's name.
-    private static func word(_ code: some Any) -> String {
+    static func word(_ code: some Any) -> String {
         var word = ""
         for character in "\(code)" {
             if character.isUppercase { word += "-" }
@@ -349,123 +349,6 @@ extension TaskSync {
                     message: "The attachments could not follow the task: \(error.message)",
                     hint: "Move them to \(target.string) by hand."), for: source.string)
         }
-    }
-
-    // MARK: Directories
-
-    /// The list of a directory, made if it is new; nil for the root.
-    func list(at path: TaskPath) async throws -> String? {
-        guard !path.isRoot, path.kind(isDirectory: true) == .list else { return nil }
-        if let known = lists.id(path) { return known }
-        var id = ListIndex.id(named: path.string, of: configuration.userID)
-        if lists.path(id) != nil { id = DocumentID.make(in: surroundings) }
-        let (first, other, userID) = (id, DocumentID.make(in: surroundings), configuration.userID)
-        let view = try await client.transaction { transaction in
-            var name = try DocumentName(database: transaction.databaseName, collection: "lists", id: first)
-            var view = try transaction.document(name)
-            // Made under this name once, and called otherwise by now.
-            if view.exists, TaskList(fields: view.fields).name != path.string {
-                name = try DocumentName(database: transaction.databaseName, collection: "lists", id: other)
-                view = try transaction.document(name)
-            }
-            if !view.exists { try Self.make(list: name, called: path, userID, in: transaction) }
-            try SyncTables(transaction).put(list: name.id, at: path)
-            return try transaction.document(name)
-        }
-        let list = view.name.id
-        lists.set(list, path)
-        learn(list: view)
-        retryMisplaced(in: list, at: path)
-        return list
-    }
-
-    /// Everything beneath moves along; lists are renamed.
-    private func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
-        attachments.removeOrphans(beneath: from)
-        if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
-            if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }
-            return
-        }
-        // What stood in the way there is looked at anew under the new names.
-        folderProblems = folderProblems.filter { $0.value.subject != from.string }
-        problems = problems.filter { !$0.key.hasPrefix(from.string + "/") }
-        // The echo of a move of Ferry's own, after which the old name may have been given to another list.
-        if isOwnMove(from, to) { return }
-        // The old name may have been missed before the rename was told of.
-        let movedLists = lists.paths.merging(vanishedLists) { known, _ in known }.filter { $0.value.isBeneath(from) }
-        for list in movedLists.keys { vanishedLists[list] = nil }
-        let movedFiles = index.paths(beneath: from)
-        folder.synchronize([from, to])
-        let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
-        let listMoves = movedLists.map { ($0.key, old: $0.value, $0.value.moved(from: from, to: to)) }
-        let surroundings = surroundings
-        try await client.transaction { transaction in
-            let tables = SyncTables(transaction)
-            for (task, path) in fileMoves {
-                guard var row = try tables.file(task) else { continue }
-                row.path = path
-                try tables.put(row)
-            }
-            for (list, old, path) in listMoves {
-                try tables.put(list: list, at: path)
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
-                let view = try transaction.document(name)
-                guard view.exists, TaskList(fields: view.fields).name != path.string else { continue }
-                try transaction.append(
-                    Mutation(
-                        .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
-                        companions: Self.displaced(
-                            from: view, at: old, id: DocumentID.make(in: surroundings), replica: transaction.replicaID))
-                )
-            }
-        }
-        for path in movedFiles {
-            guard let entry = index[path] else { continue }
-            index.set(path.moved(from: from, to: to), entry)
-        }
-        for (list, _, path) in listMoves { lists.set(list, path) }
-        retryMisnamedLists()
-        if listMoves.isEmpty { _ = try await list(at: to) }
-    }
-
-    /// A list without tasks goes with its directory; one with tasks waits until they are gone.
-    private func directoryRemoved(_ path: TaskPath) async throws {
-        attachments.removeOrphans(beneath: path)
-        guard let list = lists.id(path) else { return }
-        lists.remove(list)
-        vanishedLists[list] = path
-        retryMisnamedLists()
-        try await client.transaction { try SyncTables($0).remove(list: list) }
-        try await settleVanishedLists()
-    }
-
-    /// Deletes the lists whose directories are gone as soon as no task is in them any more.
-    func settleVanishedLists() async throws {
-        guard !vanishedLists.isEmpty else { return }
-        vanishedLists = vanishedLists.filter { lists.path($0.key) == nil }
-        let used = Set(catalog.living.compactMap(\.list))
-        let gone = vanishedLists.filter { !used.contains($0.key) }
-        guard !gone.isEmpty else { return }
-        for list in gone.keys {
-            vanishedLists[list] = nil
-            if hosts[list] != nil { try await leave(list) }
-        }
-        let own = gone.filter { hosts[$0.key] == nil }
-        let renamed = try await client.transaction { transaction in
-            var renamed: [DocumentName] = []
-            for (list, path) in own {
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
-                let view = try transaction.document(name)
-                // Whoever removed the directory did not know of a new name: that stands, as an edit does against a delete.
-                if view.exists, !Self.isShown(view, at: path) {
-                    renamed.append(name)
-                } else if view.exists {
-                    try transaction.append(.delete(name))
-                }
-            }
-            return renamed
-        }
-        retriedLists.formUnion(renamed)
     }
 
     // MARK: Scans

@@ -101,13 +101,13 @@ package actor TaskSync {
     /// Known files that a scan under way has not found.
     var missingInScan: Set<TaskPath> = []
     /// Whether the next directory that is found becomes the known one.
-    private var rebinds: Bool
+    var rebinds: Bool
     /// Why nothing is inferred from the directory; nil while it is the known one.
     package internal(set) var rootHold: SyncProblem? { didSet { holdBell.yield() } }
     package internal(set) var isPaused = false { didSet { holdBell.yield() } }
     /// Rings when the two above may have changed.
     private let (holdChanges, holdBell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    private let (holdBeginnings, holdBegins) = AsyncStream.makeStream(
+    let (holdBeginnings, holdBegins) = AsyncStream.makeStream(
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var transfers = TransferList()
     /// Transfers whose bytes are where they belong, for the next turn to take over together.
@@ -306,7 +306,7 @@ package actor TaskSync {
     }
 
     /// In a directory that is bound anew nothing that is absent was deleted: it is written again.
-    private func forgetAbsentFiles() async throws { try await forget(index.allPaths.filter { folder.isAbsent($0) }) }
+    func forgetAbsentFiles() async throws { try await forget(index.allPaths.filter { folder.isAbsent($0) }) }
 
     /// What this replica was cut off from writing was never there, so it has not been deleted either.
     func forgetUnwrittenFiles() async throws {
@@ -402,85 +402,6 @@ package actor TaskSync {
     package func setPaused(_ isPaused: Bool) {
         self.isPaused = isPaused
         if isPaused { suspendRunning() } else { startQueued() }
-    }
-
-    // MARK: Root
-
-    /// Whether the directory is the known one; sets `rootHold` otherwise. The first time, claims it.
-    func checkRoot() async throws -> Bool {
-        let root: RootState
-        do throws(FolderError) {
-            root = try folder.rootState()
-        } catch {
-            hold(
-                "root-missing", "The tasks directory cannot be reached: \(error.message)",
-                hint: "Mount or restore it; syncing goes on by itself. Nothing was deleted.")
-            return false
-        }
-        let known = try await client.reading { transaction in
-            let tables = SyncTables(transaction)
-            return (
-                try tables.state("root"), try tables.state("root-device").flatMap { UInt64($0) },
-                try tables.state("root-inode").flatMap { UInt64($0) },
-                try tables.state("root-fs").flatMap { UInt64($0) }
-            )
-        }
-        if let id = known.0, let device = known.1, let inode = known.2, !rebinds {
-            let remembered = RootIdentity(device: device, inode: inode, fileSystem: known.3 ?? 0)
-            switch root.verdict(rootID: id, remembered: remembered) {
-            case .known: break
-            case .elsewhere:
-                hold(
-                    "root-replaced", "The tasks directory is another directory than before, with the same marker.",
-                    hint: "If that is right: ferry rebind. Missing files come back, nothing is deleted."
-                )
-                return false
-            case .unmarked:
-                hold(
-                    "root-unmarked",
-                    "The tasks directory has lost its marker .ferry/root; perhaps another one is mounted there.",
-                    hint: "Restore it, or: ferry rebind. Files are united, nothing is deleted.")
-                return false
-            case .other(let marker):
-                hold(
-                    "root-other", "The tasks directory belongs to another root (\(marker.rootID)).",
-                    hint: "Use the right --tasks directory, or: ferry rebind.")
-                return false
-            }
-        } else {
-            if rebinds { try await forgetAbsentFiles() }
-            try await claim(root)
-            rebinds = false
-        }
-        rootHold = nil
-        return true
-    }
-
-    private func claim(_ root: RootState) async throws {
-        let rootID: String
-        if case .valid(let marker) = root.marker, marker.account == configuration.userID {
-            rootID = marker.rootID
-        } else {
-            rootID = DocumentID.make(in: surroundings)
-        }
-        let marker = RootMarker(rootID: rootID, account: configuration.userID, remote: configuration.remote)
-        do throws(FolderError) { try folder.claim(marker) } catch {
-            hold("root-read-only", "The tasks directory cannot be marked as Ferry's: \(error.message)", hint: nil)
-            throw error
-        }
-        let identity = root.identity
-        try await client.transaction { transaction in
-            let tables = SyncTables(transaction)
-            try tables.setState("root", rootID)
-            try tables.setState("root-device", String(identity.device))
-            try tables.setState("root-inode", String(identity.inode))
-            try tables.setState("root-fs", String(identity.fileSystem))
-        }
-    }
-
-    private func hold(_ code: String, _ message: String, hint: String?) {
-        rootHold = SyncProblem(code: code, subject: nil, message: message, hint: hint)
-        holdBegins.yield()
     }
 
     // MARK: Problems
