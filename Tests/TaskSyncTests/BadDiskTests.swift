@@ -18,7 +18,7 @@ import Testing
         disk.setWatchLimit(1)
         try disk.makeDirectories("Home")
         try disk.write("Call Anna.md", Array("now\n".utf8))
-        let machine = try Machine(store, disk: disk)
+        let machine = try await Machine(store, disk: disk)
         #expect(await machine.eventually { await machine.hasUnited(1) })
         let task = try #require(await machine.sync.catalog.living.map(\.id).first)
         try disk.rename("Call Anna.md", to: "Home/Call Anna.md", .exclusive)
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `a file that goes before its directory is closed is deleted when that opens`() async throws {
         let disk = MemoryDisk()
-        let (laptop, desk) = (try Machine(store, disk: disk), try Machine(store))
+        let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))
         try disk.makeDirectories("Home")
         try disk.write("Home/Call Anna.md", Array("now\n".utf8))
         #expect(await desk.has("Home/Call Anna.md", "now\n"))
@@ -48,7 +48,7 @@ import Testing
         let home = Home()
         let disk = MemoryDisk(scratch: home.path)
         let objects = CallingStore(MemoryObjectStore()) { disk.setRootMissing(true) }
-        let machine = try Machine(store, objects: objects, home: home, disk: disk)
+        let machine = try await Machine(store, objects: objects, home: home, disk: disk)
         try disk.write("Trip.md", Array("go\n".utf8))
         #expect(await machine.eventually { await machine.hasUnited(1) })
         let task = try #require(await machine.sync.catalog.living.map(\.id).first)

@@ -11,8 +11,8 @@ import Testing
 @Suite(.serialized) struct HistoryTests {
     private func withMachines(_ body: (Machine, Machine) async throws -> Void) async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let laptop = try Machine(store)
-        let desk = try Machine(store)
+        let laptop = try await Machine(store)
+        let desk = try await Machine(store)
         do { try await body(laptop, desk) } catch { Issue.record(error) }
         await laptop.stop()
         await desk.stop()

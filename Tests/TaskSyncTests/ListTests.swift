@@ -15,7 +15,7 @@ import Testing
 
     @Test(arguments: 0..<6)
     func `a new list of the name that another had a moment ago keeps its tasks`(round: Int) async throws {
-        let (laptop, desk) = (try Machine(store), try Machine(store))
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
         try laptop.write("Work/Ship.md", "now\n")
         #expect(await desk.has("Work/Ship.md", "now\n"))
         // At once: the desk may not have heard yet that it has made the directory itself.
@@ -34,7 +34,7 @@ import Testing
 
     @Test func `a directory that a user renames while the list gets another name is that list's`() async throws {
         let disk = MemoryDisk()
-        let (laptop, desk) = (try Machine(store, disk: disk), try Machine(store))
+        let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))
         try disk.makeDirectories("Work")
         try disk.write("Work/Ship.md", Array("now\n".utf8))
         #expect(await desk.has("Work/Ship.md", "now\n"))
@@ -56,7 +56,7 @@ import Testing
     @Test func `a name from elsewhere that a paused machine has not shown yet is kept when its user renames the list`()
         async throws
     {
-        let (laptop, desk) = (try Machine(store), try Machine(store))
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
         try laptop.write("Work/Ship.md", "now\n")
         #expect(await desk.has("Work/Ship.md", "now\n"))
         await desk.sync.setPaused(true)

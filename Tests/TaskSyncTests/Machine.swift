@@ -26,13 +26,15 @@ final class Machine: Sendable {
 
     static let database = DatabaseName(project: "ferry")
 
+    /// Comes back when the machine has its state, as the daemon takes no command before.
+    ///
     /// - Parameters:
     ///   - home: the home of another machine, to go on with its tasks and state; nil makes one.
     ///   - disk: has the tasks directory; nil: a real one.
     init(
         _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
         rebinds: Bool = false
-    ) throws {
+    ) async throws {
         self.home = home ?? Home()
         let root = self.home.path
         mkdir("\(root)/Tasks", 0o700)
@@ -49,6 +51,7 @@ final class Machine: Sendable {
             client: client, objects: objects,
             logger: Logger(label: "test", level: .error))
         let (sync, client) = (sync, client)
+        try await sync.load()
         work = Task {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await client.run() }

@@ -12,8 +12,8 @@ import Testing
     private func withMachines(_ body: (Machine, Machine) async throws -> Void) async throws {
         let store = MemoryDocumentStore(Machine.database)
         let objects = MemoryObjectStore()
-        let laptop = try Machine(store, objects: objects)
-        let desk = try Machine(store, objects: objects)
+        let laptop = try await Machine(store, objects: objects)
+        let desk = try await Machine(store, objects: objects)
         do { try await body(laptop, desk) } catch { Issue.record(error) }
         await laptop.stop()
         await desk.stop()

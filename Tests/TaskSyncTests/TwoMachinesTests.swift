@@ -15,8 +15,8 @@ import Testing
         objects: (any ObjectStore)? = nil, _ body: (Machine, Machine) async throws -> Void
     ) async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let laptop = try Machine(store, objects: objects)
-        let desk = try Machine(store, objects: objects)
+        let laptop = try await Machine(store, objects: objects)
+        let desk = try await Machine(store, objects: objects)
         do { try await body(laptop, desk) } catch { Issue.record(error) }
         await laptop.stop()
         await desk.stop()
@@ -235,8 +235,8 @@ import Testing
     @Test func `two machines' attachments of one name are two, whichever is uploaded first`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let objects = MemoryObjectStore()
-        let laptop = try Machine(store, objects: objects)
-        let desk = try Machine(store, objects: objects)
+        let laptop = try await Machine(store, objects: objects)
+        let desk = try await Machine(store, objects: objects)
         try laptop.write("Trip.md", "go\n")
         #expect(await desk.has("Trip.md", "go\n"))
         // Without its uploads the desk learns of the other one before its own is told of.
@@ -263,8 +263,8 @@ import Testing
     @Test func `many small attachments travel in few writes of their task`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let objects = MemoryObjectStore()
-        let laptop = try Machine(store, objects: objects)
-        let desk = try Machine(store, objects: objects)
+        let laptop = try await Machine(store, objects: objects)
+        let desk = try await Machine(store, objects: objects)
         try laptop.write("Trip.md", "go\n")
         #expect(await desk.has("Trip.md", "go\n"))
         // More than one write can take transforms for.
@@ -284,7 +284,7 @@ import Testing
 
     @Test func `a file attached by a command is uploaded after a restart whatever its name says`() async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let first = try Machine(store)
+        let first = try await Machine(store)
         try first.write("Trip.md", "go\n")
         try first.write("Trip.files/left.PART", "unfinished")
         #expect(await first.eventually { await Array(first.sync.catalog.living).count == 1 })
@@ -296,8 +296,8 @@ import Testing
         }
         await first.stop()
         let objects = MemoryObjectStore()
-        let second = try Machine(store, objects: objects, home: first.home)
-        let desk = try Machine(store, objects: objects)
+        let second = try await Machine(store, objects: objects, home: first.home)
+        let desk = try await Machine(store, objects: objects)
         #expect(await desk.has("Trip.files/whole.PART", "complete\n"))
         #expect(desk.read("Trip.files/left.PART") == nil)
         await second.stop()
@@ -322,8 +322,8 @@ import Testing
 
     @Test func `a machine that was off takes over what changed on both sides`() async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let laptop = try Machine(store)
-        let before = try Machine(store)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
         try laptop.write("A.md", "a\n")
         try laptop.write("B.md", "b\n")
         #expect(await before.has("A.md", "a\n"))
@@ -333,7 +333,7 @@ import Testing
         try before.write("B.md", "b2\n")
         before.rename("B.md", to: "C.md")
         try before.write("New.md", "new\n")
-        let desk = try Machine(store, home: before.home)
+        let desk = try await Machine(store, home: before.home)
         #expect(await desk.has("A.md", "a2\n"))
         #expect(await laptop.has("C.md", "b2\n"))
         #expect(await laptop.lacks("B.md"))
@@ -344,13 +344,13 @@ import Testing
 
     @Test func `a lost state and a directory that is there make no duplicates and no deletes`() async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let laptop = try Machine(store)
-        let before = try Machine(store)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
         for number in 1...15 { try laptop.write("T\(number).md", "---\ncustom: x\n---\n\(number)\n") }
         #expect(await before.eventually { (1...15).allSatisfy { before.read("T\($0).md") != nil } })
         await before.stop()
         for suffix in ["", "-wal", "-shm"] { unlink("\(before.root)/replica.db\(suffix)") }
-        let desk = try Machine(store, home: before.home)
+        let desk = try await Machine(store, home: before.home)
         #expect(await desk.eventually { await desk.hasUnited(15) })
         try laptop.write("T1.md", "---\ncustom: x\n---\nchanged\n")
         #expect(await desk.has("T1.md", "---\ncustom: x\n---\nchanged\n"))
@@ -362,7 +362,7 @@ import Testing
     @Test func `attachments beside a lost state are those of their tasks`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let objects = MemoryObjectStore()
-        let first = try Machine(store, objects: objects)
+        let first = try await Machine(store, objects: objects)
         try first.write("Trip.md", "go\n")
         try first.write("Trip.files/ticket.txt", "seat 12\n")
         let task = await first.eventually {
@@ -372,7 +372,7 @@ import Testing
         #expect(task)
         await first.stop()
         for suffix in ["", "-wal", "-shm"] { unlink("\(first.root)/replica.db\(suffix)") }
-        let second = try Machine(store, objects: objects, home: first.home)
+        let second = try await Machine(store, objects: objects, home: first.home)
         #expect(
             await second.eventually {
                 let ids = await second.sync.catalog.living.map(\.id)
@@ -387,15 +387,15 @@ import Testing
 
     @Test func `binding anew brings missing files back and deletes nothing`() async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let laptop = try Machine(store)
-        let before = try Machine(store)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
         for number in 1...3 { try laptop.write("T\(number).md", "\(number)\n") }
         #expect(await before.eventually { (1...3).allSatisfy { before.read("T\($0).md") != nil } })
         await before.stop()
         rename("\(before.root)/Tasks", "\(before.root)/Elsewhere")
         mkdir("\(before.root)/Tasks", 0o700)
         try before.write("T9.md", "9\n")
-        let desk = try Machine(store, home: before.home, rebinds: true)
+        let desk = try await Machine(store, home: before.home, rebinds: true)
         #expect(await desk.eventually { (1...3).allSatisfy { desk.read("T\($0).md") == "\($0)\n" } })
         #expect(await laptop.has("T9.md", "9\n"))
         #expect(await laptop.sync.catalog.count == 4)
@@ -405,14 +405,14 @@ import Testing
 
     @Test func `a directory that is not the known one is held, and nothing is deleted`() async throws {
         let store = MemoryDocumentStore(Machine.database)
-        let laptop = try Machine(store)
-        let before = try Machine(store)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
         try laptop.write("Keep.md", "me\n")
         #expect(await before.has("Keep.md", "me\n"))
         await before.stop()
         rename("\(before.root)/Tasks", "\(before.root)/Elsewhere")
         mkdir("\(before.root)/Tasks", 0o700)
-        let desk = try Machine(store, home: before.home)
+        let desk = try await Machine(store, home: before.home)
         #expect(await desk.eventually { await desk.sync.rootHold?.code == "root-unmarked" })
         #expect(laptop.read("Keep.md") == "me\n")
         rmdir("\(desk.root)/Tasks")
