@@ -395,6 +395,9 @@ class Day:
         for machine in self.machines:
             until(lambda: machine.ferry("status", check=False).returncode in (0, 6), lambda: f"{machine.name}\n{machine.daemon.tail()}",
                   timeout=60, step=0.2)
+            # One that a full disk has stopped says so, and begins again within 64 s.
+            until(lambda: "Syncing has stopped" not in machine.ferry("sync", "--wait", "--timeout", "240", check=False, timeout=300).stderr,
+                  machine.daemon.tail, timeout=90, step=0.5)
             machine.ferry("sync", "--wait", "--timeout", "240", timeout=300)
 
     def bring_back_held(self):
