@@ -36,6 +36,8 @@ package enum Runner {
         for parent in ["/dev/shm", "/tmp"] {
             var template = Array("\(parent)/ferry-simulation-XXXXXX".utf8CString)
             if mkdtemp(&template) != nil {
+                // Each run clears its own files away.
+                atexit { _ = rmdir(Runner.scratch) }
                 return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
             }
         }
