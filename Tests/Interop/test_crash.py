@@ -92,6 +92,25 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
         check(server)
 
 
+def test_an_object_whose_file_is_lost_counts_as_absent(tmp_path):
+    server = Server(tmp_path, "--emulator")
+    server.start()
+    s3 = s3_client(server, *administrator_keys(server))
+    s3.put_object(Bucket="ferry", Key="k", Body=b"one", IfNoneMatch="*")
+    with pytest.raises(s3.exceptions.ClientError, match="PreconditionFailed"):
+        s3.put_object(Bucket="ferry", Key="k", Body=b"two", IfNoneMatch="*")
+    for path in (server.data / "objects" / "files").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    for ask in (s3.get_object, s3.head_object):
+        with pytest.raises(s3.exceptions.ClientError, match="NoSuchKey|404"):
+            ask(Bucket="ferry", Key="k")
+    s3.put_object(Bucket="ferry", Key="k", Body=b"three", IfNoneMatch="*")
+    assert s3.get_object(Bucket="ferry", Key="k")["Body"].read() == b"three"
+    assert server.stop() == 0
+    check(server)
+
+
 def check(server):
     found = subprocess.run([str(BIN / "ferry-server"), "check", "--objects", "--data", str(server.data)],
                            capture_output=True, text=True)

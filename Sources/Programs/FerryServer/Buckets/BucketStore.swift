@@ -73,6 +73,11 @@ final class BucketStore: Sendable {
         return file
     }
 
+    /// Whether an object's bytes are there, as many as there should be.
+    func holds(_ record: ObjectRecord) -> Bool {
+        (try? FileDescriptor(path: path(of: record.file), .read).status().size) == record.size
+    }
+
     /// Makes what has come in a durable file with a new name below `files`, which is the answer.
     func keep(_ incoming: inout IncomingObject) throws -> String {
         let name = SystemRandom.hex(16)

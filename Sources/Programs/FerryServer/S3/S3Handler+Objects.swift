@@ -90,7 +90,10 @@ extension S3Handler {
             let unused = try await store.index.write { database in
                 guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
                 let present = try database.object(bucket, record.key)
-                if conditions["If-None-Match"] == "*", present != nil { throw S3Error.preconditionFailed }
+                // One whose bytes are lost counts as absent here, too.
+                if conditions["If-None-Match"] == "*", let present, store.holds(present) {
+                    throw S3Error.preconditionFailed
+                }
                 if let match = conditions["If-Match"] {
                     guard let present else { throw S3Error.noSuchKey }
                     guard match == present.etag || match == "\"\(present.etag)\"" else {
