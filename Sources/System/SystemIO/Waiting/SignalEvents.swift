@@ -78,7 +78,9 @@ package enum StopDeadline {
                 guard let context else { return nil }
                 let deadline = Unmanaged<Deadline>.fromOpaque(context).takeRetainedValue()
                 while sem_wait(stopSemaphore) != 0 {}
-                sleep(deadline.seconds)
+                // A signal that comes to this thread, as of a second Ctrl-C, cuts it short.
+                var left = deadline.seconds
+                while left > 0 { left = sleep(left) }
                 // For what is said may itself have to wait.
                 signal(SIGALRM, SIG_DFL)
                 alarm(1)
