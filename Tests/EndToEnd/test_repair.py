@@ -1,5 +1,6 @@
 """An object whose bytes the server has lost: whoever has the file puts it there again."""
 import os
+import threading
 
 import pytest
 
@@ -53,4 +54,41 @@ def test_what_the_server_has_lost_is_put_there_again(root, server, machines, dam
         until(lambda: not phone.status()["problems"], phone.status)
         assert phone.ferry("conflicts").strip() == laptop.ferry("conflicts").strip()
     finally:
+        phone.stop()
+
+
+def test_where_a_repair_does_not_help_there_is_no_second_one(root, server, machines):
+    laptop, desk = machines
+    laptop.write("Plan.md", "the plan\n")
+    (laptop.tasks / "Plan.files").mkdir()
+    (laptop.tasks / "Plan.files/drawing.bin").write_bytes(os.urandom(12_000_000))
+    agree(laptop, desk)
+    enough = threading.Event()
+    broken = set()
+
+    def break_all():
+        while not enough.is_set():
+            for file in (server.data / "objects/files").rglob("*"):
+                try:
+                    if file not in broken and file.is_file() and file.stat().st_size > 100_000:
+                        turn_a_bit(file)
+                        broken.add(file)
+                except FileNotFoundError:
+                    pass  # It was replaced.
+
+    disk = threading.Thread(target=break_all)
+    disk.start()
+    phone = Machine(root, "phone")
+    phone.start()
+    try:
+        until(lambda: broken, "nothing was broken")
+        phone.login(server)
+        until(lambda: any("did not help" in problem["hint"] for problem in phone.status()["problems"]), phone.status, timeout=60)
+        for machine in machines:
+            machine.sync()
+            uploads = [transfer for transfer in machine.json("transfers")["transfers"] if transfer["direction"] == "upload"]
+            assert len(uploads) <= 2, "the first one and a repair"
+    finally:
+        enough.set()
+        disk.join()
         phone.stop()

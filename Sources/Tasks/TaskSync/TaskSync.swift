@@ -122,6 +122,8 @@ package actor TaskSync {
     var pausedTransfers: Set<String> = []
     /// Files that somebody attached by a command although their names are those of unfinished ones, by `Transfer.pauseKey`.
     var attachedPartials: Set<String> = []
+    /// Downloads that have asked for a repair of what they want.
+    var reportedDamage: Set<String> = []
     /// Whether the store may lack what this machine has given it; see `offerAttachments`.
     var isOffering = false
     /// Tasks whose attachments are all to be here, whatever the machine takes otherwise.

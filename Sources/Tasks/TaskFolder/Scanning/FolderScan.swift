@@ -19,5 +19,4 @@ package struct FolderScan: Sendable {
 
     /// Whether every directory was seen. Otherwise a file that was not found may be where nobody could look.
     package var isComplete: Bool { isSameRoot && unreadable.isEmpty }
-
 }

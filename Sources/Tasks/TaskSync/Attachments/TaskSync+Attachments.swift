@@ -61,10 +61,9 @@ extension TaskSync {
 
     /// Files of attachments that a scan did not find, where it could have seen them.
     func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath]) async {
+        guard scan.isComplete else { return }
         let present = Set(found)
-        let missing = attachments.all.compactMap { path(of: $0) }.filter {
-            !present.contains($0) && scan.isComplete
-        }
+        let missing = attachments.all.compactMap { path(of: $0) }.filter { !present.contains($0) }
         if !missing.isEmpty { changes.noteMissing(missing) }
     }
 

@@ -11,15 +11,16 @@ extension TaskSync {
         FieldPath(key: "attachments").appending(attachment).appending("damaged")
     }
 
-    /// A download found its content missing or damaged.
-    func report(damaged transfer: Transfer, _ error: any Error) {
-        guard let id = transfer.attachment, !transfer.isUpload else {
-            return note(
-                SyncProblem(
-                    code: "attachment-failed", subject: subject(transfer.task, transfer.name), message: "\(error)"),
-                for: "transfer \(transfer.pauseKey)")
-        }
-        noteDamage(transfer.task, id, transfer.name)
+    /// A download found its content missing or damaged. It is asked for a repair once: where one did not help, the next would
+    /// not either, and each sends the whole file.
+    func reportDamage(_ transfer: Transfer) {
+        guard let id = transfer.attachment else { return }
+        let isFirst = reportedDamage.insert("\(transfer.pauseKey) \(transfer.sha256 ?? "")").inserted
+        noteDamage(
+            transfer.task, id, transfer.name,
+            hint: isFirst
+                ? Self.waitForRepair : "Putting it there again did not help: look at the server's disk and its log.")
+        guard isFirst else { return }
         Task {
             try? await self.exclusively {
                 try await self.client.transaction { transaction in
@@ -35,12 +36,13 @@ extension TaskSync {
         }
     }
 
-    func noteDamage(_ task: String, _ attachment: String, _ name: String) {
+    static let waitForRepair = "A machine that has the file puts it there again by itself; let it run and be in touch."
+
+    func noteDamage(_ task: String, _ attachment: String, _ name: String, hint: String = waitForRepair) {
         note(
             SyncProblem(
-                code: "attachment-damaged", subject: subject(task, name),
-                message: "The server has lost this attachment, or damaged it.",
-                hint: "A machine that has the file puts it there again by itself; let it run and be in touch."),
+                code: "attachment-damaged", subject: "\(catalog[task]?.title ?? task): \(name)",
+                message: "The server has lost this attachment, or damaged it.", hint: hint),
             for: "transfer down \(task) \(attachment)")
     }
 
@@ -61,6 +63,4 @@ extension TaskSync {
         }
         queueUpload(row.task, row.name, size: row.stamp.size, isRepair: true)
     }
-
-    private func subject(_ task: String, _ name: String) -> String { "\(catalog[task]?.title ?? task): \(name)" }
 }

@@ -184,7 +184,16 @@ extension TaskSync {
         switch storage?.code {
         case .cancelled?: return end(id, .cancelled)
         case .notFound?, .corrupt?, .invalid?:
-            report(damaged: transfer, error)
+            if !transfer.isUpload, storage?.code != .invalid {
+                reportDamage(transfer)
+            } else {
+                note(
+                    SyncProblem(
+                        code: "attachment-\(storage?.code.description ?? "failed")",
+                        subject: "\(catalog[transfer.task]?.title ?? transfer.task): \(transfer.name)",
+                        message: "\(error)"),
+                    for: "transfer \(transfer.pauseKey)")
+            }
             return end(id, .failed("\(error)"))
         default: break
         }
