@@ -128,7 +128,8 @@ let package = Package(
         tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
         tests("TaskModel", uses: ["DocumentModel", "YAML"]),
         tests("Merge", uses: ["DocumentModel"]),
-        tests("DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite"]),
+        tests(
+            "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
         tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite", "GRPC"]),
         tests("ObjectStorage", uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SystemIO"]),
         tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),

@@ -6,6 +6,8 @@ import CSQLite
 /// for the writer. Statements made by `prepare` keep the connection open until they are gone.
 package final class SQLiteDatabase {
     package let path: String
+    /// The WAL, which is there while a connection that writes is open: syncing it makes durable what `.normal` leaves undone.
+    package var logPath: String { path + "-wal" }
     package let configuration: SQLiteConfiguration
     private var handle: OpaquePointer?
     private var idleStatements: [String: [SQLiteStatement]] = [:]

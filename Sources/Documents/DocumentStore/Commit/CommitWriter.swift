@@ -1,26 +1,14 @@
 import DocumentModel
 import FirestoreProtocol
-import Glibc
 import SQLite
 import Synchronization
 
 /// The one writer of a database: applies commits in the order they came, many in one SQLite transaction.
 ///
-/// While one group is being synced to the disk the next one gathers, so the number of commits a second does not depend
-/// on how long a sync takes. A commit is acknowledged, and told to listeners, after the sync of its group.
+/// A commit is acknowledged, and told to listeners, by the `CommitPublisher`, once it is on the disk.
 actor CommitWriter {
-    struct Job: Sendable {
-        let writes: [Write]
-        let transaction: TransactionID?
-        let position: StreamPosition?
-        let guarding: CommitGuard?
-        /// When waiting for locks ends; set when the commit first has to wait.
-        var deadline: Duration?
-        let continuation: CheckedContinuation<CommitResult, any Error>
-    }
-
     private struct Queue {
-        var jobs: [Job] = []
+        var jobs: [CommitJob] = []
         var isScheduled = false
         var isClosed = false
         var isLeaseRequested = false
@@ -34,11 +22,11 @@ actor CommitWriter {
     }
 
     private enum Outcome {
-        case committed(Job, CommitResult, CommitRecord)
+        case committed(CommitResult, CommitRecord)
         /// It was committed before.
-        case repeated(Job, CommitResult)
-        case refused(Job, any Error)
-        case waiting(Job, until: Duration)
+        case repeated(CommitResult)
+        case refused(any Error)
+        case waiting(until: Duration)
     }
 
     /// Bounds how long the first commit of a group waits for the last.
@@ -48,16 +36,14 @@ actor CommitWriter {
     nonisolated private let queue = Mutex(Queue())
     nonisolated private let clock: CommitClock
     nonisolated private let transactions: TransactionRegistry
-    nonisolated private let listeners: ListenHub
+    nonisolated private let publisher: CommitPublisher
     private let tables: DocumentTables
     private let writer: DocumentWriter
     private let positions: CommittedPositions
     private var indexer: IndexWriter
     private let retention: Duration
-    private var waiting: [Job] = []
+    private var waiting: [CommitJob] = []
     private var oldestChange: Int64?
-    /// How many commits were under way when the last group ended, and how long it took.
-    private var lastGroup = (commits: 0, duration: Duration.zero)
     private var isIndexing = false
     /// When the index was last brought up to date.
     private var lastIndexing = ContinuousClock.now
@@ -68,12 +54,12 @@ actor CommitWriter {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     init(
-        _ indexer: sending IndexWriter, clock: CommitClock, transactions: TransactionRegistry, listeners: ListenHub,
-        retention: Duration
+        _ indexer: sending IndexWriter, clock: CommitClock, transactions: TransactionRegistry,
+        publisher: CommitPublisher, retention: Duration
     ) throws {
         self.clock = clock
         self.transactions = transactions
-        self.listeners = listeners
+        self.publisher = publisher
         self.retention = retention
         let tables = indexer.tables
         writer = DocumentWriter(tables)
@@ -91,7 +77,7 @@ actor CommitWriter {
         _ writes: [Write], transaction: TransactionID?, at position: StreamPosition? = nil, guarding: CommitGuard?
     ) async throws -> CommitResult {
         try await withCheckedThrowingContinuation { continuation in
-            let job = Job(
+            let job = CommitJob(
                 writes: writes, transaction: transaction, position: position, guarding: guarding, deadline: nil,
                 continuation: continuation)
             let (accepted, mustSchedule) = queue.withLock { queue in
@@ -111,10 +97,10 @@ actor CommitWriter {
     }
 
     /// Returns when every commit that was under way at the call has been published or has failed.
-    ///
-    /// Goes through the thread's queue by hand: the optimizer drops a hop to an actor that does nothing there.
-    nonisolated func barrier() async {
-        await withCheckedContinuation { continuation in thread.async { continuation.resume() } }
+    nonisolated func barrier() async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            thread.async { [self] in publisher.publish(CommitGroup(answers: [.barrier(continuation)]), for: self) }
+        }
     }
 
     private nonisolated func schedule() {
@@ -125,29 +111,15 @@ actor CommitWriter {
     // MARK: Groups
 
     private func drain() {
-        waitForCompany()
         let (jobs, more) = queue.withLock { queue in
             let group = Array(queue.jobs.prefix(Self.groupLimit))
             queue.jobs.removeFirst(group.count)
             queue.isScheduled = !queue.jobs.isEmpty
             return (group, queue.isScheduled)
         }
-        let start = ContinuousClock.now
         run(jobs)
-        lastGroup = (jobs.count + queue.withLock { $0.jobs.count }, ContinuousClock.now - start)
         if more { schedule() }
         indexSoon()
-    }
-
-    /// Where syncs are slow, gives clients whose commits the last group acknowledged the time to send their next: else two
-    /// crowds of clients would take turns, and half of the commits would share a sync that could.
-    private func waitForCompany() {
-        let patience = lastGroup.duration / 4
-        guard patience > .microseconds(250) else { return }
-        let end = ContinuousClock.now + min(patience, .milliseconds(5))
-        while queue.withLock({ $0.jobs.count }) < min(lastGroup.commits, Self.groupLimit), ContinuousClock.now < end {
-            usleep(50)
-        }
     }
 
     private func admitWaiting() {
@@ -156,66 +128,67 @@ actor CommitWriter {
         if !jobs.isEmpty { run(jobs) }
     }
 
-    private func run(_ jobs: [Job]) {
+    private func run(_ jobs: [CommitJob]) {
+        guard repair() else { return publisher.publish(.refusing(jobs, publisher.failure ?? .closed), for: self) }
         do {
-            finish(try runGroup(jobs))
+            publisher.publish(try runGroup(jobs), for: self)
         } catch let error where jobs.count > 1 && !Self.concernsTheFile(error) {
             // One of them upset SQLite; the others shall not suffer for it.
             for job in jobs { run([job]) }
         } catch {
-            for job in jobs {
-                end(job)
-                job.continuation.resume(throwing: DocumentStoreError(error))
-            }
+            publisher.publish(.refusing(jobs, error), for: self)
         }
     }
 
-    private func runGroup(_ jobs: [Job]) throws -> [Outcome] {
-        var outcomes: [Outcome] = []
-        var newest: Int64?
-        var lease: Int64?
+    private func runGroup(_ jobs: [CommitJob]) throws -> CommitGroup {
+        var group = CommitGroup()
+        var delayed: [(CommitJob, until: Duration)] = []
         var indexing: IndexWriter.Step?
         let before = clock.lastAssigned
         do {
             try tables.sqlite.transaction {
                 var changes = IndexChanges()
                 for job in jobs {
-                    let outcome = try apply(job, &changes)
-                    outcomes.append(outcome)
-                    if case .committed(_, let result, _) = outcome { newest = result.commitTime.microseconds }
+                    switch try apply(job, &changes) {
+                    case .committed(let result, let record):
+                        group.answers.append(.committed(job, result))
+                        group.records.append(record)
+                    case .repeated(let result): group.answers.append(.committed(job, result))
+                    case .refused(let error): group.answers.append(.refused(job, error))
+                    case .waiting(let until): delayed.append((job, until))
+                    }
                 }
-                guard let newest else { return }
-                lease = try storeClock(newest: newest)
+                guard let newest = group.newest else { return }
+                group.needsSync = true
+                group.lease = try storeClock(newest: newest)
                 let limit = clock.wallTime - Int64(retention.components.seconds) * 1_000_000
                 // The log is also what the index is made from: what is to be forgotten must be in the table.
                 let mustIndex = try mayPrune(through: limit) && tables.setting("indexed") < limit
                 indexing = try indexer.step(
                     of: 2 * changes.count, ifMoreThan: mustIndex ? 0 : indexer.batch, through: before)
-                try prune(through: limit, after: outcomes.count)
+                try prune(through: limit, after: jobs.count)
                 indexer.pending.append(changes)
             }
         } catch {
             indexer.pending.removeAll(after: before)
             tables.forgetNumbers()
-            clock.publish(newest: nil, lease: nil)
+            clock.settle(newest: before)
             throw error
         }
         if let indexing { indexer.finish(indexing) }
-        if newest != nil {
-            listeners.publish(outcomes.compactMap { if case .committed(_, _, let record) = $0 { record } else { nil } })
-        }
-        clock.publish(newest: newest, lease: lease)
-        return outcomes
+        clock.settle(newest: group.newest ?? before)
+        for (job, until) in delayed { delay(job, until: until) }
+        return group
     }
 
     /// - Throws: only what leaves the SQLite transaction in doubt.
-    private func apply(_ job: Job, _ index: inout IndexChanges) throws -> Outcome {
+    private func apply(_ job: CommitJob, _ index: inout IndexChanges) throws -> Outcome {
         let time = Timestamp(microseconds: clock.assign())
         let effects: CommitEffects
         do {
             if let transaction = job.transaction { try transactions.checkOpen(transaction) }
             if let position = job.position, let result = try positions.result(at: position) {
-                return .repeated(job, result)
+                return .repeated(result)
             }
             effects = try CommitEffects(job.writes, at: time) { try tables.document($0).map(Document.init) }
             let proposed = ProposedCommit(changes: effects.changes, time: time) { [tables] in
@@ -226,11 +199,11 @@ actor CommitWriter {
         } catch let error as SQLiteError {
             throw error
         } catch {
-            return .refused(job, error)
+            return .refused(error)
         }
         let changed = effects.changed
         switch transactions.admit(job.transaction, changing: changed.map { ($0.name, $0.before, $0.after) }) {
-        case .wait(let until): return .waiting(job, until: until)
+        case .wait(let until): return .waiting(until: until)
         case .go: break
         }
         let record = CommitRecord(time: time, changes: changed.map(CommitRecord.Change.init))
@@ -239,37 +212,20 @@ actor CommitWriter {
         }
         let result = CommitResult(writeResults: effects.results, commitTime: time)
         if let position = job.position { try positions.add(position, result) }
-        return .committed(job, result, record)
+        return .committed(result, record)
     }
 
-    private func finish(_ outcomes: [Outcome]) {
-        for outcome in outcomes {
-            switch outcome {
-            case .committed(let job, let result, _), .repeated(let job, let result):
-                end(job)
-                job.continuation.resume(returning: result)
-            case .refused(let job, let error):
-                end(job)
-                job.continuation.resume(throwing: DocumentStoreError(error))
-            case .waiting(var job, let until):
-                let now = transactions.now()
-                let deadline = job.deadline ?? now + transactions.limits.lockWait
-                job.deadline = deadline
-                if now >= deadline {
-                    end(job)
-                    job.continuation.resume(throwing: DocumentStoreError.lockTimeout)
-                } else {
-                    waiting.append(job)
-                    wake(after: min(deadline, until) - now)
-                }
-            }
+    private func delay(_ job: CommitJob, until: Duration) {
+        var job = job
+        let now = transactions.now()
+        let deadline = job.deadline ?? now + transactions.limits.lockWait
+        job.deadline = deadline
+        if now >= deadline {
+            publisher.publish(.refusing([job], DocumentStoreError.lockTimeout), for: self)
+        } else {
+            waiting.append(job)
+            wake(after: min(deadline, until) - now)
         }
-    }
-
-    /// A commit, and an error in it, ends its transaction.
-    private func end(_ job: Job) {
-        guard let transaction = job.transaction, transactions.end(transaction), !waiting.isEmpty else { return }
-        retryWaiting()
     }
 
     /// Owned by the wait for a lock: nothing is lost when it comes too late or for nothing.
@@ -278,6 +234,27 @@ actor CommitWriter {
             try? await Task.sleep(for: delay + .milliseconds(1))
             self?.retryWaiting()
         }
+    }
+
+    // MARK: A failing disk
+
+    /// Lets the writer find out whether the disk takes elsewhere what a sync failed to write.
+    nonisolated func repairSoon() {
+        thread.async { [self] in assumeIsolated { _ = $0.repair() } }
+    }
+
+    /// After a failed sync, writes all that SQLite has into the database file itself, and syncs that. Answers whether all
+    /// commits so far are where a sync can make them durable.
+    private func repair() -> Bool {
+        guard publisher.failure != nil else { return true }
+        do {
+            try tables.sqlite.checkpoint(truncating: true)
+        } catch {
+            publisher.giveUp(for: self)
+            return false
+        }
+        publisher.repaired(for: self)
+        return true
     }
 
     // MARK: Upkeep
@@ -328,7 +305,7 @@ actor CommitWriter {
         guard !queue.withLock({ $0.isClosed }) else { return }
         indexer.pending.forgetSettled()
         do {
-            let through = clock.published
+            let through = clock.lastAssigned
             try indexer.build(at: through)
             // What is being built is worth waiting for.
             let minimum = indexer.isBuilding ? indexer.batch : 0
@@ -381,11 +358,11 @@ actor CommitWriter {
         indexSoon()
     }
 
-    /// Makes read times up to a second from now possible when no commit has done so.
+    /// Makes read times up to a second from now possible, after a `barrier`, when no commit has done so.
     func renewLease(through time: Int64 = 0) throws {
         guard let lease = clock.leaseToStore(through: time) else { return }
         try tables.sqlite.transaction { try tables.setSetting("clock", lease) }
-        clock.publish(newest: nil, lease: lease)
+        publisher.publish(CommitGroup(lease: lease, needsSync: true), for: self)
     }
 
     /// Asks for a renewal soon; asking again before it came does nothing.
@@ -410,18 +387,19 @@ actor CommitWriter {
     }
 
     /// Refuses new commits, finishes those handed in, and leaves the file closed with an exact clock.
-    func close() {
+    func close() async {
         let rest = queue.withLock { queue in
             queue.isClosed = true
             defer { queue.jobs = [] }
             return queue.jobs
         }
         run(rest)
+        try? await barrier()
         for job in waiting { job.continuation.resume(throwing: DocumentStoreError.closed) }
         waiting = []
         // If this fails the log has it all the same.
         while indexer.hasPending {
-            let through = clock.published
+            let through = clock.lastAssigned
             guard
                 let step = try? tables.sqlite.transaction({
                     try indexer.step(of: IndexWriter.slice, ifMoreThan: 0, through: through)

@@ -88,7 +88,7 @@ struct IndexWriter {
         step.moved = last ?? []
     }
 
-    /// The step's transaction is durable.
+    /// The step's transaction has been committed.
     mutating func finish(_ step: Step) {
         recentCount = step.recentCount
         moved = step.moved

@@ -1,7 +1,7 @@
 import DocumentModel
 import Synchronization
 
-/// Index entries of durable commits that are not in the index table yet, shared by the writer and the readers.
+/// Index entries of commits that are not in the index table yet, shared by the writer and the readers.
 ///
 /// A commit would touch a page of the table for each of its entries; so entries gather here, and the writer brings many
 /// at once into the table, in the order of its pages. Readers lay what is pending over what the table has. Nothing is

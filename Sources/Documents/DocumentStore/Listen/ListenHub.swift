@@ -8,7 +8,6 @@ final class ListenHub: Sendable {
         var mailboxes: [UInt64: ListenMailbox] = [:]
         var targets: [UInt64: Set<Int32>] = [:]
         var lastStream: UInt64 = 0
-        var published: Int64
     }
 
     private let clock: CommitClock
@@ -16,7 +15,7 @@ final class ListenHub: Sendable {
 
     init(clock: CommitClock) {
         self.clock = clock
-        state = Mutex(State(published: clock.published))
+        state = Mutex(State())
     }
 
     var targetCount: Int { state.withLock { $0.index.count } }
@@ -53,7 +52,7 @@ final class ListenHub: Sendable {
             case .query(let plan): state.index.insert(key, plan: plan)
             case .documents(let names): state.index.insert(key, documents: names)
             }
-            return clock.readTime(visible: state.published).time
+            return clock.readTime(visible: .max).time
         }
     }
 
@@ -68,22 +67,22 @@ final class ListenHub: Sendable {
     func endLag(of mailbox: ListenMailbox) -> Int64 {
         state.withLock { state in
             mailbox.endLag()
-            return clock.readTime(visible: state.published).time
+            return clock.readTime(visible: .max).time
         }
     }
 
     /// A fresh time up to which everything is in the mailboxes.
-    func separatingTime() -> Int64 { state.withLock { clock.readTime(visible: $0.published).time } }
+    func separatingTime() -> Int64 { state.withLock { _ in clock.readTime(visible: .max).time } }
 
     // MARK: Events
 
-    /// Called by the writer, in the order of the commits, after they are durable.
-    func publish(_ records: [CommitRecord]) {
+    /// Called in the order of the commits, after they and the lease are on the disk.
+    ///
+    /// The clock learns of them under the lock too: a separating time never lies between a commit and its delivery.
+    func publish(_ records: [CommitRecord], lease: Int64?) {
         state.withLock { state in
-            for record in records {
-                Self.deliver(record, in: state)
-                state.published = max(state.published, record.time.microseconds)
-            }
+            for record in records { Self.deliver(record, in: state) }
+            clock.publish(newest: records.last?.time.microseconds, lease: lease)
         }
     }
 

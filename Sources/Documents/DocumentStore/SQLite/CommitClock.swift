@@ -11,11 +11,15 @@ final class CommitClock: Sendable {
     private struct State {
         var lastIssued: Int64
         var lastAssigned: Int64
-        /// The newest commit that readers can see and listeners were told of.
+        /// The newest commit that is on the disk and that listeners were told of.
         var published: Int64
-        /// The newest time that still is before every commit under way.
+        /// A time before the first commit of those that have been under way without a pause.
         var beforeUnpublished: Int64
         var lease: Int64
+
+        var isUnderWay: Bool { lastAssigned > published }
+        /// A time before every commit under way.
+        var readable: Int64 { max(published, beforeUnpublished) }
     }
 
     static let leaseLength: Int64 = 1_000_000
@@ -42,7 +46,7 @@ final class CommitClock: Sendable {
     /// The time of the next commit. Only the writer calls it, and publishes in the same order.
     func assign() -> Int64 {
         state.withLock { state in
-            if state.lastAssigned <= state.published { state.beforeUnpublished = state.lastIssued }
+            if !state.isUnderWay { state.beforeUnpublished = state.lastIssued }
             state.lastIssued = max(now(), state.lastIssued + 1)
             state.lastAssigned = state.lastIssued
             return state.lastIssued
@@ -60,32 +64,34 @@ final class CommitClock: Sendable {
     /// The least lease that covers every time handed out, for an orderly end.
     var lastIssued: Int64 { state.withLock { $0.lastIssued } }
 
-    /// Ends a group of commits: `newest` is the last that became durable, `lease` what is now on disk.
+    /// Ends the application of a group: `newest` is the last commit of all that succeeded.
     ///
     /// Times that were assigned to commits which then failed are never used again.
+    func settle(newest: Int64) { state.withLock { $0.lastAssigned = newest } }
+
+    /// Commits up to `newest`, and the lease, are on the disk. Only the listen hub calls it, in order.
     func publish(newest: Int64?, lease: Int64?) {
         state.withLock { state in
             if let newest { state.published = max(state.published, newest) }
-            state.lastAssigned = state.published
             if let lease { state.lease = max(state.lease, lease) }
         }
     }
 
-    /// The newest commit that listeners were told of.
+    /// The newest commit that is on the disk and that listeners were told of.
     var published: Int64 { state.withLock { $0.published } }
 
     /// The newest time that was given to a commit, which may still be under way.
     var lastAssigned: Int64 { state.withLock { $0.lastAssigned } }
 
-    /// A read time for a snapshot of the disk whose newest commit is `visible`.
+    /// A read time for a snapshot that has all commits up to `visible`; those of them that are not on the disk yet come
+    /// after it.
     func readTime(visible: Int64) -> (time: Int64, wantsLease: Bool) {
         state.withLock { state in
-            guard state.lastAssigned <= visible else {
-                // Commits are under way that the snapshot lacks: the time must be before them.
-                return (visible >= state.published ? max(visible, state.beforeUnpublished) : visible, false)
-            }
+            // What was published since the snapshot was taken it may lack.
+            guard state.published <= visible else { return (visible, false) }
+            guard !state.isUnderWay else { return (state.readable, false) }
             let current = now()
-            state.lastIssued = max(state.lastIssued, visible, min(current, state.lease))
+            state.lastIssued = max(state.lastIssued, state.published, min(current, state.lease))
             return (state.lastIssued, state.lease - current < Self.leaseLength / 4)
         }
     }
@@ -103,8 +109,7 @@ final class CommitClock: Sendable {
         state.withLock { state in
             guard time <= max(state.lease, state.lastIssued) else { return .needsLease }
             state.lastIssued = max(state.lastIssued, time)
-            let isUnderWay = state.lastAssigned > state.published && state.beforeUnpublished < time
-            return isUnderWay ? .needsBarrier : .reserved
+            return state.isUnderWay && state.readable < time ? .needsBarrier : .reserved
         }
     }
 

@@ -3,7 +3,7 @@ import FirestoreProtocol
 
 extension SQLiteDocumentStore {
     /// Runs `body` on a snapshot of the given moment. `visible` is the snapshot's newest commit, `time` the read time: where
-    /// they differ, newer versions must be overlooked.
+    /// they differ, newer versions must be overlooked, also because they may not be on the disk yet.
     ///
     /// - Parameter locking: what a read-write transaction is about to read.
     func read<Result: Sendable>(
@@ -23,7 +23,7 @@ extension SQLiteDocumentStore {
             case .readWrite:
                 try transactions.lock(id, documents: locking.documents, queries: locking.queries)
                 // A commit under way may have been admitted before the lock: what is read must include it.
-                if clock.lastAssigned > clock.published { await writer.barrier() }
+                if clock.lastAssigned > clock.published { try await writer.barrier() }
                 return try await readNow(body)
             }
         }
@@ -57,8 +57,10 @@ extension SQLiteDocumentStore {
         while true {
             switch clock.reserve(time) {
             case .reserved: return
-            case .needsLease: try await writer.renewLease(through: time)
-            case .needsBarrier: await writer.barrier()
+            case .needsLease:
+                try await writer.renewLease(through: time)
+                try await writer.barrier()
+            case .needsBarrier: try await writer.barrier()
             }
         }
     }

@@ -1,6 +1,7 @@
 package import DocumentModel
 import FirestoreProtocol
 import SQLite
+package import SystemIO
 
 /// The document store in one SQLite file (and its WAL beside it).
 ///
@@ -25,6 +26,8 @@ package final class SQLiteDocumentStore: DocumentStore {
         /// How many index entries gather before they are brought into the table together.
         package var indexBatch = 100_000
         package var tuning = QueryTuning()
+        /// Returns once what was written to the file before is on the disk.
+        package var synchronize: @Sendable (borrowing FileDescriptor) throws -> Void = { try $0.synchronizeContent() }
         /// Microseconds since 1970.
         package var now: @Sendable () -> Int64 = CommitClock.system
 
@@ -54,6 +57,8 @@ package final class SQLiteDocumentStore: DocumentStore {
             settings.cacheKiB = configuration.writerCacheKiB
             // The log takes many groups before their pages are moved into the file, each page once.
             settings.automaticCheckpointPages = 8192
+            // The publisher syncs the log, while the writer goes on.
+            settings.synchronous = .normal
             let sqlite = try SQLiteDatabase(path: path, configuration: settings)
             try sqlite.migrate(DocumentSchema.component, DocumentSchema.migrations)
             let tables = DocumentTables(sqlite, name: database)
@@ -68,9 +73,12 @@ package final class SQLiteDocumentStore: DocumentStore {
                 limits: LockTable.Limits(
                     idle: configuration.transactionIdleLimit, total: configuration.transactionLimit,
                     lockWait: configuration.lockWaitLimit))
+            let publisher = CommitPublisher(
+                log: try Self.openLog(of: sqlite), synchronize: configuration.synchronize, listeners: hub,
+                transactions: transactions)
             let writer = try CommitWriter(
                 IndexWriter(tables: tables, pending: index, batch: configuration.indexBatch), clock: clock,
-                transactions: transactions, listeners: hub, retention: configuration.retention)
+                transactions: transactions, publisher: publisher, retention: configuration.retention)
             self.writer = writer
             settings.cacheKiB = configuration.readerCacheKiB
             readers = ReaderPool(
@@ -88,9 +96,17 @@ package final class SQLiteDocumentStore: DocumentStore {
             while (try? await Task.sleep(for: pause)) != nil { hub.tick(limit: 4) }
         }
         try await writer.start()
+        try await writer.barrier()
     }
 
     deinit { heart.cancel() }
+
+    /// Opens the file that commits are appended to, for syncing it. Its name is on the disk from then on.
+    private static func openLog(of sqlite: SQLiteDatabase) throws -> FileDescriptor {
+        let directory = sqlite.path.lastIndex(of: "/").map { sqlite.path[...$0] } ?? "."
+        try FileDescriptor(path: String(directory), [.read, .directory]).synchronize()
+        return try FileDescriptor(path: sqlite.logPath, .read)
+    }
 
     /// Finishes the commits handed in, ends the listeners, and closes the file.
     package func close() async {

@@ -59,6 +59,11 @@ package struct FileDescriptor: ~Copyable, Sendable {
         guard retry({ fsync(rawValue) }) == 0 else { throw .last("write to disk", path) }
     }
 
+    /// Waits until content is on the disk, and of the metadata what reading it back needs, fdatasync(2).
+    package func synchronizeContent() throws(SystemError) {
+        guard retry({ fdatasync(rawValue) }) == 0 else { throw .last("write to disk", path) }
+    }
+
     /// Waits until everything of the file system that holds this file is on the disk, syncfs(2). One call is much
     /// cheaper than many of `synchronize`.
     package func synchronizeFileSystem() throws(SystemError) {

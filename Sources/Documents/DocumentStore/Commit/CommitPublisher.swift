@@ -1,0 +1,159 @@
+import DocumentModel
+import Glibc
+import SQLite
+import Synchronization
+import SystemIO
+
+/// Syncs groups of commits to the disk, and then tells the clock, the listeners and those who wait for them, in order.
+///
+/// While it waits for the disk the writer applies the next groups, and all that are there when a sync ends share the next
+/// one: so the number of commits a second does not depend on how long a sync takes.
+final class CommitPublisher: Sendable {
+    private struct State {
+        var groups: [CommitGroup] = []
+        var isScheduled = false
+        var failure: DocumentStoreError?
+        /// The writer could not repair it.
+        var isHopeless = false
+        /// How many commits were under way when the last sync ended, and how long it took.
+        var last = (commits: 0, duration: Duration.zero)
+
+        var answerCount: Int { groups.reduce(0) { $0 + $1.answers.count } }
+
+        /// Whether the caller has to let the thread run.
+        mutating func schedule() -> Bool {
+            guard failure == nil, !isScheduled, !groups.isEmpty else { return false }
+            isScheduled = true
+            return true
+        }
+    }
+
+    private let thread = SerialThread()
+    private let state = Mutex(State())
+    private let log: FileDescriptor
+    private let synchronize: @Sendable (borrowing FileDescriptor) throws -> Void
+    private let listeners: ListenHub
+    private let transactions: TransactionRegistry
+
+    /// - Parameters:
+    ///   - log: the file that SQLite appends commits to.
+    ///   - synchronize: returns once what was written to it before is on the disk.
+    init(
+        log: consuming FileDescriptor, synchronize: @escaping @Sendable (borrowing FileDescriptor) throws -> Void,
+        listeners: ListenHub, transactions: TransactionRegistry
+    ) {
+        self.log = log
+        self.synchronize = synchronize
+        self.listeners = listeners
+        self.transactions = transactions
+    }
+
+    deinit { thread.stop() }
+
+    /// Why commits that SQLite has may not be on the disk. Another sync could not make it good, because the kernel may have
+    /// dropped what it failed to write: the writer has to put it elsewhere, and call `repaired`.
+    var failure: DocumentStoreError? { state.withLock { $0.failure } }
+
+    /// - Parameter writer: is told when a transaction has ended or a sync has failed.
+    func publish(_ group: CommitGroup, for writer: CommitWriter) {
+        let (mustSchedule, isHopeless) = state.withLock { state in
+            state.groups.append(group)
+            return (state.schedule(), state.isHopeless)
+        }
+        if mustSchedule { schedule(for: writer) }
+        if isHopeless { giveUp(for: writer) }
+    }
+
+    /// All groups so far are on the disk.
+    func repaired(for writer: CommitWriter) {
+        let mustSchedule = state.withLock { state in
+            state.failure = nil
+            state.isHopeless = false
+            for index in state.groups.indices { state.groups[index].needsSync = false }
+            return state.schedule()
+        }
+        if mustSchedule { schedule(for: writer) }
+    }
+
+    /// Until `repaired`, tells all who wait that their commits may be lost. If they are not after all, the listeners will be
+    /// told of them.
+    func giveUp(for writer: CommitWriter) {
+        let (answers, failure) = state.withLock { state in
+            state.isHopeless = true
+            let answers = state.groups.flatMap(\.answers)
+            state.groups.removeAll { !$0.needsSync }
+            for index in state.groups.indices { state.groups[index].answers = [] }
+            return (answers, state.failure)
+        }
+        for answer in answers { give(answer, failing: failure, for: writer) }
+    }
+
+    private func schedule(for writer: CommitWriter) {
+        thread.async { [self] in run(for: writer) }
+    }
+
+    private func run(for writer: CommitWriter) {
+        while true {
+            waitForCompany()
+            let groups = state.withLock { state in
+                state.isScheduled = !state.groups.isEmpty
+                return state.groups
+            }
+            guard !groups.isEmpty else { return }
+            let start = ContinuousClock.now
+            do {
+                if groups.contains(where: \.needsSync) { try synchronize(log) }
+            } catch {
+                state.withLock { state in
+                    state.isScheduled = false
+                    state.failure = DocumentStoreError(
+                        .unavailable, "The disk does not take commits (\(error)): nothing is committed until it does.")
+                }
+                return writer.repairSoon()
+            }
+            let duration = ContinuousClock.now - start
+            state.withLock { state in
+                state.last = (state.answerCount, duration)
+                state.groups.removeFirst(groups.count)
+            }
+            for group in groups { tell(group, for: writer) }
+        }
+    }
+
+    /// Where syncs are slow, gives clients whose commits the last one made durable the time to send their next: else two
+    /// crowds of clients would take turns, and half of the commits would share a sync that could.
+    private func waitForCompany() {
+        let last = state.withLock { $0.last }
+        let patience = last.duration / 2
+        guard patience > .microseconds(250) else { return }
+        let end = ContinuousClock.now + min(patience, .milliseconds(5))
+        while state.withLock({ $0.answerCount }) < last.commits, ContinuousClock.now < end { usleep(50) }
+    }
+
+    private func tell(_ group: CommitGroup, for writer: CommitWriter) {
+        listeners.publish(group.records, lease: group.lease)
+        for answer in group.answers { give(answer, failing: nil, for: writer) }
+    }
+
+    private func give(_ answer: CommitGroup.Answer, failing failure: DocumentStoreError?, for writer: CommitWriter) {
+        switch answer {
+        case .committed(let job, let result):
+            end(job, for: writer)
+            if let failure {
+                job.continuation.resume(throwing: failure)
+            } else {
+                job.continuation.resume(returning: result)
+            }
+        case .refused(let job, let error):
+            end(job, for: writer)
+            job.continuation.resume(throwing: failure ?? DocumentStoreError(error))
+        case .barrier(let continuation):
+            if let failure { continuation.resume(throwing: failure) } else { continuation.resume() }
+        }
+    }
+
+    /// A commit, and an error in it, ends its transaction.
+    private func end(_ job: CommitJob, for writer: CommitWriter) {
+        if let transaction = job.transaction, transactions.end(transaction) { writer.retryWaiting() }
+    }
+}
