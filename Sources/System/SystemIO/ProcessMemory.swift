@@ -6,6 +6,11 @@ package enum ProcessMemory {
     /// own. Call it before threads start.
     package static func limitArenas(to count: Int32) { ferry_limit_arenas(count) }
 
+    /// Allocations of at least so many bytes get pages of their own, M_MMAP_THRESHOLD of mallopt(3), which go back when they are
+    /// freed. Without this glibc puts buffers of a few MiB onto the heap once it has seen one freed, and what is between them
+    /// keeps their pages.
+    package static func mapAllocations(from bytes: Int32) { ferry_map_allocations(bytes) }
+
     /// Gives back free pages of the heap, malloc_trim(3), and the pages of code, which come back from the page cache when
     /// they are used: most of what runs at the start and while thousands of files are taken in does not run again soon.
     package static func giveBack() {

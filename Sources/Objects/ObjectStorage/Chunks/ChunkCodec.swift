@@ -19,69 +19,95 @@ public enum ChunkCodec {
         let length = object.count - ChunkHeader.byteCount
         let worthwhile = length - length / 16 - 1
         guard let level = policy.level, worthwhile > 0, type.compressibility != .doesNotPay else { return nil }
-        let compressed: [UInt8]? = object.withUnsafeBytes { buffer in
+        var compressed = BufferPool.shared.take(ChunkHeader.byteCount + worthwhile)
+        compressed.append(contentsOf: ChunkHeader(codec: .zlib, rawLength: length).bytes)
+        let isSmaller = object.withUnsafeBytes { buffer in
             let raw = UnsafeRawBufferPointer(rebasing: buffer[ChunkHeader.byteCount...])
-            guard type.compressibility == .pays || CompressionProbe.promisesGain(raw) else { return nil }
-            return compress(raw, level: level, limit: worthwhile)
+            guard type.compressibility == .pays || CompressionProbe.promisesGain(raw) else { return false }
+            return compress(raw, level: level, limit: worthwhile, to: &compressed)
         }
-        guard let compressed else { return nil }
+        guard isSmaller else {
+            BufferPool.shared.give(compressed)
+            return nil
+        }
         // A chunk that does not come back from the store is lost, so what memory or processor got wrong is found here.
-        let restored = try inflate(compressed[ChunkHeader.byteCount...], length: length)
+        var restored = BufferPool.shared.take(length)
+        try inflate(compressed[ChunkHeader.byteCount...], length: length, to: &restored)
         guard restored.elementsEqual(object, after: ChunkHeader.byteCount) else {
             throw ObjectStorageError(
                 .corrupt, "a chunk of \(length) bytes did not survive compression; check this machine's memory")
         }
-        return compressed
+        BufferPool.shared.give(restored)
+        // It stays until it has travelled, so it takes no more room than it needs.
+        let smaller = compressed.withUnsafeBytes { Array($0) }
+        BufferPool.shared.give(compressed)
+        return smaller
     }
 
-    /// An object whose stored part has at most `limit` bytes; nil if that is not possible.
-    private static func compress(_ raw: UnsafeRawBufferPointer, level: Int, limit: Int) -> [UInt8]? {
-        guard var deflater = try? Deflater(level: level) else { return nil }
+    /// Appends at most `limit` bytes to `output`; false, and nothing, if that is not enough.
+    private static func compress(
+        _ raw: UnsafeRawBufferPointer, level: Int, limit: Int, to output: inout [UInt8]
+    ) -> Bool {
+        guard var deflater = try? Deflater(level: level) else { return false }
         var stored: Int?
-        let object = [UInt8](unsafeUninitializedCapacity: ChunkHeader.byteCount + limit) { output, count in
-            let output = UnsafeMutableRawBufferPointer(output)
-            output.copyBytes(from: ChunkHeader(codec: .zlib, rawLength: raw.count).bytes)
-            let room = UnsafeMutableRawBufferPointer(
-                rebasing: output[ChunkHeader.byteCount..<ChunkHeader.byteCount + limit])
-            stored = deflater.compress(raw, into: room)
-            count = ChunkHeader.byteCount + (stored ?? 0)
+        output.append(addingCapacity: limit) { room in
+            room.withUnsafeMutableBufferPointer { room, count in
+                let room = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(room)[..<limit])
+                stored = deflater.compress(raw, into: room)
+                count = stored ?? 0
+            }
         }
-        return stored == nil ? nil : object
+        return stored != nil
     }
 
     /// The chunk in an object. At most `limit` bytes are inflated, whatever the header announces.
     ///
     /// Throws `.corrupt` for damaged objects. That the bytes are the right ones only their hash can say.
     public static func decode(_ object: [UInt8], limit: Int) throws(ObjectStorageError) -> ArraySlice<UInt8> {
+        var object = object
+        let start = try open(&object, limit: limit)
+        return object[start...]
+    }
+
+    /// Puts the chunk in the place of a compressed object. Answers where in `object` the chunk begins, which goes to the end.
+    static func open(_ object: inout [UInt8], limit: Int) throws(ObjectStorageError) -> Int {
         let header = try ChunkHeader(of: object)
         guard header.rawLength <= limit else {
             throw ObjectStorageError(
                 .corrupt, "a chunk object announces \(header.rawLength) bytes where at most \(limit) are expected")
         }
-        let stored = object[ChunkHeader.byteCount...]
         switch header.codec {
         case .raw:
-            guard stored.count == header.rawLength else {
+            guard object.count - ChunkHeader.byteCount == header.rawLength else {
                 throw ObjectStorageError(
-                    .corrupt, "a chunk object has \(stored.count) bytes and announces \(header.rawLength)")
+                    .corrupt,
+                    "a chunk object has \(object.count - ChunkHeader.byteCount) bytes and announces \(header.rawLength)"
+                )
             }
-            return stored
+            return ChunkHeader.byteCount
         case .zlib:
-            return try inflate(stored, length: header.rawLength)[...]
+            var chunk = BufferPool.shared.take(header.rawLength)
+            try inflate(object[ChunkHeader.byteCount...], length: header.rawLength, to: &chunk)
+            swap(&object, &chunk)
+            BufferPool.shared.give(chunk)
+            return 0
         }
     }
 
-    private static func inflate(_ stored: ArraySlice<UInt8>, length: Int) throws(ObjectStorageError) -> [UInt8] {
+    /// Appends the `length` bytes that `stored` holds to `chunk`, which is empty.
+    private static func inflate(
+        _ stored: ArraySlice<UInt8>, length: Int, to chunk: inout [UInt8]
+    ) throws(ObjectStorageError) {
         var failure: (any Error)?
-        let chunk = [UInt8](unsafeUninitializedCapacity: length) { output, count in
-            do {
-                var inflater = try Inflater()
-                let target = UnsafeMutableRawBufferPointer(start: output.baseAddress, count: length)
-                count = try stored.withUnsafeBytes { stored in
-                    try inflater.decompress(stored, into: target)
+        chunk.append(addingCapacity: length) { room in
+            room.withUnsafeMutableBufferPointer { room, count in
+                do {
+                    var inflater = try Inflater()
+                    let room = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(room)[..<length])
+                    count = try stored.withUnsafeBytes { try inflater.decompress($0, into: room) }
+                } catch {
+                    failure = error
                 }
-            } catch {
-                failure = error
             }
         }
         if let failure { throw ObjectStorageError(.corrupt, "a chunk object is damaged: \(failure)", cause: failure) }
@@ -89,7 +115,6 @@ public enum ChunkCodec {
             throw ObjectStorageError(
                 .corrupt, "a chunk object holds \(chunk.count) bytes and announces \(length)")
         }
-        return chunk
     }
 }
 

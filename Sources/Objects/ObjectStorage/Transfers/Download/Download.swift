@@ -67,14 +67,14 @@ struct Download: Sendable {
     ) async throws -> (size: Int64, ContentHash) {
         let share = try await budget.take(min(max(0, Int(size ?? .max)), ChunkSizes.standard.maximum))
         defer { share.shrink(to: 0) }
-        let (object, bytes) = try await verified("the content of \(name)") {
+        let (object, bytes, wire) = try await verified("the content of \(name)") {
             try await get(id, limit: ChunkSizes.standard.maximum)
         }
-        share.shrink(to: object.count + bytes.count)
+        share.shrink(to: object.count)
         progress.begin(total: Int64(bytes.count))
         let file = try PartialFile(path: partialPath, size: Int64(bytes.count))
         try file.write(bytes, at: 0)
-        progress.sent(raw: bytes.count, wire: object.count)
+        progress.sent(raw: bytes.count, wire: wire)
         if isSynced { try file.synchronize() }
         let hash = ContentHash(bytes.withUnsafeBytes { SHA256.hash($0) })
         BufferPool.shared.give(object)
@@ -155,7 +155,7 @@ struct Download: Sendable {
 
     /// A chunk that waits for its turn to be hashed, with the memory it takes.
     private struct Fetched: Sendable {
-        /// Where the bytes are, or came from.
+        /// What the bytes are a part of.
         let object: [UInt8]
         let bytes: ArraySlice<UInt8>
         let share: ByteBudget.Share
@@ -177,30 +177,32 @@ struct Download: Sendable {
             progress.found(chunk.length, wasSent: false)
             return ([], bytes[...])
         }
-        let (object, bytes) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
+        let (object, bytes, wire) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
             try await get(chunk.id, limit: chunk.length)
         }
         guard bytes.count == chunk.length else {
             throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is shorter than listed")
         }
         try file.write(bytes, at: offset)
-        progress.sent(raw: chunk.length, wire: object.count)
+        progress.sent(raw: chunk.length, wire: wire)
         return (object, bytes)
     }
 
-    /// The object of a chunk of at most `limit` bytes, and these, verified.
-    private func get(_ id: ContentHash, limit: Int) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>) {
+    /// The bytes of a chunk of at most `limit`, verified; what they are a part of; and how many travelled.
+    private func get(
+        _ id: ContentHash, limit: Int
+    ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>, wire: Int) {
         let content = try await store.get(namespace.chunk(id), range: nil)
         guard content.length <= Int64(ChunkHeader.byteCount + limit) else {
             throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is longer than it can be")
         }
         var object = BufferPool.shared.take(Int(content.length))
         try await content.collect(limit: Int(content.length), into: &object)
-        let bytes = try ChunkCodec.decode(object, limit: limit)
+        let bytes = object[try ChunkCodec.open(&object, limit: limit)...]
         guard ContentHash(ofChunk: bytes) == id else {
             throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is damaged")
         }
-        return (object, bytes)
+        return (object, bytes, Int(content.length))
     }
 
     /// Tries once more where bytes are not what they should be: they may have been damaged on the way only.

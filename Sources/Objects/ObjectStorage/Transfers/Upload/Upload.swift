@@ -1,4 +1,5 @@
 import Cryptography
+import Synchronization
 import SystemIO
 
 /// One pass of a file into a store: read ▸ split ▸ hash ▸ have? ▸ compress ▸ put, a few chunks at a time; the manifest
@@ -88,10 +89,10 @@ struct Upload: Sendable {
                 let index = chunks.count
                 chunks.append(nil)
                 underWay += 1
+                let raw = Handover(object)
                 group.addTask {
                     defer { share.shrink(to: 0) }
-                    let (chunk, isNew) = try await storeChunk(object, type: type, listed, progress)
-                    BufferPool.shared.give(object)
+                    let (chunk, isNew) = try await storeChunk(raw, share, type: type, listed, progress)
                     return (index, chunk, isNew)
                 }
             }
@@ -100,11 +101,29 @@ struct Upload: Sendable {
         }
     }
 
+    /// What a task captures stays until its end; so it gets this, and takes out what is in it.
+    private final class Handover: Sendable {
+        private let object: Mutex<[UInt8]>
+
+        init(_ object: [UInt8]) { self.object = Mutex(object) }
+
+        func take() -> [UInt8] {
+            object.withLock { object in
+                defer { object = [] }
+                return object
+            }
+        }
+    }
+
+    /// - Parameter share: of the memory, for the raw object; what is no longer needed of it goes back.
     private func storeChunk(
-        _ raw: [UInt8], type: MIMEType, _ listed: [ContentHash: Int64]?, _ progress: TransferProgress
+        _ raw: Handover, _ share: ByteBudget.Share, type: MIMEType, _ listed: [ContentHash: Int64]?,
+        _ progress: TransferProgress
     ) async throws -> (ChunkReference, isNew: Bool) {
-        let length = raw.count - ChunkHeader.byteCount
-        let id = ContentHash(of: raw)
+        var object = raw.take()
+        defer { BufferPool.shared.give(object) }
+        let length = object.count - ChunkHeader.byteCount
+        let id = ContentHash(of: object)
         if let known = try await ledger.find(id) {
             progress.found(length, wasSent: known.wasSent)
             return (ChunkReference(id: id, length: length, storedLength: known.storedLength), false)
@@ -127,10 +146,14 @@ struct Upload: Sendable {
         }
         let policy = pilot.policy(policy, for: type)
         let start = ContinuousClock.now
-        let smaller = try ChunkCodec.smaller(raw, type: type, policy: policy)
-        if let smaller { pilot.compressed(type, policy, raw: length, stored: smaller.count, in: .now - start) }
-        let object = smaller ?? raw
-        try await pilot.sending(object.count) {
+        let smaller = try ChunkCodec.smaller(object, type: type, policy: policy)
+        if let smaller {
+            pilot.compressed(type, policy, raw: length, stored: smaller.count, in: .now - start)
+            BufferPool.shared.give(object)
+            object = smaller
+            share.shrink(to: smaller.count)
+        }
+        try await pilot.sending(object.count) { [object] in
             try await store.put(key, object, type: .octetStream, hash: smaller == nil ? id : nil)
         }
         await inventory?.note(id, size: Int64(object.count))
