@@ -21,6 +21,26 @@ import Testing
         #expect(after["title"] == .string("milk"))
     }
 
+    @Test(arguments: ["7041553811229350", "0012", "12e4567890123456", "one", "12 without 5"])
+    func `a lineage is known again whatever its words look like`(lineage: String) throws {
+        let replica = try memoryReplica()
+        #expect(try !replica.isOther(lineage: lineage))
+        #expect(try !replica.isOther(lineage: lineage))
+        #expect(try replica.isOther(lineage: lineage + "0"))
+    }
+
+    @Test func `a lineage that an earlier version has kept as a number is learnt anew`() throws {
+        let directory = try TemporaryDirectory()
+        let database = try SQLiteDatabase(path: directory.path + "/state")
+        try database.migrate(ReplicaSchema.component, Array(ReplicaSchema.migrations.prefix(1)))
+        try database.executeScript(
+            "INSERT INTO client_state VALUES('lineage', '0012'), ('read_time', 7), ('replica', 'r0')")
+        let replica = try Replica(database: database, databaseName: testDatabase, replicaID: "r1")
+        #expect(replica.replicaID == "r0")
+        #expect(try !replica.isOther(lineage: "0012"))
+        #expect(try replica.isOther(lineage: "12"))
+    }
+
     @Test func `server timestamps are pending until the remote gives them`() throws {
         let replica = try memoryReplica()
         let task = try name("tasks/a")

@@ -34,6 +34,16 @@ enum ReplicaSchema {
                     PRIMARY KEY(target, document)) WITHOUT ROWID;
                 CREATE INDEX client_member_document ON client_member(document);
                 CREATE TABLE client_consumer(name TEXT PRIMARY KEY, acknowledged INTEGER NOT NULL) WITHOUT ROWID;
-                """)
+                """),
+        SQLiteMigration(
+            "state keeps its types",
+            // Only where a table is strict does ANY keep a text of digits: elsewhere it becomes a number.
+            sql: """
+                ALTER TABLE client_state RENAME TO client_state_before;
+                CREATE TABLE client_state(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+                INSERT INTO client_state SELECT key, value FROM client_state_before
+                    WHERE key<>'lineage' OR typeof(value)='text';
+                DROP TABLE client_state_before;
+                """),
     ]
 }
