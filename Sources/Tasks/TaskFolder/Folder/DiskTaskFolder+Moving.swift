@@ -141,7 +141,8 @@ extension DiskTaskFolder {
         guard try isAsExpected(current, path, file.expecting) else { return .changed(current.map { FileStamp($0) }) }
         try makeParents(of: path)
         // Under a temporary name in the target's own directory first; what is refused there goes back, not away.
-        let temporary = path.parent.appending(unchecked: Directory.temporary(beside: "x")).string
+        let name = Directory.temporaryPrefix + disk.uniqueName() + Directory.temporarySuffix
+        let temporary = path.parent.appending(unchecked: name).string
         let stamp = try translating { () throws(SystemError) in
             if let current { try disk.setMode(incoming, current.mode) }
             try disk.rename(incoming, to: temporary, .exclusive)
