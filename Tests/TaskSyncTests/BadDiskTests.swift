@@ -27,6 +27,28 @@ import Testing
         await machine.stop()
     }
 
+    @Test(arguments: [["Old"], ["Old", "Other"]])
+    func `a new file is not the task of a deleted one whose inode it was given`(names: [String]) async throws {
+        let disk = MemoryDisk()
+        disk.setReusesInodes(true)
+        let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))
+        for name in names {
+            try disk.write("\(name).md", Array("\(name)\n".utf8))
+            #expect(await desk.has("\(name).md", "\(name)\n"))
+        }
+        let old = try #require(await laptop.sync.catalog.living.first { $0.title == "Old" }?.id)
+        try disk.remove("Old.md")
+        try disk.write("New.md", Array("Something else\n".utf8))
+        #expect(await desk.has("New.md", "Something else\n"))
+        #expect(await desk.lacks("Old.md"))
+        for machine in [laptop, desk] {
+            #expect(await machine.eventually { await machine.sync.catalog[old]?.deletion != nil })
+            #expect(await machine.sync.catalog[old]?.title == "Old")
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a file that goes before its directory is closed is deleted when that opens`() async throws {
         let disk = MemoryDisk()
         let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))

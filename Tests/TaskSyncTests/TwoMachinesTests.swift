@@ -60,25 +60,6 @@ import Testing
         }
     }
 
-    @Test func `a new file is not the task of a deleted one whose inode it was given`() async throws {
-        try await withMachines { laptop, desk in
-            for name in ["Old", "Other"] {
-                try laptop.write("\(name).md", "\(name)\n")
-                #expect(await desk.has("\(name).md", "\(name)\n"))
-            }
-            let old = try #require(await laptop.sync.catalog.living.first { $0.title == "Old" }?.id)
-            // Most file systems give a number again at once; the test is only of use on these.
-            laptop.remove("Old.md")
-            try laptop.write("New.md", "Something else\n")
-            #expect(await desk.has("New.md", "Something else\n"))
-            #expect(await desk.lacks("Old.md"))
-            for machine in [laptop, desk] {
-                #expect(await machine.eventually { await machine.sync.catalog[old]?.deletion != nil })
-                #expect(await machine.sync.catalog[old]?.title == "Old")
-            }
-        }
-    }
-
     @Test func `of two lists of one name the older one has its directory, on every machine`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Work/Ship.md", "now\n")

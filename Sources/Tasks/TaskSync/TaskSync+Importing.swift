@@ -282,10 +282,8 @@ extension TaskSync {
     func isSame(_ stamp: FileStamp, as entry: FileIndex.Entry, _ identifier: String?) -> Bool {
         if let identifier { return identifier == entry.task }
         if entry.stamp.hasContent(of: stamp) { return true }
-        // A known file says whose it is, where the file system lets any of them do so.
-        return !index.allPaths.lazy.filter { self.index[$0]?.task != entry.task }.prefix(10).contains {
-            (try? self.folder.identifier($0)) != nil
-        }
+        // A known file says whose it is, where the file system lets it.
+        return !folder.keepsIdentifiers
     }
 
     /// The task of a file that has just gone, and that this one continues: it says the same, or it has the same name elsewhere.
@@ -417,16 +415,12 @@ extension TaskSync {
     private func adopt(
         _ path: TaskPath, _ content: TaskFileContent, _ file: TaskFile, _ entry: TaskCatalog.Entry
     ) async throws -> Bool {
-        let row = try await client.transaction { transaction -> FileRow? in
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: entry.id)
-            let document = TaskItem(fields: try transaction.document(name).fields(pendingTimes: .previous))
-            guard let same = try? file.updated(to: document), same.bytes == file.bytes else { return nil }
-            let row = FileRow(
-                task: entry.id, path: path, list: entry.list, stamp: content.stamp, bytes: content.bytes)
-            try SyncTables(transaction).put(row)
-            return row
-        }
-        guard let row else { return false }
+        let name = try await self.name(of: entry.id)
+        let document = TaskItem(fields: try await client.document(name).fields(pendingTimes: .previous))
+        guard let same = try? file.updated(to: document), same.bytes == file.bytes else { return false }
+        let stamp = (try? folder.setIdentifier(path, to: entry.id, of: content.stamp)) ?? content.stamp
+        let row = FileRow(task: entry.id, path: path, list: entry.list, stamp: stamp, bytes: content.bytes)
+        try await client.transaction { try SyncTables($0).put(row) }
         index.set(path, FileIndex.Entry(task: row.task, stamp: row.stamp))
         return true
     }

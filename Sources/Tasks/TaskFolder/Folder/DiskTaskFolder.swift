@@ -136,6 +136,11 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         // An edit since then must not be taken for the echo of this call.
         return after.hasContent(of: before) ? after : before
     }
+
+    package var keepsIdentifiers: Bool {
+        let attribute = FileAttribute(name: identifierAttribute, value: Array("root".utf8))
+        return (try? disk.setAttribute(RootMarker.path, attribute)) ?? false
+    }
 }
 
 /// The attribute that carries a task's document id.

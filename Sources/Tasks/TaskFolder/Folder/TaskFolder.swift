@@ -82,6 +82,9 @@ package protocol TaskFolder: AnyObject, Sendable {
         _ path: TaskPath, to identifier: String, of before: FileStamp
     ) throws(FolderError) -> FileStamp?
 
+    /// Whether files here can have one, as far as that can be found out. Sets it on the marker.
+    var keepsIdentifiers: Bool { get }
+
     /// Makes the content and the names of these files survive a power cut, as far as the disk can.
     func synchronize(_ paths: [TaskPath])
 
