@@ -1,6 +1,8 @@
 import DocumentClient
 import DocumentModel
 import DocumentStore
+import Glibc
+import Simulation
 import Synchronization
 import SystemIO
 import TaskFolder
@@ -49,6 +51,51 @@ import Testing
             #expect(await machine.hasDisplaced("Shop"))
             #expect(await machine.sync.catalog.trashed.isEmpty)
         }
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `a list that is removed with all in it is gone everywhere, and is back when a task of it is restored`()
+        async throws
+    {
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        let task = try #require(await laptop.sync.catalog.living.map(\.id).first)
+        laptop.remove("Work/Ship.md")
+        rmdir(laptop.path("Work"))
+        for machine in [laptop, desk] {
+            #expect(await machine.eventually { await machine.sync.catalog.listNames.isEmpty })
+            #expect(await machine.eventually { access(machine.path("Work"), F_OK) != 0 })
+        }
+        try await desk.sync.restore([task])
+        for machine in [laptop, desk] { #expect(await machine.has("Work/Ship.md", "now\n")) }
+        #expect(await laptop.sync.catalog.listNames == desk.sync.catalog.listNames)
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `a list that is removed while another machine makes a task in it stays`(isRemovedFirst: Bool) async throws {
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        for machine in [laptop, desk] { machine.remote.cut(true) }
+        laptop.remove("Work/Ship.md")
+        rmdir(laptop.path("Work"))
+        #expect(await laptop.eventually { await laptop.sync.catalog.listNames.isEmpty })
+        try desk.write("Work/Mend.md", "soon\n")
+        #expect(await desk.eventually { await desk.hasUnited(2) })
+        for machine in isRemovedFirst ? [laptop, desk] : [desk, laptop] {
+            machine.remote.cut(false)
+            await machine.client.networkChanged()
+            #expect(await machine.eventually { await machine.client.currentStatus.pendingCount == 0 })
+        }
+        for machine in [laptop, desk] {
+            #expect(await machine.has("Work/Mend.md", "soon\n"))
+            #expect(await machine.lacks("Work/Ship.md"))
+        }
+        #expect(await laptop.eventually { await laptop.sync.catalog.listNames == desk.sync.catalog.listNames })
         await laptop.stop()
         await desk.stop()
     }

@@ -21,7 +21,7 @@ extension TaskSync {
                 name = try DocumentName(database: transaction.databaseName, collection: "lists", id: other)
                 view = try transaction.document(name)
             }
-            if !view.exists { try Self.make(list: name, called: path, userID, in: transaction) }
+            if !view.exists { try Self.make(list: name, called: path.string, userID, in: transaction) }
             try SyncTables(transaction).put(list: name.id, at: path)
             return try transaction.document(name)
         }
@@ -114,6 +114,7 @@ extension TaskSync {
                     renamed.append(name)
                 } else if view.exists {
                     try transaction.append(.delete(name))
+                    try SyncTables(transaction).setNameOfDeleted(list: list, TaskList(fields: view.fields).name)
                 }
             }
             return renamed

@@ -142,7 +142,9 @@ extension TaskSync {
             if held[item.task] != nil, try await !cancelHold(item) { continue }
             do {
                 let list = TaskItem(fields: item.view.fields).listId
-                let directory = try await self.directory(ofList: list)
+                // A task that goes to the trash needs no directory: perhaps that went with it.
+                let isLiving = names.claim(of: item.task) != nil
+                let directory = isLiving ? try await self.directory(ofList: list) : .root
                 if awaitsNews(of: directory, &expected) {
                     retries.insert(item.task)
                     continue

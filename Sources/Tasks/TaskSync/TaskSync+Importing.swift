@@ -140,7 +140,7 @@ extension TaskSync {
                 else { continue }
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 if try transaction.document(name).exists { continue }
-                try Self.make(list: name, called: path, userID, in: transaction)
+                try Self.make(list: name, called: path.string, userID, in: transaction)
                 made.append(try transaction.document(name))
             }
             return (rows, made)

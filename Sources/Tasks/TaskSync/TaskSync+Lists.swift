@@ -7,16 +7,30 @@ import TaskModel
 
 /// From lists to directories.
 extension TaskSync {
-    /// The directory of a task's list; the root where the list is not known.
+    /// The directory of a living task's list, made if it is not there; the root where the list is not known.
     func directory(ofList list: String?) async throws -> TaskPath {
         guard let list else { return .root }
         if lists.path(list) == nil {
             let database = try await client.reading { $0.databaseName }
             if let name = try? DocumentName(database: database, collection: "lists", id: list) {
+                try await bringBack(name)
                 try await exportList(name)
             }
         }
         return lists.path(list) ?? .root
+    }
+
+    /// A list that was deleted, and that has a living task again, is made again under the name that it had.
+    private func bringBack(_ name: DocumentName) async throws {
+        let userID = configuration.userID
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            guard let former = try tables.nameOfDeleted(list: name.id) else { return }
+            if try !transaction.document(name).exists {
+                try Self.make(list: name, called: former, userID, in: transaction)
+            }
+            try tables.setNameOfDeleted(list: name.id, nil)
+        }
     }
 
     /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries.
@@ -138,7 +152,7 @@ extension TaskSync {
         if catalog.living.contains(where: { $0.list == list }) {
             let userID = configuration.userID
             let view = try await client.transaction { transaction in
-                try Self.make(list: name, called: path, userID, in: transaction)
+                try Self.make(list: name, called: path.string, userID, in: transaction)
                 return try transaction.document(name)
             }
             return learn(list: view)
@@ -146,7 +160,11 @@ extension TaskSync {
         guard (try? folder.removeDirectoryIfEmpty(path)) == true else { return }
         lists.remove(list)
         retryMisnamedLists()
-        try await client.transaction { try SyncTables($0).remove(list: list) }
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            try tables.remove(list: list)
+            try tables.setNameOfDeleted(list: list, path.string)
+        }
     }
 
     /// What of a list's name goes when a user renames its directory, which was at `path`: another machine's name that had not come
@@ -171,9 +189,9 @@ extension TaskSync {
     }
 
     static func make(
-        list name: DocumentName, called path: TaskPath, _ userID: String, in transaction: ReplicaTransaction
+        list name: DocumentName, called title: String, _ userID: String, in transaction: ReplicaTransaction
     ) throws {
-        let fields = TaskList(name: path.string, userId: userID).documentFields
+        let fields = TaskList(name: title, userId: userID).documentFields
         try transaction.append(
             .create(name, fields, transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)]))
     }

@@ -85,6 +85,14 @@ struct SyncTables {
         try database.execute("DELETE FROM sync_list WHERE list = ?", [.text(list)])
     }
 
+    /// What a list was called that is gone; nil where nobody deleted it, or it is back.
+    func nameOfDeleted(list: String) throws -> String? { try state("deleted-list \(list)") }
+
+    func setNameOfDeleted(list: String, _ name: String?) throws {
+        let key = "deleted-list \(list)"
+        if let name { try setState(key, name) } else { try removeState(key) }
+    }
+
     // MARK: Attachments
 
     func attachments() throws -> [AttachmentRow] {
