@@ -62,6 +62,8 @@ final class SimulatedMachine: @unchecked Sendable {
     private var isInterfering = false
     /// Files that an editor is in the middle of saving.
     var busy: Set<String> = []
+    /// One of them, of which a command has still to read what its user wants to be rid of.
+    private var unread: String?
     private var renames: [String: Duration] = [:]
     private var started = Duration.zero
     /// What should never be seen: the process ended by itself.
@@ -241,7 +243,15 @@ final class SimulatedMachine: @unchecked Sendable {
         isInterfering = true
         interfere(path)
         isInterfering = false
+        if operation == "read", path == unread { leaveAlone(nil) }
         return nil
+    }
+
+    /// Nobody here saves this file until it is read; nil: from now on everybody does.
+    func leaveAlone(_ path: String?) {
+        if let unread { busy.remove(unread) }
+        unread = path
+        if let path { busy.insert(path) }
     }
 
     // MARK: What others can see of it

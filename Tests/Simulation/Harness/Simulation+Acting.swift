@@ -267,7 +267,9 @@ extension Simulation {
         machine.busy.insert(path)
         go(through: steps[...], of: path, machine, random) { [unowned self] in
             // An editor that saves like this, and cannot go on, loses the file.
-            if habit != .inPlace, habit != .renamingOver { words.delete(old) }
+            guard habit != .inPlace, habit != .renamingOver else { return }
+            words.delete(old)
+            words.rename(path, to: "")
         }
     }
 
@@ -307,6 +309,9 @@ extension Simulation {
                 if random.chance(30) { edit.listName = ["Work", "Home"][random.below(2)] }
                 _ = try await sync.add(edit)
                 words.rename("", to: title)
+                let path = (edit.listName.map { $0 + "/" } ?? "") + title
+                if edit.listName != nil { words.command(path) }
+                words.place(Array("born \(birth)\n".utf8), at: path)
                 tell(machine, "adds '\(title)' by command")
             case .tagByCommand:
                 let ids = await sync.catalog.living.map(\.id).sorted()
@@ -329,7 +334,12 @@ extension Simulation {
             case .removeByCommand:
                 let ids = await sync.catalog.living.map(\.id).sorted()
                 guard let id = random.pick(ids), let item = try? await sync.detail(id).item else { return }
-                words.delete(Array("\(item)".utf8))
+                let path = await sync.path(ofTask: id)
+                if let path, machine.busy.contains(path) { return }
+                machine.leaveAlone(path)
+                defer { machine.leaveAlone(nil) }
+                // Also what the user saved a moment ago, which the command reads first.
+                words.delete(Array("\(item)".utf8) + (path.flatMap { machine.files[$0] } ?? []))
                 tell(machine, "removes \(id) '\(item.title)' by command")
                 try await sync.remove([id])
             case .restoreByCommand:

@@ -13,4 +13,16 @@ import Testing
             }
         }
     }
+
+    @Test func `a run is the same alone and after others, down to each call of the disk`() {
+        Runner.tracesCalls = true
+        defer { Runner.tracesCalls = false }
+        let plans = (UInt64(1)...5).map { Plan(seed: $0, actionCount: 30) }
+        let stories = plans.map { Runner.run($0).story }
+        for (plan, story) in zip(plans, stories).reversed() {
+            let again = Runner.run(plan).story
+            let differing = zip(story, again).first { $0 != $1 }
+            #expect(story == again, "seed \(plan.seed): \(differing.map { "\($0)" } ?? "one goes on")")
+        }
+    }
 }
