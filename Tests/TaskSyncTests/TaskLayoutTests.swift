@@ -27,6 +27,20 @@ import Testing
         #expect(files == Array(repeating: "---\n# both\ncolor: red\ntags: [new]\n---\nOat.\n", count: 2))
     }
 
+    @Test func `a file that says what Ferry would is laid out as Ferry does, another one keeps its order`() throws {
+        let texts = [
+            "tags: [old]\ncompleted: true\n", "completed: true\ntags: [old]\n",
+            "# mine\ncompleted: true\ntags: [old]\n",
+        ]
+        let files = try texts.map { text in
+            let old = try TaskFile(parsing: Array("---\n\(text)---\nOat.\n".utf8), named: "Milk.md")
+            let file = try TaskLayout.file(for: item, [:], named: "Milk.md", instead: old)
+            return String(decoding: file.bytes, as: UTF8.self)
+        }
+        #expect(files[0] == files[1])
+        #expect(files[2] == "---\n# mine\ntags: [new]\ncolor: red\n---\nOat.\n")
+    }
+
     @Test func `a head that is no front matter gives the same file on each machine`() throws {
         let files = try files("---\n: [\n---\n")
         #expect(files == Array(repeating: "---\ntags: [new]\ncolor: red\n---\nOat.\n", count: 2))

@@ -49,8 +49,22 @@ enum TaskLayout {
             // Not in the layout of the file that is here: that is another one on each machine.
             return try TaskFile.make(for: item, named: name, writesTitle: writesTitle)
         }
-        guard let old else { return try TaskFile.make(for: item, named: name, writesTitle: writesTitle) }
+        guard let old, !isPlain(old, name) else {
+            return try TaskFile.make(for: item, named: name, writesTitle: writesTitle)
+        }
         return try old.updated(to: item, named: name, writesTitle: writesTitle, keepsTitle: keepsTitle)
+    }
+
+    /// Whether a file has nothing but what Ferry itself would write, in whatever order its keys came, which is another one on each
+    /// machine.
+    private static func isPlain(_ file: TaskFile, _ name: String) -> Bool {
+        guard let made = try? TaskFile.make(for: file.item, named: name, writesTitle: file.hasTitleKey),
+            made.bytes.dropFirst(made.head.count) == file.bytes.dropFirst(file.head.count)
+        else { return false }
+        func lines(_ file: TaskFile) -> [ArraySlice<UInt8>] {
+            file.head.split(separator: UInt8(ascii: "\n")).sorted { $0.lexicographicallyPrecedes($1) }
+        }
+        return lines(made) == lines(file)
     }
 
     /// Two machines' heads that were merged line by line may have a key twice, and are no front matter then: the last one stays.
