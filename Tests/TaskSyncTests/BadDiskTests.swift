@@ -65,6 +65,29 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `an attachment that was detached elsewhere goes when the full disk has room for the trash`() async throws
+    {
+        let home = Home()
+        let disk = MemoryDisk(scratch: home.path)
+        let objects = MemoryObjectStore()
+        let laptop = try await Machine(store, objects: objects)
+        let desk = try await Machine(store, objects: objects, home: home, disk: disk)
+        try laptop.write("Trip.md", "go\n")
+        try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+        let path = "Trip.files/ticket.txt"
+        #expect(await desk.eventually { (try? disk.status(path)) != nil })
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        disk.setCapacity(0)
+        laptop.remove(path)
+        #expect(await desk.eventually { await desk.sync.allProblems.map(\.code) == ["not-removed"] })
+        #expect((try? disk.status(path)) != nil)
+        disk.setCapacity(.max)
+        #expect(await desk.eventually { (try? disk.status(path)) == nil })
+        #expect(await desk.eventually { await desk.sync.allProblems.isEmpty })
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `an attachment whose upload ends while the directory is away is uploaded when it is back`() async throws
     {
         let home = Home()

@@ -213,6 +213,23 @@ import Testing
         }
     }
 
+    @Test func `an attachment whose mode has changed is still the one that is replaced and removed from elsewhere`()
+        async throws
+    {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+            chmod(desk.path("Trip.files/ticket.txt"), 0o600)
+            try laptop.write("Trip.files/ticket.txt", "seat 13, window\n")
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 13, window\n"))
+            #expect(desk.read("Trip.files/ticket (2).txt") == nil)
+            chmod(desk.path("Trip.files/ticket.txt"), 0o640)
+            laptop.remove("Trip.files/ticket.txt")
+            #expect(await desk.lacks("Trip.files/ticket.txt"))
+        }
+    }
+
     @Test func `two machines' attachments of one name are two, whichever is uploaded first`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let objects = MemoryObjectStore()

@@ -251,21 +251,20 @@ package actor TaskSync {
             let name = TaskList(fields: view.fields).name
             if view.exists, self.lists.path(view.name.id)?.string != name { retriedLists.insert(view.name) }
         }
-        let known = retries
         var page = try await tasks(after: nil, in: queries.tasks)
         while let current = page {
             // The client's thread reads the next ones while this one takes these in.
             async let next = tasks(after: current.last, in: queries.tasks)
             for (facts, view) in current.found {
-                learn(facts)
+                catalog.update(facts)
+                // What the files are called now is right for all of them, so none is looked at again.
+                _ = names.set(facts.id, facts.claim)
                 if facts.hasAttachments || !attachments.rows(of: facts.id).isEmpty {
                     await exportAttachments(of: view)
                 }
             }
             page = try await next
         }
-        // Names were learnt one after the other; what the files are called now is right for all of them.
-        retries = known
         return lists
     }
 

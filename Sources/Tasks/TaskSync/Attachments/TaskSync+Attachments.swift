@@ -101,6 +101,12 @@ extension TaskSync {
         return try? file.attachmentsDirectory().appending(row.name)
     }
 
+    /// The stamp of an attachment's file: as it is now where only its mode, its owner or its attributes have changed since.
+    func stamp(of row: AttachmentRow, at path: TaskPath) -> FileStamp {
+        guard let now = try? folder.stamp(path), now.hasContent(of: row.stamp) else { return row.stamp }
+        return now
+    }
+
     // MARK: From documents
 
     /// Queues what a document has and this machine lacks; takes away what others have detached.
@@ -133,11 +139,23 @@ extension TaskSync {
 
     private func removeDetached(_ row: AttachmentRow) async {
         guard let path = path(of: row) else { return }
-        let outcome = try? folder.trash([TrashItem(path: path, expecting: .stamp(row.stamp))])
-        if case .changed(_, let stamp?)? = outcome {
-            // It was changed here meanwhile: the edit survives, as a new attachment.
-            attachments.remove(row.attachment, of: row.task)
-            queueUpload(row.task, row.name, size: stamp.size)
+        problems[path.string] = nil
+        do throws(FolderError) {
+            let outcome = try folder.trash([TrashItem(path: path, expecting: .stamp(stamp(of: row, at: path)))])
+            if case .changed(_, let stamp?) = outcome {
+                // It was changed here meanwhile: the edit survives, as a new attachment.
+                attachments.remove(row.attachment, of: row.task)
+                queueUpload(row.task, row.name, size: stamp.size)
+            }
+        } catch {
+            guard error.code == .notFound else {
+                note(
+                    SyncProblem(
+                        code: "not-removed", subject: path.string, message: error.message,
+                        hint: "It was detached elsewhere, and is tried again by itself."), for: path.string)
+                retries.insert(row.task)
+                return
+            }
         }
         attachments.remove(row.attachment, of: row.task)
         try? await client.transaction { try SyncTables($0).remove(attachment: row.attachment, of: row.task) }

@@ -246,8 +246,8 @@ extension TaskSync {
                 let name = Self.fileName(known?.name ?? "", number)
                 let isOwn = old?.name.utf8.elementsEqual(name.utf8) == true
                 let path = (try? item.directory.appending(name)) ?? item.directory
-                let expectation: FileExpectation = isOwn ? old.map { .stamp($0.stamp) } ?? .absent : .absent
-                files.append(IncomingFile(name: item.incoming, path: path, expecting: expectation))
+                let expectation = isOwn ? old.map { FileExpectation.stamp(stamp(of: $0, at: path)) } : nil
+                files.append(IncomingFile(name: item.incoming, path: path, expecting: expectation ?? .absent))
             }
             var taken: [(StoredTransfer, String, TaskPath)] = []
             let results = await aside { [folder, files] in folder.placeIncoming(files) }
