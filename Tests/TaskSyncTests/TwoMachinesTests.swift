@@ -230,6 +230,19 @@ import Testing
         }
     }
 
+    @Test func `a machine that was paused settles when it goes on`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Buy milk.md", "Oat.\n")
+            #expect(await desk.has("Buy milk.md", "Oat.\n"))
+            await desk.sync.setPaused(true)
+            // Saved without a change: what its document says is to be looked at once more.
+            try desk.write("Buy milk.md", "Oat.\n")
+            #expect(await desk.eventually { await !desk.sync.retries.isEmpty })
+            await desk.sync.setPaused(false)
+            #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        }
+    }
+
     @Test func `two machines' attachments of one name are two, whichever is uploaded first`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let objects = MemoryObjectStore()

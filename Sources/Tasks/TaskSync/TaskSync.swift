@@ -402,7 +402,9 @@ package actor TaskSync {
     /// Transfers stop at once and go on by themselves afterwards.
     package func setPaused(_ isPaused: Bool) {
         self.isPaused = isPaused
-        if isPaused { suspendRunning() } else { startQueued() }
+        guard !isPaused else { return suspendRunning() }
+        startQueued()
+        retryLater()
     }
 
     // MARK: Problems
