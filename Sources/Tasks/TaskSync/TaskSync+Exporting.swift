@@ -77,15 +77,21 @@ extension TaskSync {
         let isNew = sequence == nil ? retries != rememberedRetries : !retries.isSubset(of: rememberedRetries)
         try await client.transaction { transaction in
             if let sequence { try transaction.acknowledge(through: sequence, for: Self.consumer) }
-            if isNew {
-                try SyncTables(transaction).setState("retries", retries.sorted().joined(separator: "\n"))
-            }
+            if isNew { try SyncTables(transaction).setRetries(retries) }
         }
         if isNew { rememberedRetries = retries }
     }
 
+    /// The same for one whose file is half done at a moment.
+    private func rememberRetry(_ task: String) async throws {
+        let all = rememberedRetries.union([task])
+        guard all != rememberedRetries else { return }
+        try await client.transaction { try SyncTables($0).setRetries(all) }
+        rememberedRetries = all
+    }
+
     /// Nothing tells when a disk has room or a directory may be written again, so time does.
-    private func retryLater() {
+    func retryLater() {
         guard !retries.isEmpty || !retriedLists.isEmpty else {
             retryDelay = Backoff()
             return
@@ -252,6 +258,8 @@ extension TaskSync {
             let free = try path.parent.appending(TaskFileName.file(for: claim.title, number: number).name)
             number += 1
             guard free != path, index[free] == nil, try folder.stamp(free) == nil else { continue }
+            // Its new name may ask for a `title`, which a restart must not forget.
+            try await rememberRetry(other)
             var changedHere: [TaskPath] = []
             _ = try await rename(&row, to: free, &changedHere)
             if !changedHere.isEmpty { try await importFiles(changedHere, isSettled: false) }
@@ -451,6 +459,12 @@ extension TaskSync {
         index.remove(task: task)
         retries.insert(task)
         return false
+    }
+}
+
+extension SyncTables {
+    fileprivate func setRetries(_ tasks: Set<String>) throws {
+        try setState("retries", tasks.sorted().joined(separator: "\n"))
     }
 }
 
