@@ -77,9 +77,13 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         return result
     }
 
+    /// How late a request may arrive.
+    static let longestDelay = Duration.seconds(20)
+
     /// The same request once more, much later.
     private func deliverLate(_ writes: [Write]) {
-        let (remote, pause) = (remote, scheduler.random.milliseconds(1...20_000))
+        let longest = Int(Self.longestDelay.components.seconds) * 1000
+        let (remote, pause) = (remote, scheduler.random.milliseconds(1...longest))
         scheduler.after(pause) { Task { _ = try? await remote.commit(writes) } }
     }
 

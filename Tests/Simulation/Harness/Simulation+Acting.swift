@@ -328,8 +328,8 @@ extension Simulation {
                 }
                 try await sync.edit(id, edit)
                 words.rename("", to: word)
-                // While it is paused, a machine still has what was deleted.
-                if try await sync.detail(id).item.isDeleted { words.rename(word, to: "") }
+                // While it is paused, a machine still shows what was deleted.
+                if await sync.catalog[id]?.deletion != nil { words.rename(word, to: "") }
                 tell(machine, "adds the tag \(word) to \(id) by command")
             case .removeByCommand:
                 let ids = await sync.catalog.living.map(\.id).sorted()

@@ -131,6 +131,8 @@ package final class Simulation: @unchecked Sendable {
             machine.signIn()
             machine.networkChanged()
         }
+        // What is still on its way arrives, or never does.
+        scheduler.run(until: scheduler.now + SimulatedRemote.longestDelay)
         var quiet = 0
         for round in 0..<120 {
             scheduler.run(until: scheduler.now + .seconds(round < 4 ? 3 : 15))
