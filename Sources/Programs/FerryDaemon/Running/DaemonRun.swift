@@ -49,7 +49,7 @@ struct DaemonRun {
 
     func run() async throws {
         ProcessMemory.limitArenas(to: 2)
-        ProcessMemory.mapAllocations(from: 512 << 10)
+        ProcessMemory.mapAllocations(from: 1 << 20)
         Signal.ignoreBrokenPipes()
         let signals = try SignalEvents([.terminate, .interrupt, .hangup])
         let supervisor = Supervisor()

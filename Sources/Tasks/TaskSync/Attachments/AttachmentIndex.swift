@@ -3,6 +3,8 @@ import TaskFolder
 /// The attachments whose files are here, whole and verified.
 struct AttachmentIndex {
     private var rows: [String: [String: AttachmentRow]] = [:]
+    /// By task and the bytes of the file's name: the attachments' ids, of which there is one, as a rule.
+    private var names: [String: [[UInt8]: [String]]] = [:]
     /// Attachment files beside no known task, by the task file's path: the task may come later.
     private var orphans: [TaskPath: Set<TaskPath>] = [:]
 
@@ -12,14 +14,23 @@ struct AttachmentIndex {
     var all: [AttachmentRow] { rows.values.flatMap(\.values) }
 
     func row(of task: String, named name: String) -> AttachmentRow? {
-        rows[task]?.values.first { $0.name.utf8.elementsEqual(name.utf8) }
+        names[task]?[Array(name.utf8)]?.first.flatMap { rows[task]?[$0] }
     }
 
-    mutating func set(_ row: AttachmentRow) { rows[row.task, default: [:]][row.attachment] = row }
+    mutating func set(_ row: AttachmentRow) {
+        remove(row.attachment, of: row.task)
+        rows[row.task, default: [:]][row.attachment] = row
+        names[row.task, default: [:]][Array(row.name.utf8), default: []].append(row.attachment)
+    }
 
-    mutating func remove(_ attachment: String, of task: String) { rows[task]?[attachment] = nil }
+    mutating func remove(_ attachment: String, of task: String) {
+        guard let row = rows[task]?.removeValue(forKey: attachment) else { return }
+        let name = Array(row.name.utf8)
+        names[task]?[name]?.removeAll { $0 == attachment }
+        if names[task]?[name]?.isEmpty == true { names[task]?[name] = nil }
+    }
 
-    mutating func removeAll(of task: String) { rows[task] = nil }
+    mutating func removeAll(of task: String) { (rows[task], names[task]) = (nil, nil) }
 
     mutating func note(orphan path: TaskPath) { orphans[path.taskFileOfAttachments, default: []].insert(path) }
 

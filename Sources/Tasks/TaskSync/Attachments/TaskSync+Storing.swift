@@ -28,9 +28,11 @@ extension TaskSync {
     /// Attachments that one write says of its task. Each takes a transform of its own, of which a write has a limited number.
     private static let attachmentsPerWrite = 200
 
-    /// While more is under way, what is stored is taken over so often at most: each write costs the remote and every machine as
-    /// much as the whole document.
-    private static let gatheringTime = Duration.milliseconds(250)
+    /// How long what is stored waits for more of it, while more is under way: each write costs the remote and every machine as
+    /// much as the whole document, so it takes longer the more its task has.
+    private func gatheringTime(of task: String) -> Duration {
+        min(.milliseconds(250) + .microseconds(500) * attachments.rows(of: task).count, .seconds(2))
+    }
 
     func noteStored(_ transfer: StoredTransfer, _ snapshot: TransferSnapshot) {
         if isCurrent(transfer) {
@@ -41,7 +43,8 @@ extension TaskSync {
         }
         stored.append(transfer)
         startQueued()
-        let early = lastStored.map { $0 + Self.gatheringTime - surroundings.now() } ?? .zero
+        let wait = transfers[transfer.id].map { gatheringTime(of: $0.task) } ?? .zero
+        let early = lastStored.map { $0 + wait - surroundings.now() } ?? .zero
         let isLast = transfers.isAtRest
         guard isLast || !isStoredPlanned else { return }
         isStoredPlanned = true
