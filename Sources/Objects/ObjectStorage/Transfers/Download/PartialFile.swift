@@ -17,7 +17,8 @@ final class PartialFile: Sendable {
             let status = try descriptor.status()
             hasLeftovers = status.size == size && size > 0
             if !hasLeftovers {
-                try descriptor.truncate(to: 0)
+                // Of a file that was cut to nothing, even if it had nothing, ext4 writes all bytes out when it is closed.
+                if status.size > 0 { try descriptor.truncate(to: 0) }
                 try descriptor.truncate(to: size)
             }
         } catch {
