@@ -1,5 +1,6 @@
 import Cryptography
 import SQLite
+import Synchronization
 import SystemIO
 
 /// Buckets of objects in a directory: an index in SQLite, each object's bytes in a file of its own.
@@ -11,6 +12,9 @@ final class BucketStore: Sendable {
     private let directory: String
     private let threads: [SerialThread]
     private let recent = RecentFiles(limit: 256 << 20)
+    private let directories: [SharedDirectory]
+    /// Files that were kept, beginning with any number, so that the directories fill evenly.
+    private let kept = Atomic(Int.random(in: 0..<1 << 16))
 
     /// - Parameter directory: made if absent; owned by this store alone.
     init(directory: String) throws {
@@ -24,6 +28,7 @@ final class BucketStore: Sendable {
             try Self.sweep(directory, index: path)
         }
         index = try BucketIndex(path: path)
+        directories = Self.shards.map { SharedDirectory(path: "\(directory)/files/\($0)") }
         threads = (0..<32).map { _ in SerialThread() }
     }
 
@@ -81,12 +86,17 @@ final class BucketStore: Sendable {
     /// Makes what has come in a durable file with a new name below `files`, which is the answer.
     func keep(_ incoming: inout IncomingObject) throws -> String {
         let name = SystemRandom.hex(16)
-        let file = "\(name.prefix(2))/\(name)"
-        let path = path(of: file)
-        try incoming.keep(as: path)
-        recent.note(path, size: incoming.size)
+        // What comes at the same time goes into the same directory, and shares its syncs.
+        let number = kept.add(1, ordering: .relaxed).newValue
+        let shard = number / Self.filesInARow % Self.shards.count
+        try incoming.keep(as: name, in: directories[shard])
+        let file = "\(Self.shards[shard])/\(name)"
+        recent.note(path(of: file), size: incoming.size)
         return file
     }
+
+    /// So many files go into one directory before the next gets some.
+    private static let filesInARow = 256
 
     /// Removes files that a committed change has left without an owner; what cannot be removed now is found later.
     func discard(_ files: [String]) {

@@ -62,13 +62,14 @@ struct IncomingObject: ~Copyable {
         return Digests(sha256: sha256.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes)
     }
 
-    /// Makes the bytes durable under `target`, in a directory that is synced too. No record refers to the file before this
-    /// returns, so it is renamed first: one commit of the file system's journal then does for its bytes and its name.
-    mutating func keep(as target: String) throws {
+    /// Makes the bytes durable under a name in `directory`. No record refers to the file before this returns, so it is renamed
+    /// first: one commit of the file system's journal then does for its bytes and its name.
+    mutating func keep(as name: String, in directory: SharedDirectory) throws {
+        let target = "\(directory.path)/\(name)"
         try FileSystem.rename(path, to: target)
         path = target
         try descriptor.synchronize()
-        try Directory(path: FileSystem.split(target).parent).synchronize()
+        try directory.synchronize()
         isKept = true
     }
 }

@@ -44,7 +44,7 @@ extension S3Handler {
         var body = PayloadReader(call)
         var (arrived, size): ([UInt8], Int64) = ([], 0)
         // A small body is written in one go at its end; of another, what has come while the next part arrives.
-        let step = headers.contentLength.map { $0 <= Self.smallBody ? Self.smallBody : 1 } ?? 1
+        let step = Self.isSmall(call) ? Self.smallBody : 1
         var pending: Task<Void, any Error>?
         defer { pending?.cancel() }
         while let chunk = try await body.next() {
@@ -73,6 +73,9 @@ extension S3Handler {
 
     /// Bodies up to this length wait in memory until they are whole.
     private static let smallBody = 256 << 10
+
+    /// Whether the body announces a length up to that.
+    static func isSmall(_ call: S3Call) -> Bool { call.request.headers.contentLength.map { $0 <= smallBody } ?? false }
 
     private static func digests(for declared: String?, _ headers: HTTPHeaders) -> IncomingObject.Wanted {
         var wanted: IncomingObject.Wanted = []
