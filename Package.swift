@@ -49,6 +49,7 @@ let package = Package(
     targets: [
         // C
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CZlib"), cLibrary("CCurl"), cLibrary("CGRPC"),
+        cLibrary("CNGHTTP2"),
         cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"), cLibrary("CSystemd"), cLibrary("CLinux"),
 
         // System
@@ -60,7 +61,7 @@ let package = Package(
         room("Compression", on: "System", uses: ["CDeflate"]),
         room("Cryptography", on: "System", uses: ["COpenSSL"]),
         room("HTTP", on: "System", uses: ["CCurl", "CMicroHTTPD", "SystemIO"]),
-        room("GRPC", on: "System", uses: ["CGRPC"]),
+        room("GRPC", on: "System", uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Cryptography"]),
         room("CommandLineTool", on: "System"),
 
         // Model
@@ -181,8 +182,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             name: "Fuzz",
             dependencies: [
                 "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore", "FerryCLI",
-                "FerryServer",
-                "FirestoreProtocol", "HTTP", "Identity", "JSON", "ObjectStorage", "TaskModel", "YAML",
+                "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "TaskModel",
+                "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

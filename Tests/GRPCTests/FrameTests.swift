@@ -1,6 +1,7 @@
 import Foundation
 import GRPC
 import Glibc
+import Synchronization
 import Testing
 
 /// What is on the wire, where clients tell cases apart that the core hides.
@@ -32,6 +33,64 @@ import Testing
         }
     }
 
+    @Test func `what is no call is answered in HTTP's way, and the connection serves on`() async throws {
+        try await withServer { channel in
+            let client = try RawClient(channel.target)
+            #expect(try await client.framesOfCall("/test.Echo/Unary", type: "text/html") == ["HEADERS END_STREAM"])
+            #expect(try await client.framesOfCall("/test.Echo/Unary", encoding: "gzip") == ["HEADERS END_STREAM"])
+            #expect(try await channel.unary("/test.Echo/Unary", [1]) == [1])
+        }
+    }
+
+    @Test func `a message that is not whole ends its call`() async throws {
+        try await withServer { channel in
+            let frames = try await RawClient(channel.target).framesOfCall(
+                "/test.Echo/Unary", message: [0, 0, 0, 0, 9, 1])
+            #expect(frames == ["HEADERS END_STREAM"])
+        }
+    }
+
+    @Test func `what is no HTTP/2 is hung up on`() async throws {
+        try await withServer { channel in
+            let client = try RawClient(channel.target)
+            #expect(try await client.answer(to: Array("GET / HTTP/1.1\r\nHost: here\r\n\r\n".utf8)).isEmpty)
+            // A frame that is longer than any may be.
+            let frames = try await client.framesAfter([255, 255, 255, 0, 0, 0, 0, 0, 1])
+            #expect(frames.contains("GOAWAY"))
+            #expect(try await channel.unary("/test.Echo/Unary", [1]) == [1])
+        }
+    }
+
+    @Test func `a client that goes on sending is held back while nobody reads`() async throws {
+        let (begun, rest) = (Events(of: Void.self), Events(of: Int.self))
+        let goOn = Events(of: Void.self)
+        let routes = GRPCRoutes.streaming { call in
+            begun.add(())
+            _ = await goOn.next()
+            var count = 0
+            while try await call.next() != nil { count += 1 }
+            rest.add(count)
+        }
+        try await withServer(routes: routes) { channel in
+            let sent = Atomic(0)
+            let call = try channel.call("/test/Call")
+            _ = await begun.next()
+            let sender = Task {
+                for _ in 0..<1000 {
+                    try await call.send([UInt8](repeating: 1, count: 16 << 10))
+                    sent.add(1, ordering: .relaxed)
+                }
+                call.finish()
+            }
+            // Another call's round trips are time enough for what may be sent to be sent.
+            for _ in 0..<200 { _ = await status { _ = try await channel.unary("/no/Such", []) } }
+            #expect(sent.load(ordering: .relaxed) < 500)
+            goOn.add(())
+            try await sender.value
+            #expect(await rest.next() == 1000)
+        }
+    }
+
     @Test func `pings each ten seconds would be permitted, a flood is not`() async throws {
         #expect(GRPCServerConfiguration().minimumPingInterval < .seconds(10))
         var patient = GRPCServerConfiguration()
@@ -58,10 +117,13 @@ private struct RawClient: Sendable {
     }
 
     /// Calls a method with an empty message; the frames of the call's stream until its end.
-    func framesOfCall(_ path: String) async throws -> [String] {
+    func framesOfCall(
+        _ path: String, type: String = "application/grpc", encoding: String = "identity",
+        message: [UInt8] = [0, 0, 0, 0, 0]
+    ) async throws -> [String] {
         let fields = [
             (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "test"), ("te", "trailers"),
-            ("content-type", "application/grpc"),
+            ("content-type", type), ("grpc-encoding", encoding),
         ]
         // Literal fields without indexing, names and values unencoded: RFC 7541, 6.2.2.
         var block: [UInt8] = []
@@ -70,7 +132,7 @@ private struct RawClient: Sendable {
             block += [UInt8(value.utf8.count)] + Array(value.utf8)
         }
         let request =
-            frame(type: 1, flags: 4, stream: 1, block) + frame(type: 0, flags: 1, stream: 1, [0, 0, 0, 0, 0])
+            frame(type: 1, flags: 4, stream: 1, block) + frame(type: 0, flags: 1, stream: 1, message)
         return try await exchange(request) {
             $0.stream == 1
         } until: {
@@ -84,6 +146,16 @@ private struct RawClient: Sendable {
     ) async throws -> [String] {
         let ping = frame(type: 6, flags: 0, stream: 0, [UInt8](repeating: 0, count: 8))
         return try await exchange((0..<count).flatMap { _ in ping }, of: { $0.stream == 0 }, until: isEnough)
+    }
+
+    /// The frames of the connection until it is closed.
+    func framesAfter(_ bytes: [UInt8]) async throws -> [String] {
+        try await exchange(bytes, of: { $0.stream == 0 }, until: { _ in false })
+    }
+
+    /// The frames of all calls until the connection is closed; nothing is sent ahead of the bytes.
+    func answer(to bytes: [UInt8]) async throws -> [String] {
+        try await exchange(bytes, greeting: [], of: { $0.stream != 0 }, until: { _ in false })
     }
 
     private struct Frame {
@@ -109,10 +181,11 @@ private struct RawClient: Sendable {
 
     /// On a thread of its own: reading blocks, and the handler under test needs the shared ones.
     private func exchange(
-        _ request: [UInt8], of isWanted: @escaping @Sendable (Frame) -> Bool,
+        _ request: [UInt8], greeting: [UInt8]? = nil, of isWanted: @escaping @Sendable (Frame) -> Bool,
         until isEnough: @escaping @Sendable ([String]) -> Bool
     ) async throws -> [String] {
-        let greeting = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(type: 4, flags: 0, stream: 0, [])
+        let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+        let greeting = greeting ?? preface + frame(type: 4, flags: 0, stream: 0, [])
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

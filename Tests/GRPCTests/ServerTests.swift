@@ -91,6 +91,20 @@ import Testing
         }
     }
 
+    @Test func `who reads a call that has been finished meets its end`() async throws {
+        let read = Events(of: Bool.self)
+        let routes = GRPCRoutes.streaming { call in
+            async let next = call.next()
+            call.finish(GRPCStatus(.unavailable))
+            read.add(try await next == nil)
+        }
+        try await withServer(routes: routes) { channel in
+            let call = try channel.call("/test/Call")
+            #expect(await call.status().code == .unavailable)
+            #expect(await read.next() == true)
+        }
+    }
+
     @Test func `cancelling a shutdown ends its patience`() async throws {
         let begun = Events(of: Void.self)
         let server = GRPCServer { call in

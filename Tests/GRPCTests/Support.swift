@@ -27,8 +27,6 @@ extension GRPCRoutes {
     static var echo: GRPCRoutes {
         var routes = GRPCRoutes()
         routes["/test.Echo/Unary"] = .unary { request, _ in request }
-        // So both kinds of queues are tested.
-        routes.longLived = ["/test.Echo/Bidi"]
         routes["/test.Echo/Bidi"] = .streaming { call in
             for try await message in call.requests { try await call.send(message) }
         }

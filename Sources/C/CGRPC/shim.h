@@ -46,15 +46,6 @@ static inline void cgrpc_send_half_close(cgrpc_batch *batch) {
     cgrpc_next_operation(batch, GRPC_OP_SEND_CLOSE_FROM_CLIENT);
 }
 
-static inline void cgrpc_send_status(cgrpc_batch *batch, grpc_status_code code, grpc_slice *message,
-                                     grpc_metadata *trailers, size_t count) {
-    grpc_op *operation = cgrpc_next_operation(batch, GRPC_OP_SEND_STATUS_FROM_SERVER);
-    operation->data.send_status_from_server.status = code;
-    operation->data.send_status_from_server.status_details = message;
-    operation->data.send_status_from_server.trailing_metadata = trailers;
-    operation->data.send_status_from_server.trailing_metadata_count = count;
-}
-
 /// What a call's receiving operations write to; lives as long as the call.
 typedef struct {
     grpc_metadata_array headers;
@@ -62,7 +53,6 @@ typedef struct {
     grpc_byte_buffer *message;
     grpc_status_code status;
     grpc_slice status_message;
-    int cancelled;
 } cgrpc_results;
 
 static inline cgrpc_results *cgrpc_results_create(void) {
@@ -93,11 +83,6 @@ static inline void cgrpc_receive_status(cgrpc_batch *batch, cgrpc_results *resul
     operation->data.recv_status_on_client.trailing_metadata = &results->trailers;
     operation->data.recv_status_on_client.status = &results->status;
     operation->data.recv_status_on_client.status_details = &results->status_message;
-}
-
-static inline void cgrpc_receive_close(cgrpc_batch *batch, cgrpc_results *results) {
-    cgrpc_next_operation(batch, GRPC_OP_RECV_CLOSE_ON_SERVER)->data.recv_close_on_server.cancelled =
-        &results->cancelled;
 }
 
 static inline grpc_call_error cgrpc_start(grpc_call *call, const cgrpc_batch *batch, void *tag) {
@@ -150,10 +135,6 @@ static inline grpc_arg cgrpc_string_argument(char *key, char *value) {
 
 static inline grpc_channel_credentials *cgrpc_insecure_credentials(void) {
     return grpc_insecure_credentials_create();
-}
-
-static inline grpc_server_credentials *cgrpc_insecure_server_credentials(void) {
-    return grpc_insecure_server_credentials_create();
 }
 
 // Variadic.

@@ -30,6 +30,7 @@ private let decoders: [String: @Sendable ([UInt8]) -> Void] = [
     "json": decodeJSON,
     "yaml": decodeYAML,
     "http": decodeHTTP,
+    "grpc": decodeCall,
 ]
 
 private let chosen: @Sendable ([UInt8]) -> Void = {

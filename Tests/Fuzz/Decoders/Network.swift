@@ -7,10 +7,11 @@ import Synchronization
 import YAML
 
 @testable import FerryServer
+@testable import GRPC
 @testable import HTTP
 @testable import ObjectStorage
 
-// What comes over sockets and the network, apart from the messages of gRPC.
+// What comes over sockets and the network, apart from what the messages of gRPC hold.
 
 func decodeJSON(_ input: [UInt8]) {
     guard let json = try? JSON(parsing: input) else { return }
@@ -137,4 +138,32 @@ private func wait(_ body: @escaping @Sendable () async -> Void) {
         done.signal()
     }
     done.wait()
+}
+
+/// Lines are header fields; an empty one ends them, and the rest are bytes of messages, which must not depend on how they
+/// are cut.
+func decodeCall(_ input: [UInt8]) {
+    let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 8, omittingEmptySubsequences: false)
+    var head = RequestHead(limit: 1000)
+    for line in parts.dropLast() {
+        let field = line.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map(
+            Array.init)
+        guard field.count == 2 else { continue }
+        field[0].withUnsafeBufferPointer { name in field[1].withUnsafeBufferPointer { head.add(name, $0) } }
+    }
+    head.end()
+    let body = Array(parts.last ?? [])
+    let (whole, cut) = (messages(of: [body]), messages(of: body.map { [$0] }))
+    check(whole == cut, "messages are the same however they are cut")
+}
+
+private func messages(of pieces: [[UInt8]]) -> [[UInt8]] {
+    var reader = MessageReader(limit: 1 << 20)
+    var messages: [[UInt8]] = []
+    for piece in pieces {
+        guard (try? piece.withUnsafeBufferPointer({ try reader.append($0) { messages.append($0) } })) != nil else {
+            break
+        }
+    }
+    return messages
 }

@@ -65,7 +65,6 @@ struct FirestoreService: Sendable {
         routes[Self.path("Write")] = .streaming { call in
             try await answering { try await write(call) }
         }
-        routes.longLived = [Self.path("Listen"), Self.path("Write")]
         return routes
     }
 

@@ -95,6 +95,9 @@ final class ChannelCore: Sendable {
         arguments.set(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, true)
         arguments.set(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, true)
         arguments.set(GRPC_ARG_ENABLE_CHANNELZ, false)
+        // What a server may send ahead of a slow reader. The core's own estimate of the line grows to 32 MiB for one near by.
+        arguments.set(GRPC_ARG_HTTP2_BDP_PROBE, false)
+        arguments.set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 20)
         if isLoopback(target) { arguments.set(GRPC_ARG_ENABLE_HTTP_PROXY, false) }
         return arguments
     }

@@ -1,7 +1,7 @@
 import CGRPC
 import Synchronization
 
-/// What the two ends of a streaming call have in common: a queue in each direction, and the core's operations for them.
+/// A streaming call: a queue in each direction, and the core's operations for them.
 ///
 /// Sendable because the pointers are constant, the queues are behind locks, and the core allows one thread in the
 /// sending and one in the receiving operations of a call at a time, which the queues ensure.
@@ -93,16 +93,8 @@ class CallCore: CompletionTarget, @unchecked Sendable {
         case .halfClose:
             cgrpc_send_half_close(&operations)
             return tryStart(&operations, headers: batch.headers)
-        case .status(let status, let trailers):
-            var message = Message.slice(status.message)
-            defer { grpc_slice_unref(message) }
-            let code = grpc_status_code(rawValue: Int32(status.code.rawValue))
-            return withUnsafeMutablePointer(to: &message) { message in
-                trailers.withCoreEntries { entries, count in
-                    cgrpc_send_status(&operations, code, message, entries, count)
-                    return tryStart(&operations, headers: batch.headers)
-                }
-            }
+        // Only servers have one.
+        case .status: return false
         }
     }
 

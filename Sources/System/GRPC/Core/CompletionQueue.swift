@@ -2,7 +2,7 @@ import CGRPC
 import Glibc
 import Synchronization
 
-/// A queue of the core and the threads that poll it: the threads do the network's reading and resume whoever waits.
+/// A queue of the core and the thread that polls it: the thread does the network's reading and resumes whoever waits.
 ///
 /// The queue is shut down when the last reference goes. Everything that can start an operation on it must hold one,
 /// because the core aborts the process when an operation is started on a queue that is shut down.
@@ -11,21 +11,10 @@ import Synchronization
 final class CompletionQueue: @unchecked Sendable {
     let queue: OpaquePointer
 
-    /// - Parameter readsNetwork: false for a queue that only hands out what threads of other queues have read.
-    init(threads: Int, readsNetwork: Bool = true) {
+    private init() {
         Core.start()
-        if readsNetwork {
-            queue = grpc_completion_queue_create_for_next(nil)
-        } else {
-            var attributes = grpc_completion_queue_attributes()
-            attributes.version = GRPC_CQ_CURRENT_VERSION
-            attributes.cq_completion_type = GRPC_CQ_NEXT
-            attributes.cq_polling_type = GRPC_CQ_NON_POLLING
-            queue = grpc_completion_queue_create(
-                grpc_completion_queue_factory_lookup(&attributes), &attributes, nil)
-        }
-        let poller = Poller(queue: queue, threads: max(threads, 1))
-        for _ in 0..<max(threads, 1) { poller.startThread() }
+        queue = grpc_completion_queue_create_for_next(nil)
+        Poller(queue: queue).startThread()
     }
 
     deinit { grpc_completion_queue_shutdown(queue) }
@@ -34,7 +23,7 @@ final class CompletionQueue: @unchecked Sendable {
     static func shared() -> CompletionQueue {
         current.withLock { current in
             if let queue = current.value { return queue }
-            let queue = CompletionQueue(threads: 1)
+            let queue = CompletionQueue()
             current.value = queue
             return queue
         }
@@ -45,17 +34,13 @@ final class CompletionQueue: @unchecked Sendable {
     private static let current = Mutex(Weak())
 }
 
-/// The threads of one queue. They hold the pointer and not the `CompletionQueue`, so that its last reference may go on
-/// a polling thread; whichever thread ends last destroys the queue.
+/// The thread of a queue. It holds the pointer and not the `CompletionQueue`, so that its last reference may go on the
+/// polling thread, and destroys the queue when it ends.
 private final class Poller: @unchecked Sendable {
-    // Sendable because the pointer is constant and the count is atomic.
+    // Sendable because the pointer is constant.
     private let queue: OpaquePointer
-    private let running: Atomic<Int>
 
-    init(queue: OpaquePointer, threads: Int) {
-        self.queue = queue
-        running = Atomic(threads)
-    }
+    init(queue: OpaquePointer) { self.queue = queue }
 
     func startThread() {
         var thread = pthread_t()
@@ -83,8 +68,6 @@ private final class Poller: @unchecked Sendable {
                 break
             }
         }
-        if running.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-            grpc_completion_queue_destroy(queue)
-        }
+        grpc_completion_queue_destroy(queue)
     }
 }

@@ -13,8 +13,6 @@ class CompletionTarget: @unchecked Sendable {
         case receive
         case headers
         case status
-        case accept
-        case shutdown
     }
 
     /// Swift objects are aligned to 16 bytes, which leaves four bits of their address unused.

@@ -26,6 +26,9 @@ struct ReceiveQueue<Reader> {
     private var isEnded = false
     private var reader: Reader?
 
+    /// Whether more may be received ahead of the reader.
+    var hasRoom: Bool { size < Self.limit }
+
     /// What can be told without waiting; nil if the reader must `wait`.
     mutating func ask() -> (answer: Received?, startReceiving: Bool) {
         if reader != nil { return (.busy, false) }
@@ -66,7 +69,7 @@ struct ReceiveQueue<Reader> {
     }
 
     private mutating func startReceiving() -> Bool {
-        guard !isReceiving, !isEnded, size < Self.limit, asked > 1 || messages.isEmpty else { return false }
+        guard !isReceiving, !isEnded, hasRoom, asked > 1 || messages.isEmpty else { return false }
         isReceiving = true
         return true
     }

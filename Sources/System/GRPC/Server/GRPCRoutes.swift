@@ -16,9 +16,6 @@ package enum GRPCMethod: Sendable {
 ///     }
 package struct GRPCRoutes: Sendable {
     private(set) var methods: [String: GRPCMethod] = [:]
-    /// Methods whose calls stay open for long. However many do, they do not slow the others down: Debian's core looks
-    /// through all operations under way on a queue whenever one of them ends, so these calls get a queue of their own.
-    package var longLived: Set<String> = []
 
     package init() {}
 

@@ -7,18 +7,16 @@ import Synchronization
 ///     …
 ///     await server.shutdown(within: .seconds(5))
 ///
-/// Each call is handled by a task of its own. Dropping the last reference cancels all calls and stops the server.
+/// Each call is handled by a task of its own, which begins on the thread that reads its connection. Dropping the last reference cancels all calls and stops the server.
 package final class GRPCServer: Sendable {
     private let configuration: GRPCServerConfiguration
     private let resolve: @Sendable (String) -> GRPCMethod?
-    private let longLived: Set<String>
     private let core = Mutex<ServerCore?>(nil)
 
     /// A server of known methods; calls of others end with `unimplemented`.
     package init(_ configuration: GRPCServerConfiguration = GRPCServerConfiguration(), routes: GRPCRoutes) {
         self.configuration = configuration
         resolve = { routes[$0] }
-        longLived = routes.longLived
     }
 
     /// A server whose handler looks at the path itself; see `GRPCMethod.streaming` for what the handler may do.
@@ -28,7 +26,6 @@ package final class GRPCServer: Sendable {
     ) {
         self.configuration = configuration
         resolve = { _ in .streaming(handler) }
-        longLived = []
     }
 
     deinit {
@@ -47,9 +44,9 @@ package final class GRPCServer: Sendable {
                 return .failure(GRPCServerError(code: .alreadyStarted, message: "The server was started before."))
             }
             do throws(GRPCServerError) {
-                let started = try ServerCore(configuration, longLived: longLived, resolve: resolve)
+                let started = try ServerCore(configuration, resolve: resolve)
+                try started.run()
                 core = started
-                started.run()
                 return .success(started.port)
             } catch {
                 return .failure(error)

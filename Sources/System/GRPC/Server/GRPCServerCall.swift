@@ -19,8 +19,8 @@ package final class GRPCServerCall: MessageSource {
     /// Whether the client went away or the call failed; false after an ordinary end.
     package var isCancelled: Bool { core.isCancelled }
 
-    /// Runs an action once when the call is cancelled, at once if it is already. It runs on a polling thread and must
-    /// not wait.
+    /// Runs an action once when the call is cancelled, at once if it is already. It runs on the thread of the
+    /// connection and must not wait.
     package func onCancel(_ action: @escaping @Sendable () -> Void) {
         core.onCancel(action)
     }
@@ -36,7 +36,7 @@ package final class GRPCServerCall: MessageSource {
         case .message(let message): return message
         case .busy: throw GRPCStatus(.failedPrecondition, "Two tasks read from one call.")
         case .end:
-            if core.hasReceiveFailed || core.isCancelled { throw Self.ended }
+            if core.isCancelled { throw Self.ended }
             return nil
         }
     }

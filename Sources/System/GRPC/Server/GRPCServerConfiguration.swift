@@ -1,3 +1,5 @@
+import Glibc
+
 /// Where a server listens and what it accepts.
 package struct GRPCServerConfiguration: Sendable {
     /// How connections are protected.
@@ -15,8 +17,6 @@ package struct GRPCServerConfiguration: Sendable {
     package var security: Security
     /// Largest message accepted, in bytes; nil is no limit. A larger one ends its call with `resourceExhausted`.
     package var maximumReceiveSize: Int? = 16 << 20
-    /// Largest message sent, in bytes; nil is no limit.
-    package var maximumSendSize: Int?
     /// Largest sum of a call's header names and values, in bytes.
     package var maximumMetadataSize = 32 << 10
     /// Calls that one connection may have open; further ones wait at the client.
@@ -26,8 +26,8 @@ package struct GRPCServerConfiguration: Sendable {
     /// Clients that ping more often than this, with or without calls, are disconnected with `ENHANCE_YOUR_CALM` after
     /// the third such ping. Half of what clients are told, so that jitter on the way does not count against them.
     package var minimumPingInterval: Duration = .seconds(5)
-    /// Threads that read from the network; handlers do not run on them.
-    package var pollingThreads = 1
+    /// Threads that read from the network and run the handlers, which must not block them: as many as processors.
+    package var threads = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     package init(host: String = "127.0.0.1", port: Int = 0, security: Security = .plaintext) {
         self.host = host

@@ -1,32 +1,23 @@
 import Glibc
 
 extension GRPCServerError {
-    /// Reads the core's log lines, its only account of why an address could not be bound.
-    init(binding address: String, errors: String) {
-        // `errno:98` in `{errno:98, os_error:"Address already in use", syscall:"bind"}`.
-        func has(_ number: Int32) -> Bool { errors.contains("errno:\(number),") }
+    /// Why an address could not be bound, by its number in errno(3).
+    init(binding address: String, number: Int32) {
         let failure = "Cannot listen on \(address)"
-        if has(EADDRINUSE) {
+        switch number {
+        case EADDRINUSE:
             self.init(
                 code: .addressInUse, message: "\(failure): another program does. Stop it or choose another port.")
-        } else if has(EACCES) || has(EPERM) {
+        case EACCES, EPERM:
             self.init(
                 code: .notPermitted,
                 message: "\(failure): not permitted. Choose a port above 1023 or grant the privilege.")
-        } else if has(EADDRNOTAVAIL) {
+        case EADDRNOTAVAIL:
             self.init(
                 code: .addressNotAvailable,
                 message: "\(failure): this machine has no such address. Check the host.")
-        } else if errors.contains("Unable to create secure server") {
-            self.init(
-                code: .badCertificate,
-                message: "\(failure) with TLS: the certificate chain or the private key is not usable PEM, or they do "
-                    + "not belong together.")
-        } else if !errors.contains("errno:") {
-            self.init(
-                code: .addressNotAvailable, message: "\(failure): the host cannot be looked up. Check its spelling.")
-        } else {
-            self.init(code: .other, message: "\(failure): \(errors)")
+        default:
+            self.init(code: .other, message: "\(failure): \(String(cString: strerror(number))).")
         }
     }
 }

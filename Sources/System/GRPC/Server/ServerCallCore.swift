@@ -1,13 +1,16 @@
-import CGRPC
 import Synchronization
 
-/// The server's end of a call, and the task that handles it.
-///
-/// Sendable for the reasons of `CallCore`; what is added is constant or behind the lock.
-final class ServerCallCore: CallCore, @unchecked Sendable {
-    private enum End {
+/// A call on the server: a queue in each direction between its handler and its connection, and the task of the handler.
+final class ServerCallCore: Sendable {
+    enum End {
         case finished
         case cancelled
+    }
+
+    private struct Receiving {
+        var queue = ReceiveQueue<UnsafeContinuation<Received, Never>>()
+        /// The connection keeps the client from sending more.
+        var isHeldBack = false
     }
 
     private struct State {
@@ -19,55 +22,45 @@ final class ServerCallCore: CallCore, @unchecked Sendable {
     let path: String
     let metadata: GRPCMetadata
     let deadline: ContinuousClock.Instant?
-    private let server: ServerCore
+    private let connection: ServerConnection
+    private let stream: Int32
+    private let sends = Mutex(SendQueue<UnsafeContinuation<Void, Never>>())
+    private let receiving = Mutex(Receiving())
     private let state = Mutex(State())
 
-    /// Takes over the reference to the call.
     init(
-        _ call: OpaquePointer, server: ServerCore, queue: CompletionQueue, path: String, metadata: GRPCMetadata,
+        _ connection: ServerConnection, stream: Int32, path: String, metadata: GRPCMetadata,
         deadline: ContinuousClock.Instant?
     ) {
-        self.server = server
+        self.connection = connection
+        self.stream = stream
         self.path = path
         self.metadata = metadata
         self.deadline = deadline
-        super.init(call, queue: queue)
-        var receiveClose = cgrpc_batch()
-        cgrpc_receive_close(&receiveClose, results)
-        _ = start(&receiveClose, on: call, as: .status)
     }
 
-    var peer: String {
-        guard let peer = grpc_call_get_peer(call) else { return "" }
-        defer { gpr_free(peer) }
-        return String(cString: peer)
-    }
+    var peer: String { connection.peer }
 
     var isCancelled: Bool { state.withLock { $0.end == .cancelled } }
 
-    override func completed(_ operation: Operation, success: Bool) {
-        guard operation == .status else { return super.completed(operation, success: success) }
-        ended(results.pointee.cancelled != 0 ? .cancelled : .finished)
-    }
-
     // MARK: Handling
 
-    /// Finds the method and starts its task. The task belongs to this call: it is cancelled with it, and the server's
-    /// shutdown waits for its end.
+    /// Finds the method and starts its task, on the thread of the connection. The task belongs to this call: it is
+    /// cancelled with it, and the server's shutdown waits for its end.
     func run() {
-        guard let method = server.resolve(path) else {
-            finish(GRPCStatus(.unimplemented, "The method \(path.prefix(200)) is not known here."))
-            return server.handlerEnded()
+        guard let method = connection.server.resolve(path) else {
+            return finish(GRPCStatus(.unimplemented, "The method \(path.prefix(200)) is not known here."))
         }
         let call = GRPCServerCall(self)
+        connection.server.handlerStarted()
         state.withLock { state in
-            state.task = Task { [self] in
+            state.task = Task(executorPreference: connection.loop) { [self] in
                 switch method {
                 case .unary(let handler): await runUnary(handler, call)
                 case .streaming(let handler): await runStreaming(handler, call)
                 }
                 self.state.withLock { $0.task = nil }
-                server.handlerEnded()
+                connection.server.handlerEnded()
             }
         }
     }
@@ -97,7 +90,7 @@ final class ServerCallCore: CallCore, @unchecked Sendable {
         }
     }
 
-    /// Hands in the end of the call, with the message that goes out in the same batch.
+    /// Hands in the end of the call, with the message that goes ahead of it.
     func finish(_ status: GRPCStatus, trailers: GRPCMetadata = [:], message: [UInt8]? = nil) {
         var status = status
         var trailers = trailers
@@ -111,10 +104,79 @@ final class ServerCallCore: CallCore, @unchecked Sendable {
         enqueue(Outgoing(message: message, end: .status(status, trailers: trailers)))
     }
 
-    // MARK: Cancellation
+    // MARK: Sending
 
-    /// Whether the last receive failed, rather than met the client's half-close.
-    var hasReceiveFailed: Bool { grpc_call_failed_before_recv_message(call) != 0 }
+    /// Whether headers were handed in; none can be sent after them.
+    var hasHeaders: Bool { sends.withLock { $0.hasHeaders } }
+
+    /// Whether an end was handed in; nothing can be sent after it.
+    var isSendingEnded: Bool { sends.withLock { $0.isEnded } }
+
+    /// Hands in a batch behind those that wait; does not wait itself.
+    /// - Returns: false if it was dropped, because the call has failed or the batch may not follow the ones before.
+    @discardableResult
+    func enqueue(_ batch: Outgoing) -> Bool {
+        switch sends.withLock({ $0.add(batch) }) {
+        case .dropped: return false
+        case .accepted(let start):
+            if let start { connection.loop.perform { [self] in connection.start(start.batch, on: stream, of: self) } }
+            return true
+        }
+    }
+
+    /// Hands in a batch and waits until there is room for the next one.
+    /// - Returns: false if it was dropped, or the call failed meanwhile.
+    nonisolated(nonsending) func send(_ batch: Outgoing) async -> Bool {
+        guard enqueue(batch) else { return false }
+        if sends.withLock({ $0.hasRoom }) { return true }
+        await withUnsafeContinuation { continuation in
+            let hasRoom = sends.withLock { sends in
+                if !sends.hasRoom { sends.wait(continuation) }
+                return sends.hasRoom
+            }
+            if hasRoom { continuation.resume() }
+        }
+        return sends.withLock { !$0.hasFailed }
+    }
+
+    /// The connection has sent the batch, or never will.
+    func sent(_ success: Bool) {
+        let (start, waiters) = sends.withLock { $0.sent(success) }
+        if let start { connection.start(start.batch, on: stream, of: self) }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Receiving
+
+    /// Waits for the next message.
+    nonisolated(nonsending) func receive() async -> Received {
+        let (answer, mayGoOn) = receiving.withLock { receiving in
+            let answer = receiving.queue.ask().answer
+            guard receiving.isHeldBack, receiving.queue.hasRoom else { return (answer, false) }
+            receiving.isHeldBack = false
+            return (answer, true)
+        }
+        if mayGoOn { connection.loop.perform { [self] in connection.resumeReceiving(stream) } }
+        if let answer { return answer }
+        return await withUnsafeContinuation { continuation in
+            let answer = receiving.withLock { $0.queue.wait(continuation) }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    /// The connection has a message, or nil after the last one.
+    /// - Returns: whether the client may send more.
+    func received(_ message: [UInt8]?) -> Bool {
+        let (reader, answer, hasRoom) = receiving.withLock { receiving in
+            let (reader, answer, _) = receiving.queue.received(message)
+            receiving.isHeldBack = !receiving.queue.hasRoom
+            return (reader, answer, receiving.queue.hasRoom)
+        }
+        reader?.resume(returning: answer)
+        return hasRoom
+    }
+
+    // MARK: The end
 
     func onCancel(_ action: @escaping @Sendable () -> Void) {
         let end = state.withLock { state in
@@ -124,15 +186,21 @@ final class ServerCallCore: CallCore, @unchecked Sendable {
         if end == .cancelled { action() }
     }
 
-    private func ended(_ end: End) {
-        let (task, actions) = state.withLock { state in
-            state.end = end
+    /// The connection has done with the call. The first end counts.
+    func ended(_ end: End) {
+        let (isFirst, task, actions) = state.withLock { state in
+            let isFirst = state.end == nil
+            state.end = state.end ?? end
             // Whether they run or not: they may refer back to the call.
             defer { state.onCancel = [] }
-            return (state.task, state.onCancel)
+            return (isFirst, state.task, state.onCancel)
         }
-        guard end == .cancelled else { return }
-        task?.cancel()
-        for action in actions { action() }
+        guard isFirst else { return }
+        if end == .cancelled {
+            task?.cancel()
+            for action in actions { action() }
+        }
+        sent(false)
+        _ = received(nil)
     }
 }

@@ -1,90 +1,111 @@
-import CGRPC
+import Glibc
 import Synchronization
 
-/// A server of the core, listening.
-///
-/// Sendable because the pointer is constant and the mutable state is behind the lock.
-final class ServerCore: CompletionTarget, @unchecked Sendable {
+/// A server's sockets, the threads that serve them, and what is left of both while it stops.
+final class ServerCore: Sendable {
     private struct State {
+        var listeners: [Listener] = []
+        var connections = 0
+        var accepted = 0
         var handlers = 0
         var isShuttingDown = false
-        var isShutDown = false
         var waiters: [UnsafeContinuation<Void, Never>] = []
 
-        var hasEnded: Bool { isShutDown && handlers == 0 }
+        var hasEnded: Bool { isShuttingDown && listeners.isEmpty && connections == 0 && handlers == 0 }
     }
 
-    let queue: CompletionQueue
-    /// For the calls of long-lived methods; nil where there are none.
-    private let streams: (queue: CompletionQueue, methods: [CallAcceptor.Method])?
-    let server: OpaquePointer
+    let configuration: GRPCServerConfiguration
+    let tls: TLSContext?
     /// The port that was bound.
     let port: Int
     let resolve: @Sendable (String) -> GRPCMethod?
+    private let descriptors: [Int32]
+    private let loops: [NetworkLoop]
     private let state = Mutex(State())
-
-    /// Enough for the calls that arrive between two looks of the polling thread.
-    private static let acceptors = 16
 
     /// Binds the port; calls are taken after `run`.
     init(
-        _ configuration: GRPCServerConfiguration, longLived: Set<String>,
-        resolve: @escaping @Sendable (String) -> GRPCMethod?
+        _ configuration: GRPCServerConfiguration, resolve: @escaping @Sendable (String) -> GRPCMethod?
     ) throws(GRPCServerError) {
+        self.configuration = configuration
         self.resolve = resolve
-        queue = CompletionQueue(threads: configuration.pollingThreads)
-        let created = Self.arguments(configuration).withCoreArguments { grpc_server_create($0, nil) }
-        guard let created else { throw GRPCServerError(code: .other, message: "The transport made no server.") }
-        server = created
-        grpc_server_register_completion_queue(server, queue.queue, nil)
-        let methods = longLived.sorted().compactMap { path in
-            grpc_server_register_method(created, path, nil, GRPC_SRM_PAYLOAD_NONE, 0)
-                .map { CallAcceptor.Method(path: path, handle: $0) }
+        let address = "\(configuration.host):\(configuration.port)"
+        switch configuration.security {
+        case .plaintext: tls = nil
+        case .tls(let chain, let key):
+            tls = try TLSContext(certificateChain: chain, privateKey: key, address: address)
         }
-        streams = methods.isEmpty ? nil : (CompletionQueue(threads: 1, readsNetwork: false), methods)
-        do {
-            port = try Self.bind(server, configuration)
+        do throws(SocketError) {
+            var loops: [NetworkLoop] = []
+            for _ in 0..<max(1, configuration.threads) { loops.append(try NetworkLoop()) }
+            self.loops = loops
         } catch {
-            grpc_server_destroy(server)
-            throw error
+            throw GRPCServerError(binding: address, number: error.number)
+        }
+        (descriptors, port) = try Listener.bind(host: configuration.host, port: configuration.port)
+    }
+
+    func run() throws(GRPCServerError) {
+        do throws(SocketError) {
+            for loop in loops { try loop.start() }
+        } catch {
+            for loop in loops { loop.stop() }
+            for descriptor in descriptors { _ = Glibc.close(descriptor) }
+            throw GRPCServerError(binding: "\(configuration.host):\(port)", number: error.number)
+        }
+        loops[0].perform { [self] in listen() }
+    }
+
+    private func listen() {
+        let loop = loops[0]
+        for descriptor in descriptors {
+            let listener = Listener(descriptor, on: loop) { [self] in accept($0, peer: $1) }
+            state.withLock { $0.listeners.append(listener) }
+            _ = loop.watch(listener)
         }
     }
 
-    deinit { grpc_server_destroy(server) }
-
-    func run() {
-        grpc_server_start(server)
-        for _ in 0..<Self.acceptors { CallAcceptor(self, queue).accept() }
-        guard let streams else { return }
-        for method in streams.methods {
-            for _ in 0..<Self.acceptors { CallAcceptor(self, streams.queue, method).accept() }
+    private func accept(_ descriptor: Int32, peer: String) {
+        let number = state.withLock { state in
+            state.connections += 1
+            state.accepted += 1
+            return state.accepted
+        }
+        let loop = loops[number % loops.count]
+        let connection = ServerConnection(descriptor, peer: peer, server: self, loop: loop)
+        loop.perform { [self] in
+            connection.open()
+            if state.withLock({ $0.isShuttingDown }) { connection.shutDown() }
         }
     }
+
+    func connectionClosed() { resumeIfEnded { $0.connections -= 1 } }
 
     // MARK: Handlers
 
-    func handlerStarted() {
-        state.withLock { $0.handlers += 1 }
-    }
+    func handlerStarted() { state.withLock { $0.handlers += 1 } }
 
-    func handlerEnded() {
-        resumeIfEnded { $0.handlers -= 1 }
-    }
+    func handlerEnded() { resumeIfEnded { $0.handlers -= 1 } }
 
     // MARK: Shutting down
 
     /// Takes no more calls and lets those under way end.
     func shutDown() {
-        let isFirst = state.withLock { state in
-            defer { state.isShuttingDown = true }
-            return !state.isShuttingDown
+        loops[0].perform { [self] in
+            // Behind `listen`, and behind every connection that was accepted.
+            let listeners = state.withLock { state in
+                state.isShuttingDown = true
+                return state.listeners
+            }
+            for listener in listeners { listener.close() }
+            for loop in loops { loop.perform { loop.forEachSource { ($0 as? ServerConnection)?.shutDown() } } }
+            resumeIfEnded { $0.listeners = [] }
         }
-        if isFirst { grpc_server_shutdown_and_notify(server, queue.queue, tag(.shutdown)) }
     }
 
     /// Only after `shutDown`.
     func cancelAllCalls() {
-        grpc_server_cancel_all_calls(server)
+        for loop in loops { loop.perform { loop.forEachSource { ($0 as? ServerConnection)?.cancelAllCalls() } } }
     }
 
     /// Returns when the port is free, all calls have ended and all handlers have returned.
@@ -98,17 +119,14 @@ final class ServerCore: CompletionTarget, @unchecked Sendable {
         }
     }
 
-    override func completed(_ operation: Operation, success: Bool) {
-        resumeIfEnded { $0.isShutDown = true }
-    }
-
     private func resumeIfEnded(after change: (inout State) -> Void) {
-        let waiters = state.withLock { state -> [UnsafeContinuation<Void, Never>] in
+        let (hasEnded, waiters) = state.withLock { state -> (Bool, [UnsafeContinuation<Void, Never>]) in
             change(&state)
-            guard state.hasEnded else { return [] }
+            guard state.hasEnded else { return (false, []) }
             defer { state.waiters = [] }
-            return state.waiters
+            return (true, state.waiters)
         }
+        if hasEnded { for loop in loops { loop.stop() } }
         for waiter in waiters { waiter.resume() }
     }
 }

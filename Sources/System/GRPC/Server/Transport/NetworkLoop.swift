@@ -1,0 +1,203 @@
+import CNGHTTP2
+import Glibc
+import Synchronization
+
+/// A thread that waits for its sockets, and runs the handlers of their calls between two waits.
+///
+/// A call so begins and ends on the thread that reads and writes its connection, and several answers go out in one write.
+/// In return a handler must not block: while it computes, the other calls of this thread wait.
+///
+/// `@unchecked Sendable`: what is not behind the lock is touched on the thread only.
+final class NetworkLoop: TaskExecutor, @unchecked Sendable {
+    private enum Work {
+        case job(UnownedJob)
+        case action(@Sendable () -> Void)
+    }
+
+    private struct State {
+        var work: [Work] = []
+        var isAsleep = false
+        var isStopped = false
+    }
+
+    private let poll: Int32
+    /// Ends the wait, eventfd(2).
+    private let bell: Int32
+    private let state = Mutex(State())
+    private let thread = Atomic<pthread_t>(0)
+    private var sources: [Int32: any NetworkSource] = [:]
+    private var unsent: [any NetworkSource] = []
+    private var nextCheck: ContinuousClock.Instant?
+
+    /// Throws errno's number.
+    init() throws(SocketError) {
+        poll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        bell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        // Edge-triggered, so that nobody needs to read it.
+        guard poll >= 0, bell >= 0, ferry_watch(poll, EPOLL_CTL_ADD, bell, EPOLLIN.rawValue | EPOLLET.rawValue) == 0
+        else {
+            let number = errno
+            if poll >= 0 { close(poll) }
+            if bell >= 0 { close(bell) }
+            throw SocketError(number: number)
+        }
+    }
+
+    deinit {
+        close(poll)
+        close(bell)
+    }
+
+    /// Begins the thread, which lives until `stop`.
+    func start() throws(SocketError) {
+        let context = Unmanaged.passRetained(self)
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        // The signals of the process go to those who wait for them.
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                ferry_name_loop("grpc-loop")
+                Unmanaged<NetworkLoop>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw SocketError(number: code)
+        }
+        pthread_detach(thread)
+    }
+
+    /// Ends the thread once it has nothing to do.
+    func stop() {
+        add { $0.isStopped = true }
+    }
+
+    // MARK: From any thread
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        add { $0.work.append(.job(job)) }
+    }
+
+    /// Runs an action on the thread: now if this is the thread, else soon.
+    func perform(_ action: @escaping @Sendable () -> Void) {
+        if isCurrent { action() } else { add { $0.work.append(.action(action)) } }
+    }
+
+    private var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
+
+    private func add(_ change: (inout State) -> Void) {
+        let mustRing = state.withLock { state in
+            change(&state)
+            defer { state.isAsleep = false }
+            return state.isAsleep
+        }
+        if mustRing { eventfd_write(bell, 1) }
+    }
+
+    // MARK: On the thread
+
+    /// Lets a source know when its socket is ready for what it wants to do.
+    /// - Returns: false where the system refuses.
+    func watch(_ source: any NetworkSource, forReads: Bool = true, forWrites: Bool = false) -> Bool {
+        let events = (forReads ? EPOLLIN.rawValue : 0) | (forWrites ? EPOLLOUT.rawValue : 0)
+        let operation = sources.updateValue(source, forKey: source.descriptor) == nil ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
+        return ferry_watch(poll, operation, source.descriptor, events) == 0
+    }
+
+    /// To be called before the socket is closed.
+    func forget(_ source: any NetworkSource) {
+        if sources.removeValue(forKey: source.descriptor) != nil {
+            _ = ferry_watch(poll, EPOLL_CTL_DEL, source.descriptor, 0)
+        }
+    }
+
+    /// Sends what the source has once everything that there is to do has been done.
+    func sendSoon(_ source: any NetworkSource) { unsent.append(source) }
+
+    /// Calls every source's `check` at that time at the latest.
+    func check(at time: ContinuousClock.Instant) {
+        nextCheck = min(nextCheck ?? time, time)
+    }
+
+    func forEachSource(_ body: (any NetworkSource) -> Void) {
+        for source in Array(sources.values) { body(source) }
+    }
+
+    private func run() {
+        thread.store(pthread_self(), ordering: .relaxed)
+        let capacity: Int32 = 256
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Int(capacity)) { events in
+            while true {
+                runWork()
+                let pause = state.withLock { state -> Int32? in
+                    guard state.work.isEmpty, unsent.isEmpty else { return 0 }
+                    if state.isStopped { return nil }
+                    state.isAsleep = true
+                    return milliseconds
+                }
+                guard let pause else { return }
+                let count = epoll_wait(poll, events.baseAddress, capacity, pause)
+                state.withLock { $0.isAsleep = false }
+                for event in events.prefix(max(0, Int(count))) {
+                    let isWritable = event.events & EPOLLOUT.rawValue != 0
+                    let isReadable = event.events & ~EPOLLOUT.rawValue != 0
+                    withUnsafePointer(to: event) { sources[ferry_watched($0)] }?.ready(
+                        toRead: isReadable, toWrite: isWritable)
+                }
+                checkIfDue()
+            }
+        }
+    }
+
+    private func runWork() {
+        let work = state.withLock { state in
+            defer { state.work = [] }
+            return state.work
+        }
+        for work in work {
+            switch work {
+            case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+            case .action(let action): action()
+            }
+        }
+        let sources = unsent
+        unsent = []
+        for source in sources { source.send() }
+    }
+
+    /// How long to wait at most; -1 for as long as it takes.
+    private var milliseconds: Int32 {
+        guard let nextCheck else { return -1 }
+        return Int32(clamping: max(0, (nextCheck - .now).wholeMilliseconds) + 1)
+    }
+
+    private func checkIfDue() {
+        guard let due = nextCheck else { return }
+        let now = ContinuousClock.now
+        guard due <= now else { return }
+        nextCheck = nil
+        forEachSource { $0.check(at: now) }
+    }
+}
+
+/// A socket that a loop waits for. Everything is called on the loop's thread.
+protocol NetworkSource: AnyObject {
+    var descriptor: Int32 { get }
+    func ready(toRead: Bool, toWrite: Bool)
+    /// See `NetworkLoop.sendSoon`.
+    func send()
+    /// See `NetworkLoop.check`.
+    func check(at now: ContinuousClock.Instant)
+}
+
+/// A refusal of the system, by its number in errno(3).
+struct SocketError: Error {
+    let number: Int32
+}

@@ -1,0 +1,24 @@
+/// Counts pings that come too often; answers to data, which clients measure the line with, do not count.
+struct PingGuard {
+    let interval: Duration
+    private var last: ContinuousClock.Instant?
+    private var strikes = 0
+
+    private static let limit = 2
+
+    init(interval: Duration) { self.interval = interval }
+
+    /// Something was sent that a client may answer with a ping.
+    mutating func forgive() {
+        last = nil
+        strikes = 0
+    }
+
+    /// Whether the client is to be tolerated further.
+    mutating func isTolerated(at now: ContinuousClock.Instant) -> Bool {
+        defer { last = now }
+        guard let last, now - last < interval else { return true }
+        strikes += 1
+        return strikes <= Self.limit
+    }
+}

@@ -1,0 +1,83 @@
+import Cryptography
+
+/// What the header fields of a request say (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Requests).
+struct RequestHead {
+    private(set) var path = ""
+    private(set) var metadata = GRPCMetadata()
+    /// What the client allows the call; nil if it waits for ever.
+    private(set) var timeout: Duration?
+    private(set) var problem: Problem?
+    private var isPost = false
+    private var isGRPC = false
+    private var size = 0
+    private let limit: Int
+
+    enum Problem {
+        /// Not a gRPC call: the status of HTTP to answer.
+        case http(Int)
+        case call(GRPCStatus)
+    }
+
+    /// - Parameter limit: the largest sum of names and values, in bytes.
+    init(limit: Int) { self.limit = limit }
+
+    mutating func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+        size += name.count + value.count
+        guard size <= limit else {
+            metadata = GRPCMetadata()
+            return problem = .call(
+                GRPCStatus(.resourceExhausted, "The headers of the call are larger than the limit of \(limit) bytes."))
+        }
+        let name = String(decoding: name, as: UTF8.self)
+        switch name {
+        case ":path": path = String(decoding: value, as: UTF8.self)
+        case ":method": isPost = value.elementsEqual("POST".utf8)
+        case "content-type": isGRPC = value.starts(with: "application/grpc".utf8)
+        case "grpc-timeout":
+            timeout = Self.duration(value)
+            if timeout == nil { problem = .call(GRPCStatus(.internal, "The header grpc-timeout cannot be read.")) }
+        case "grpc-encoding":
+            guard !value.elementsEqual("identity".utf8) else { break }
+            problem = .call(
+                GRPCStatus(.unimplemented, "Compressed messages are not understood here; send them as they are."))
+        case "te", "grpc-accept-encoding": break
+        default:
+            guard !name.hasPrefix(":") else { break }
+            guard name.hasSuffix("-bin") else { return metadata.add(Array(value), for: name) }
+            // Several values may stand in one field.
+            for part in value.split(separator: UInt8(ascii: ",")) {
+                let digits = part.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "=") }
+                let text = String(decoding: digits, as: UTF8.self)
+                let padding = String(repeating: "=", count: (4 - digits.count % 4) % 4)
+                guard let bytes = Base64.decode(text + padding) else {
+                    return problem = .call(GRPCStatus(.internal, "The header \(name) is not base64."))
+                }
+                metadata.add(bytes, for: name)
+            }
+        }
+    }
+
+    /// To be called after the last field.
+    mutating func end() {
+        if !isPost { problem = .http(405) } else if !isGRPC { problem = .http(415) }
+    }
+
+    /// Up to eight digits and a unit.
+    private static func duration(_ text: UnsafeBufferPointer<UInt8>) -> Duration? {
+        guard let unit = text.last, (2...9).contains(text.count) else { return nil }
+        var number: Int64 = 0
+        for digit in text.dropLast() {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            number = 10 * number + Int64(digit - UInt8(ascii: "0"))
+        }
+        switch unit {
+        case UInt8(ascii: "H"): return .seconds(3600 * number)
+        case UInt8(ascii: "M"): return .seconds(60 * number)
+        case UInt8(ascii: "S"): return .seconds(number)
+        case UInt8(ascii: "m"): return .milliseconds(number)
+        case UInt8(ascii: "u"): return .microseconds(number)
+        case UInt8(ascii: "n"): return .nanoseconds(number)
+        default: return nil
+        }
+    }
+}
