@@ -1,23 +1,37 @@
 import SQLite
 import Synchronization
 
-/// One connection that only reads, on a thread of its own.
-actor DocumentReader {
-    nonisolated private let thread = SerialThread()
-    private let tables: DocumentTables
+/// One connection that only reads, and a thread for reads that may take long.
+final class DocumentReader: Sendable {
+    private let thread = SerialThread()
+    private let tables: Mutex<DocumentTables>
     private let index: PendingIndex
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
-
     init(_ tables: sending DocumentTables, index: PendingIndex) {
-        self.tables = tables
+        self.tables = Mutex(tables)
         self.index = index
     }
 
     deinit { thread.stop() }
 
-    /// Runs `body` on one snapshot; `visible` is the time of its newest commit.
+    /// Runs `body` on the reader's thread, on one snapshot; `visible` is the time of its newest commit.
     func read<Result: Sendable>(
+        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
+    ) async throws -> Result {
+        try await thread.run { [self] in
+            try tables.withLock { tables in try Self.read(tables, index, body) }
+        }
+    }
+
+    /// The same on the caller's thread, if the connection is free at once.
+    func readHere<Result: Sendable>(
+        _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
+    ) throws -> Result? {
+        try tables.withLockIfAvailable { tables in try Self.read(tables, index, body) }
+    }
+
+    private static func read<Result: Sendable>(
+        _ tables: DocumentTables, _ index: PendingIndex,
         _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) throws -> Result {
         while true {
@@ -33,7 +47,7 @@ actor DocumentReader {
         }
     }
 
-    func close() { tables.sqlite.close() }
+    func close() { tables.withLock { $0.sqlite.close() } }
 }
 
 /// Readers that share the work; none ever waits for the writer.
@@ -47,8 +61,11 @@ final class ReaderPool: Sendable {
         loads = Mutex([Int](repeating: 0, count: readers.count))
     }
 
+    /// - Parameter isShort: the read takes no longer than to wake a thread for it: it is done at once, on the caller's, if
+    ///   any reader is free.
     func read<Result: Sendable>(
-        _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
+        isShort: Bool = false,
+        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         let index = loads.withLock { loads in
             let index = loads.indices.min { loads[$0] < loads[$1] } ?? 0
@@ -57,13 +74,14 @@ final class ReaderPool: Sendable {
         }
         defer { loads.withLock { $0[index] -= 1 } }
         do {
+            if isShort, let result = try readers[index].readHere(body) { return result }
             return try await readers[index].read(body)
         } catch {
             throw DocumentStoreError(error)
         }
     }
 
-    func close() async {
-        for reader in readers { await reader.close() }
+    func close() {
+        for reader in readers { reader.close() }
     }
 }

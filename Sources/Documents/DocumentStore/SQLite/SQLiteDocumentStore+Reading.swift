@@ -5,35 +5,39 @@ extension SQLiteDocumentStore {
     /// Runs `body` on a snapshot of the given moment. `visible` is the snapshot's newest commit, `time` the read time: where
     /// they differ, newer versions must be overlooked, also because they may not be on the disk yet.
     ///
-    /// - Parameter locking: what a read-write transaction is about to read.
+    /// - Parameters:
+    ///   - locking: what a read-write transaction is about to read.
+    ///   - isShort: see `ReaderPool.read`.
     func read<Result: Sendable>(
         at moment: ReadMoment, locking: (documents: [DocumentName], queries: [LockTable.LockedQuery]) = ([], []),
-        _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+        isShort: Bool = false,
+        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
         switch moment {
         case .strong:
-            return try await readNow(body)
+            return try await readNow(isShort, body)
         case .at(let time):
             try await prepareReading(at: time.microseconds)
-            return try await read(at: time.microseconds, body)
+            return try await read(at: time.microseconds, isShort, body)
         case .transaction(let id):
             guard let kind = id.kind else { throw DocumentStoreError.invalidTransaction }
             switch kind {
-            case .readOnly: return try await read(at: try transactions.readTime(id), body)
+            case .readOnly: return try await read(at: try transactions.readTime(id), isShort, body)
             case .readWrite:
                 try transactions.lock(id, documents: locking.documents, queries: locking.queries)
                 // A commit under way may have been admitted before the lock: what is read must include it.
                 if clock.lastAssigned > clock.published { try await writer.barrier() }
-                return try await readNow(body)
+                return try await readNow(isShort, body)
             }
         }
     }
 
     private func readNow<Result: Sendable>(
-        _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+        _ isShort: Bool,
+        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
         let (clock, writer) = (clock, writer)
-        return try await readers.read { tables, visible in
+        return try await readers.read(isShort: isShort) { tables, visible in
             let (time, wantsLease) = clock.readTime(visible: visible)
             if wantsLease { writer.requestLease() }
             return try body(tables, visible, time)
@@ -41,9 +45,10 @@ extension SQLiteDocumentStore {
     }
 
     private func read<Result: Sendable>(
-        at time: Int64, _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
+        at time: Int64, _ isShort: Bool,
+        _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
-        try await readers.read { tables, visible in
+        try await readers.read(isShort: isShort) { tables, visible in
             try tables.checkHorizon(time)
             return try body(tables, visible, time)
         }
@@ -67,9 +72,13 @@ extension SQLiteDocumentStore {
 
     // MARK: Documents
 
+    /// A get of so many documents is over before another thread would have begun with it.
+    private static let shortGet = 16
+
     package func get(_ names: [DocumentName], at moment: ReadMoment) async throws -> GetResult {
         for name in names { try DocumentStoreError.checkDatabase(name.database, is: database) }
-        return try await read(at: moment, locking: (names, [])) { tables, visible, time in
+        return try await read(at: moment, locking: (names, []), isShort: names.count <= Self.shortGet) {
+            tables, visible, time in
             let documents = try names.map { name in
                 visible <= time ? try tables.document(name) : try tables.document(name, at: time)
             }

@@ -112,7 +112,7 @@ package final class SQLiteDocumentStore: DocumentStore {
     package func close() async {
         heart.cancel()
         hub.closeAll()
-        await readers.close()
+        readers.close()
         await writer.close()
     }
 
