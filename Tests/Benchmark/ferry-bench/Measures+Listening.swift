@@ -82,11 +82,10 @@ extension Bench {
         for count in [10, idle] {
             try await withServer { server in
                 let listeners = try await open(count, on: server) { Self.tasks(of: $0 + Self.users) }
-                let connections = (0..<clients).map { _ in LoadClient(server.address) }
                 let workers = clients
                 let before = server.processorTime
-                let speed = try await rate(of: workers, for: duration) { worker, round in
-                    try await connections[worker].commit([try Self.create(round * workers + worker)])
+                let speed = try await rate(of: workers, on: server, for: duration) { client, worker, round in
+                    try client.commit([try Self.create(round * workers + worker)])
                 }
                 let used = (server.processorTime - before) / (speed * duration.inSeconds) * 1_000_000
                 say(

@@ -37,20 +37,18 @@ extension Bench {
     }
 
     private func commitRate(of workers: Int, on server: LoadServer, from first: Int) async throws -> Double {
-        let connections = (0..<workers).map { _ in LoadClient(server.address) }
-        return try await rate(of: workers, for: duration) { worker, round in
-            try await connections[worker].commit([try Self.create(first + round * workers + worker)])
+        try await rate(of: workers, on: server, for: duration) { client, worker, round in
+            try client.commit([try Self.create(first + round * workers + worker)])
         }
     }
 
     private func updateRate(on server: LoadServer) async throws -> Double {
         let (workers, first) = (clients, 10_000_000)
-        let connections = (0..<workers).map { _ in LoadClient(server.address) }
-        return try await rate(of: workers, for: duration) { worker, round in
+        return try await rate(of: workers, on: server, for: duration) { client, worker, round in
             let name = try Self.name(first + round % 50 * workers + worker)
             let write = Write(
                 .update(name, fields: ["priority": .integer(Int64(round))]), mask: [FieldPath(key: "priority")])
-            try await connections[worker].commit([write])
+            try client.commit([write])
         }
     }
 
@@ -62,23 +60,20 @@ extension Bench {
             try await fill(0..<count, on: server)
             try await server.rest()
             let workers = clients
-            let connections = (0..<workers).map { _ in LoadClient(server.address) }
             var full = 0.0
             let gets = try await withCost(on: server) {
-                full = try await rate(of: workers, for: duration) { worker, round in
-                    try await connections[worker].get(try Self.name((round * workers + worker) * 7919 % count))
+                full = try await rate(of: workers, on: server, for: duration) { client, worker, round in
+                    try client.get(try Self.name((round * workers + worker) * 7919 % count))
                 }
                 return full
             }
             say("gets by name, \(workers) clients, of \(count)", gets, "≥ 12,000/s")
             for (rate, bar) in [(6_000, "p99 ≤ 5 ms"), (full / 2, "")] {
-                let latencies = Latencies()
+                var latencies = Latencies()
                 let cost = try await withCost(on: server) {
-                    // On a timetable that no slow answer holds up: a late call counts from when it was due.
-                    try await timetable(Int(rate * duration.inSeconds), every: .seconds(1 / rate)) { call, due in
-                        try await connections[call % workers].get(try Self.name(call * 7919 % count))
-                        latencies.add(ContinuousClock.now - due)
-                    }
+                    latencies = try await timetable(
+                        Int(rate * duration.inSeconds), every: .seconds(1 / rate), of: workers, on: server
+                    ) { client, call in try client.get(try Self.name(call * 7919 % count)) }
                     return rate
                 }
                 let (middle, slow) = (latencies.percentile(0.5).text(2), latencies.percentile(0.99).text(2))

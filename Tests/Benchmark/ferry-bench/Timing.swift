@@ -49,51 +49,61 @@ extension Double {
     }
 }
 
-/// Runs `body` over and over in `workers` tasks for `duration`; answers how many calls there were a second.
+/// Runs `body` over and over in `workers` threads, each with a connection of its own, for `duration`; answers how many calls
+/// there were a second.
 func rate(
-    of workers: Int, for duration: Duration,
-    _ body: @escaping @Sendable (_ worker: Int, _ round: Int) async throws -> Void
+    of workers: Int, on server: LoadServer, for duration: Duration,
+    _ body: @escaping @Sendable (_ client: WireClient, _ worker: Int, _ round: Int) throws -> Void
 ) async throws -> Double {
     let start = ContinuousClock.now
     let end = start + duration
-    let count = try await withThrowingTaskGroup(of: Int.self) { group in
-        for worker in 0..<workers {
-            group.addTask {
-                var round = 0
-                while ContinuousClock.now < end {
-                    try await body(worker, round)
-                    round += 1
-                }
-                return round
-            }
+    let counts = try await inThreads(workers, on: server) { client, worker in
+        var round = 0
+        while ContinuousClock.now < end {
+            try body(client, worker, round)
+            round += 1
         }
-        var total = 0
-        for try await rounds in group { total += rounds }
-        return total
+        return round
     }
-    return Double(count) / (ContinuousClock.now - start).inSeconds
+    return Double(counts.reduce(0, +)) / (ContinuousClock.now - start).inSeconds
 }
 
-/// Starts calls when they are due, whether or not those before have ended; returns when all `count` have.
+/// Makes `count` calls when they are due, in turn by each of `workers` threads with a connection of its own.
 ///
-/// A thread of its own keeps the time: the runtime's timers would cost as much as the calls do.
+/// No slow answer holds the timetable up: a call that had to wait for the one before counts from when it was due.
 func timetable(
-    _ count: Int, every pause: Duration,
-    _ body: @escaping @Sendable (_ call: Int, _ due: ContinuousClock.Instant) async throws -> Void
-) async throws {
-    let thread = SerialThread()
-    defer { thread.stop() }
-    let calls = try await thread.run {
-        let start = ContinuousClock.now
-        return (0..<count).map { call in
+    _ count: Int, every pause: Duration, of workers: Int, on server: LoadServer,
+    _ body: @escaping @Sendable (_ client: WireClient, _ call: Int) throws -> Void
+) async throws -> Latencies {
+    let start = ContinuousClock.now + .milliseconds(100)
+    let latencies = Latencies()
+    _ = try await inThreads(workers, on: server) { client, worker in
+        for call in stride(from: worker, to: count, by: workers) {
             let due = start + pause * call
             let left = (due - .now).components
             if left.seconds >= 0, left.attoseconds > 0 {
                 var rest = timespec(tv_sec: Int(left.seconds), tv_nsec: Int(left.attoseconds / 1_000_000_000))
                 nanosleep(&rest, nil)
             }
-            return Task.immediate { try await body(call, due) }
+            try body(client, call)
+            latencies.add(ContinuousClock.now - due)
         }
     }
-    for call in calls { try await call.value }
+    return latencies
+}
+
+private func inThreads<Result: Sendable>(
+    _ workers: Int, on server: LoadServer, _ body: @escaping @Sendable (WireClient, _ worker: Int) throws -> Result
+) async throws -> [Result] {
+    let address = server.address
+    return try await withThrowingTaskGroup { group in
+        for worker in 0..<workers {
+            group.addTask {
+                let thread = SerialThread()
+                defer { thread.stop() }
+                return try await thread.run { try body(try WireClient(address), worker) }
+            }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+    }
 }
