@@ -105,6 +105,11 @@ def test_an_object_whose_file_is_lost_counts_as_absent(tmp_path):
     for ask in (s3.get_object, s3.head_object):
         with pytest.raises(s3.exceptions.ClientError, match="NoSuchKey|404"):
             ask(Bucket="ferry", Key="k")
+    upload = s3.create_multipart_upload(Bucket="ferry", Key="copy")["UploadId"]
+    with pytest.raises(s3.exceptions.ClientError, match="NoSuchKey"):
+        s3.copy_object(Bucket="ferry", Key="copy", CopySource="ferry/k")
+    with pytest.raises(s3.exceptions.ClientError, match="NoSuchKey"):
+        s3.upload_part_copy(Bucket="ferry", Key="copy", CopySource="ferry/k", UploadId=upload, PartNumber=1)
     s3.put_object(Bucket="ferry", Key="k", Body=b"three", IfNoneMatch="*")
     assert s3.get_object(Bucket="ferry", Key="k")["Body"].read() == b"three"
     assert server.stop() == 0

@@ -39,11 +39,9 @@ extension S3Handler {
     func copyPart(_ call: S3Call) async throws -> HTTPResponse {
         let number = try partNumber(call)
         let upload = try await upload(call)
-        let source = try await copySource(call)
-        let range = try ObjectHeaders.range(call.request.headers["x-amz-copy-source-range"], size: source.size)
-        let span = range ?? 0..<source.size
-        let (file, sum) = try await copy(source, range: span)
-        let part = UploadedPart(number: number, file: file, size: Int64(span.count), etag: sum, modified: now())
+        let range = call.request.headers["x-amz-copy-source-range"]
+        let copy = try await copy(call) { try ObjectHeaders.range(range, size: $0.size) ?? 0..<$0.size }
+        let part = UploadedPart(number: number, file: copy.file, size: copy.size, etag: copy.md5, modified: now())
         try await commit(part, of: upload)
         return .xml(
             XMLElement(

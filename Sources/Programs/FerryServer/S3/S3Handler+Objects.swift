@@ -15,12 +15,12 @@ extension S3Handler {
                 continue
             }
         }
-        throw lost(call, "its file is not there")
+        throw lost(call.bucket, call.key, "its file is not there")
     }
 
     /// What a disk has lost does not come back by asking again: the object counts as absent, and who has it may put it anew.
-    private func lost(_ call: S3Call, _ reason: String) -> S3Error {
-        onError(LostObject(bucket: call.bucket, key: call.key, reason: reason))
+    private func lost(_ bucket: String, _ key: String, _ reason: String) -> S3Error {
+        onError(LostObject(bucket: bucket, key: key, reason: reason))
         return S3Error("NoSuchKey", "The object's data is lost on this server. Put the object again.", 404)
     }
 
@@ -50,7 +50,9 @@ extension S3Handler {
         let status: HTTPStatus = range == nil ? .ok : .partialContent
         let file = try store.open(record)
         let size = try file.status().size
-        guard size == record.size else { throw lost(call, "its file has \(size) bytes instead of \(record.size)") }
+        guard size == record.size else {
+            throw lost(call.bucket, call.key, "its file has \(size) bytes instead of \(record.size)")
+        }
         guard request.method != .head else {
             return HTTPResponse(status, headers: headers, body: .omitted(length: Int(span.count)))
         }
@@ -150,12 +152,12 @@ extension S3Handler {
     }
 
     func copyObject(_ call: S3Call) async throws -> HTTPResponse {
-        let source = try await copySource(call)
         let replaces = call.request.headers["x-amz-metadata-directive"]?.uppercased() == "REPLACE"
         let (type, headers) = try ObjectHeaders.keep(call.request.headers)
-        let (file, _) = try await copy(source, range: 0..<source.size)
+        let copy = try await copy(call) { 0..<$0.size }
+        let source = copy.source
         let record = ObjectRecord(
-            key: call.key, file: file, size: source.size, etag: source.etag, modified: now(),
+            key: call.key, file: copy.file, size: source.size, etag: source.etag, modified: now(),
             contentType: replaces ? type : source.contentType, headers: replaces ? headers : source.headers)
         try await commit(record, in: call.bucket, conditions: [:])
         return .xml(
@@ -167,8 +169,8 @@ extension S3Handler {
                 ]))
     }
 
-    /// The record that `x-amz-copy-source` names, if the caller may read it and its conditions hold.
-    func copySource(_ call: S3Call) async throws -> ObjectRecord {
+    /// The object that `x-amz-copy-source` names, if the caller may read it and its conditions hold.
+    private func copySource(_ call: S3Call) async throws -> (bucket: String, record: ObjectRecord) {
         let header = call.request.headers["x-amz-copy-source"] ?? ""
         let name = header.split(separator: "?", maxSplits: 1).first ?? ""
         guard let path = PercentEncoding.decode(name.hasPrefix("/") ? name.dropFirst() : name),
@@ -178,30 +180,56 @@ extension S3Handler {
         }
         let key = String(path[path.index(after: slash)...])
         guard call.credential.allows(key: key) else { throw S3Error.accessDenied }
-        let source = try await record(String(path[..<slash]), key)
+        let bucket = String(path[..<slash])
+        let source = try await record(bucket, key)
         guard ObjectHeaders.check(call.request.headers, prefix: "x-amz-copy-source-", against: source) == nil else {
             throw S3Error.preconditionFailed
         }
-        return source
+        return (bucket, source)
     }
 
-    /// Copies a span of an object's bytes into a new durable file; answers its name and MD5.
-    func copy(_ source: ObjectRecord, range: Range<Int64>) async throws -> (file: String, md5: String) {
+    /// The new durable file with a copy of an object's bytes.
+    struct Copy: Sendable {
+        let source: ObjectRecord
+        let file: String
+        let size: Int64
+        let md5: String
+    }
+
+    /// Copies a span of the bytes of the object that `x-amz-copy-source` names.
+    func copy(_ call: S3Call, span: (ObjectRecord) throws -> Range<Int64>) async throws -> Copy {
+        var attempts = 0
+        while true {
+            let (bucket, source) = try await copySource(call)
+            if let copy = try await copy(source, in: bucket, span: span(source)) { return copy }
+            // As in `getObject`, a put may have replaced the file.
+            attempts += 1
+            guard attempts < 8 else { throw lost(bucket, source.key, "its file is not there") }
+        }
+    }
+
+    /// Nil where there is no file of the source's.
+    private func copy(_ source: ObjectRecord, in bucket: String, span: Range<Int64>) async throws -> Copy? {
         let store = store
         return try await store.thread().run {
-            let input = try store.open(source)
+            let input: FileDescriptor
+            do { input = try store.open(source) } catch let error as SystemError where error.code == .notFound {
+                return nil
+            }
             var incoming = try store.makeIncoming(.md5)
-            var position = range.lowerBound
-            while position < range.upperBound {
-                let bytes = try input.read(Int(min(1 << 20, range.upperBound - position)), at: position)
+            var position = span.lowerBound
+            while position < span.upperBound {
+                let bytes = try input.read(Int(min(1 << 20, span.upperBound - position)), at: position)
                 guard !bytes.isEmpty else {
-                    throw S3Error("InternalError", "The source object's data is damaged.", 500)
+                    throw lost(bucket, source.key, "its file has \(position) bytes instead of \(source.size)")
                 }
                 try incoming.append(bytes)
                 position += Int64(bytes.count)
             }
             let digests = incoming.digests()
-            return (try store.keep(&incoming), Hex.encode(digests.md5 ?? []))
+            return Copy(
+                source: source, file: try store.keep(&incoming), size: incoming.size,
+                md5: Hex.encode(digests.md5 ?? []))
         }
     }
 }
