@@ -25,7 +25,8 @@ struct StoredTransfer: Sendable {
 /// What transfers have stored is taken over together: while one turn writes, more is stored, and the next turn takes all of
 /// that. So a thousand small files cost a few writes of their task's document, not a thousand.
 extension TaskSync {
-    /// Attachments that one write says of its task. Each takes a transform of its own, of which a write has a limited number.
+    /// Attachments that one write says of its task. Each takes two transforms, for its time and for who set it, and a write has
+    /// 500 at most.
     private static let attachmentsPerWrite = 200
 
     /// How long what is stored waits for more of it, while more is under way: each write costs the remote and every machine as
