@@ -121,13 +121,20 @@ final class CommitPublisher: Sendable {
     }
 
     /// Where syncs are slow, gives clients whose commits the last one made durable the time to send their next: else two
-    /// crowds of clients would take turns, and half of the commits would share a sync that could.
+    /// crowds of clients would take turns, and half of the commits would share a sync that could. Waits no longer than they
+    /// keep coming.
     private func waitForCompany() {
         let last = state.withLock { $0.last }
-        let patience = last.duration / 2
+        let patience = min(last.duration * 3 / 4, .milliseconds(10))
         guard patience > .microseconds(250) else { return }
-        let end = ContinuousClock.now + min(patience, .milliseconds(5))
-        while state.withLock({ $0.answerCount }) < last.commits, ContinuousClock.now < end { usleep(50) }
+        let start = ContinuousClock.now
+        var (count, arrival) = (0, start)
+        while true {
+            let (present, now) = (state.withLock { $0.answerCount }, ContinuousClock.now)
+            if present != count { (count, arrival) = (present, now) }
+            if count >= last.commits || now - start >= patience || now - arrival >= patience / 4 { return }
+            usleep(50)
+        }
     }
 
     private func tell(_ group: CommitGroup, for writer: CommitWriter) {
