@@ -109,7 +109,7 @@ import Testing
 }
 
 /// Just enough HTTP/2 (RFC 9113) to make one call in the clear and see the frames of the answer.
-private struct RawClient: Sendable {
+struct RawClient: Sendable {
     private let port: in_port_t
 
     init(_ target: String) throws {
@@ -158,7 +158,7 @@ private struct RawClient: Sendable {
         try await exchange(bytes, greeting: [], of: { $0.stream != 0 }, until: { _ in false })
     }
 
-    private struct Frame {
+    struct Frame {
         let type: UInt8
         let flags: UInt8
         let stream: UInt32
@@ -188,19 +188,8 @@ private struct RawClient: Sendable {
         let greeting = greeting ?? preface + frame(type: 4, flags: 0, stream: 0, [])
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+                let connection = connection(sending: greeting + request)
                 defer { close(connection) }
-                var address = sockaddr_in()
-                address.sin_family = sa_family_t(AF_INET)
-                address.sin_port = port.bigEndian
-                address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-                _ = withUnsafeBytes(of: &address) { bytes in
-                    connect(
-                        connection, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
-                        socklen_t(bytes.count))
-                }
-                let bytes = greeting + request
-                send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
                 var names: [String] = []
                 while !isEnough(names), let frame = readFrame(connection) {
                     if isWanted(frame) { names.append(frame.name) }
@@ -208,6 +197,21 @@ private struct RawClient: Sendable {
                 continuation.resume(returning: names)
             }
         }
+    }
+
+    /// A new connection, to be closed by the caller.
+    func connection(sending bytes: [UInt8]) -> Int32 {
+        let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        _ = withUnsafeBytes(of: &address) { bytes in
+            connect(
+                connection, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+        }
+        send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        return connection
     }
 
     private func readFrame(_ connection: Int32) -> Frame? {

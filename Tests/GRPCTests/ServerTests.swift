@@ -1,4 +1,5 @@
 import GRPC
+import Glibc
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ServerTests {
@@ -103,6 +104,18 @@ import Testing
             #expect(await call.status().code == .unavailable)
             #expect(await read.next() == true)
         }
+    }
+
+    @Test func `a client that answers nothing does not hold a shutdown up`() async throws {
+        let server = GRPCServer(routes: .echo)
+        let port = try server.start()
+        let silent = try RawClient("127.0.0.1:\(port)").connection(
+            sending: Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0])
+        defer { close(silent) }
+        // Behind it, so that it has been accepted.
+        let channel = GRPCChannel("127.0.0.1:\(port)")
+        #expect(try await channel.unary("/test.Echo/Unary", [1]) == [1])
+        await server.shutdown(within: .zero)
     }
 
     @Test func `cancelling a shutdown ends its patience`() async throws {

@@ -102,7 +102,7 @@ final class Listener: NetworkSource, @unchecked Sendable {
         var chosen = port
         var failure: Int32?
         for info in sequence(first: list, next: \.pointee.ai_next) {
-            switch bind(info.pointee, port: chosen) {
+            switch bind(info.pointee, port: chosen, alsoIPv4: host == "::") {
             case .success((let descriptor, let port)):
                 descriptors.append(descriptor)
                 chosen = port
@@ -115,14 +115,17 @@ final class Listener: NetworkSource, @unchecked Sendable {
         throw GRPCServerError(binding: address, number: failure)
     }
 
-    private static func bind(_ info: addrinfo, port: Int) -> Result<(Int32, Int), SocketError> {
+    private static func bind(_ info: addrinfo, port: Int, alsoIPv4: Bool) -> Result<(Int32, Int), SocketError> {
         let type = info.ai_socktype | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(info.ai_family, type, 0)
         guard descriptor >= 0 else { return .failure(SocketError(number: errno)) }
         var yes: Int32 = 1
         let size = socklen_t(MemoryLayout<Int32>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, size)
-        if info.ai_family == AF_INET6 { setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &yes, size) }
+        if info.ai_family == AF_INET6 {
+            var only: Int32 = alsoIPv4 ? 0 : 1
+            setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &only, size)
+        }
         var name = sockaddr_storage()
         var length = info.ai_addrlen
         memcpy(&name, info.ai_addr, Int(length))

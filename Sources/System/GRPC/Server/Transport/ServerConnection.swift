@@ -23,6 +23,7 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     private var pinged: ContinuousClock.Instant?
     /// Since when the client is told that the server takes no more calls.
     private var leaving: ContinuousClock.Instant?
+    private var isCancelled = false
     /// The client has spoken HTTP/2.
     var isGreeted = false
 
@@ -160,7 +161,11 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     func check(at now: ContinuousClock.Instant) {
         guard !isClosed, let session else { return }
         let keepalive = server.configuration.keepalive
-        if let leaving, now - leaving >= Self.noticeLimit { answered() }
+        if let leaving, now - leaving >= Self.noticeLimit {
+            // A client that reads nothing holds nobody up.
+            if isCancelled { return close() }
+            answered()
+        }
         if !isGreeted, now - opened > Self.greetingLimit { return close() }
         if let pinged {
             if now - pinged > keepalive.timeout { return close() }
@@ -196,7 +201,10 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
         nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, nil, 0)
     }
 
+    /// To be called after `shutDown`: closes soon, whatever the client does.
     func cancelAllCalls() {
+        isCancelled = true
+        loop.check(at: .now + Self.noticeLimit)
         for stream in Array(streams.values) { reset(stream) }
         sendSoon()
     }
