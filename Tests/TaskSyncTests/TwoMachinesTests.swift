@@ -230,6 +230,21 @@ import Testing
         }
     }
 
+    @Test func `an attachment that went with a held delete comes back with its task`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            for number in 1...12 { try laptop.write("Trip \(number).md", "go\n") }
+            try laptop.write("Trip 1.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip 1.files/ticket.txt", "seat 12\n"))
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            for number in 1...12 { laptop.remove("Trip \(number).md") }
+            laptop.remove("Trip 1.files/ticket.txt")
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
+            try await laptop.sync.restoreDeletes(laptop.sync.heldDeletes.map(\.entry.id))
+            #expect(await laptop.has("Trip 1.files/ticket.txt", "seat 12\n"))
+            #expect(desk.read("Trip 1.files/ticket.txt") == "seat 12\n")
+        }
+    }
+
     @Test func `a machine that was paused settles when it goes on`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Buy milk.md", "Oat.\n")

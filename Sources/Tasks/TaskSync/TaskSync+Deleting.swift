@@ -144,6 +144,7 @@ extension TaskSync {
     package func restoreDeletes(_ tasks: [String]) async throws {
         try await exclusively {
             let restored = tasks.filter { held[$0] != nil }
+            try await forgetAbsentAttachments(of: restored)
             try await client.transaction { transaction in
                 let tables = SyncTables(transaction)
                 for task in restored {
@@ -159,5 +160,16 @@ extension TaskSync {
             if held.isEmpty { deleteGuard.settle() }
             try await exportRetries()
         }
+    }
+
+    /// Attachments that went with files whose deletes were held are fetched again with them.
+    func forgetAbsentAttachments(of tasks: [String]) async throws {
+        let absent = tasks.flatMap { attachments.rows(of: $0).values }
+            .filter { path(of: $0).map { folder.isAbsent($0) } ?? true }
+        guard !absent.isEmpty else { return }
+        try await client.transaction { transaction in
+            for row in absent { try SyncTables(transaction).remove(attachment: row.attachment, of: row.task) }
+        }
+        for row in absent { attachments.remove(row.attachment, of: row.task) }
     }
 }

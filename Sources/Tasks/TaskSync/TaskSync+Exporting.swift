@@ -450,6 +450,7 @@ extension TaskSync {
             return false
         }
         let task = item.task
+        try await forgetAbsentAttachments(of: [task])
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             try tables.unhold(task)

@@ -243,19 +243,26 @@ extension TaskSync {
         var rows: [(transfer: StoredTransfer, row: AttachmentRow)] = []
         // A name that is taken is not given up for long: others are tried.
         for number in 1...99 where !left.isEmpty {
+            var tried: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
+            var taken: [(StoredTransfer, String, TaskPath)] = []
             var files: [IncomingFile] = []
             for item in left {
                 let known = transfers[item.transfer.id]
                 let old = known.flatMap { attachments.rows(of: $0.task)[$0.attachment ?? ""] }
                 let name = Self.fileName(known?.name ?? "", number)
                 let isOwn = old?.name.utf8.elementsEqual(name.utf8) == true
+                // Another attachment's, whose file has gone: that has still to be told of.
+                if !isOwn, let known, attachments.row(of: known.task, named: name) != nil {
+                    taken.append(item)
+                    continue
+                }
+                tried.append(item)
                 let path = (try? item.directory.appending(name)) ?? item.directory
                 let expectation = isOwn ? old.map { FileExpectation.stamp(stamp(of: $0, at: path)) } : nil
                 files.append(IncomingFile(name: item.incoming, path: path, expecting: expectation ?? .absent))
             }
-            var taken: [(StoredTransfer, String, TaskPath)] = []
             let results = await aside { [folder, files] in folder.placeIncoming(files) }
-            for ((item, file), result) in zip(zip(left, files), results) {
+            for ((item, file), result) in zip(zip(tried, files), results) {
                 switch result {
                 case .success(.written(let stamp)):
                     guard let known = transfers[item.transfer.id], let id = known.attachment else { continue }
