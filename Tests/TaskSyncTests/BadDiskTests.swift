@@ -49,6 +49,17 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `a problem of a directory goes with it`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.makeDirectories("Home")
+        try disk.setMode("Home", 0)
+        #expect(await machine.eventually { await machine.sync.allProblems.map(\.subject) == ["Home"] })
+        try disk.removeDirectory("Home")
+        #expect(await machine.eventually { await machine.sync.allProblems.isEmpty })
+        await machine.stop()
+    }
+
     @Test func `a file that goes before its directory is closed is deleted when that opens`() async throws {
         let disk = MemoryDisk()
         let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))

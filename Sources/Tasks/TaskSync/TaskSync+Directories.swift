@@ -84,6 +84,9 @@ extension TaskSync {
     /// A list without tasks goes with its directory; one with tasks waits until they are gone.
     func directoryRemoved(_ path: TaskPath) async throws {
         attachments.removeOrphans(beneath: path)
+        // What stood in the way there has gone with it.
+        folderProblems = folderProblems.filter { $0.value.subject != path.string }
+        problems = problems.filter { !$0.key.hasPrefix(path.string + "/") }
         guard let list = lists.id(path) else { return }
         lists.remove(list)
         vanishedLists[list] = path
