@@ -62,9 +62,10 @@ final class SimulatedMachine: @unchecked Sendable {
     private var isInterfering = false
     /// Files that an editor is in the middle of saving.
     var busy: Set<String> = []
-    /// One of them, of which a command has still to read what its user wants to be rid of.
-    private var unread: String?
+    /// One of them, of which a command has still to read what its user wants to be rid of; whether it has begun to.
+    private var unread: (path: String, isBeingRead: Bool)?
     private var renames: [String: Duration] = [:]
+    private var news: [String: Duration] = [:]
     private var started = Duration.zero
     /// What should never be seen: the process ended by itself.
     private(set) var failures: [String] = []
@@ -240,17 +241,24 @@ final class SimulatedMachine: @unchecked Sendable {
             }
         }
         trace(operation, path)
+        if let unread, unread.path == path {
+            switch operation {
+            case "read": self.unread?.isBeingRead = true
+            // A file that changes while it is read is read again.
+            case "examine", "examine after reading": break
+            default: if unread.isBeingRead { leaveAlone(nil) }
+            }
+        }
         isInterfering = true
         interfere(path)
         isInterfering = false
-        if operation == "read", path == unread { leaveAlone(nil) }
         return nil
     }
 
     /// Nobody here saves this file until it is read; nil: from now on everybody does.
     func leaveAlone(_ path: String?) {
-        if let unread { busy.remove(unread) }
-        unread = path
+        if let unread { busy.remove(unread.path) }
+        unread = path.map { ($0, false) }
         if let path { busy.insert(path) }
     }
 
@@ -260,9 +268,18 @@ final class SimulatedMachine: @unchecked Sendable {
         for mark in marks(path) { renames[mark] = scheduler.now }
     }
 
+    func noteNew(_ path: String) {
+        for mark in marks(path) { news[mark] = scheduler.now }
+    }
+
     /// Whether the process must know by now what became of the file that is here.
-    func hasSeen(_ path: String) -> Bool {
-        guard let time = marks(path).compactMap({ renames[$0] }).max() else { return true }
+    func hasSeen(_ path: String) -> Bool { hasHeard(of: path, since: renames) }
+
+    /// Whether the process may not know yet that the file is here.
+    func isNew(_ path: String) -> Bool { !hasHeard(of: path, since: news) }
+
+    private func hasHeard(of path: String, since times: [String: Duration]) -> Bool {
+        guard let time = marks(path).compactMap({ times[$0] }).max() else { return true }
         return isRunning && max(time, started) + .seconds(60) < scheduler.now
     }
 

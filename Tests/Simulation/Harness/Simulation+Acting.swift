@@ -79,6 +79,7 @@ extension Simulation {
             guard files[new] == nil, !machine.busy.contains(new) else { return }
             if let end = new.lastIndex(of: "/") { try disk.makeDirectories(String(new[..<end])) }
             try disk.write(new, bytes)
+            machine.noteNew(new)
             words.copy(bytes)
             words.place(bytes, at: new)
             words.rename("", to: new)
@@ -90,8 +91,9 @@ extension Simulation {
             words.rename(path, to: "")
             tell(machine, "deletes '\(path)'")
         case .replace:
-            guard let path = random.pick(paths.filter(machine.hasSeen)), let other = random.pick(paths), other != path,
-                let bytes = files[other]
+            // A file that Ferry has not taken up is another version of the one whose place it takes, as editors save.
+            guard let path = random.pick(paths.filter { machine.hasSeen($0) && !machine.isNew($0) }),
+                let other = random.pick(paths), other != path, let bytes = files[other]
             else { return }
             try disk.rename(path, to: other, .replacing)
             words.delete(bytes)
@@ -155,6 +157,7 @@ extension Simulation {
         draft.body = ["born \(words.makeBirth())"]
         for _ in 0..<random.below(4) { _ = draft.edit(&random, words.make()) }
         try machine.disk.write(path, draft.bytes)
+        machine.noteNew(path)
         words.replace([], with: draft.bytes)
         words.place(draft.bytes, at: path)
         words.rename("", to: path)

@@ -297,10 +297,17 @@ package final class Simulation: @unchecked Sendable {
             else { continue }
             let wanted = Set(paths.map(Words.directory))
             let isRenamed = wanted.contains(where: words.changedDirectories.contains)
-            if !wanted.contains(directory), directory.isEmpty || !isRenamed {
+            // Which of two lists of one name has the number is nobody's choice.
+            if !wanted.contains(where: { Self.unnumbered($0) == Self.unnumbered(directory) }),
+                directory.isEmpty || !isRenamed
+            {
                 violations.append("\(path) (\(mark)) is not where users put it: \(wanted.sorted())")
             }
         }
+    }
+
+    private static func unnumbered(_ directory: String) -> String {
+        directory.replacing(#/ \([0-9]+\)$/#, with: "")
     }
 
     /// What a machine remembers of the remote is what the remote has.
