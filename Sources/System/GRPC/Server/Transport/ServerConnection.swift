@@ -127,7 +127,11 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
             case .bytes(let count): sent += count
             }
             if sent == output.count {
-                output.removeAll(keepingCapacity: output.capacity <= Self.outputLimit)
+                output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
+                sent = 0
+            } else if sent >= Self.outputLimit {
+                // While a client reads as slowly as the server answers, the end is never met.
+                output.removeFirst(sent)
                 sent = 0
             }
         }
