@@ -405,6 +405,18 @@ class Day:
             machine.ferry("deletes", "restore", "--all", check=False)
             machine.ferry("sync", "--wait", "--timeout", "240", timeout=300)
 
+    def agree_with_held(self, timeout):
+        """Deletes may still be held after the first look: what the last scan missed is told a moment later."""
+        for _ in range(3):
+            try:
+                return agree(*self.machines, timeout=timeout)
+            except AssertionError:
+                if not any(machine.status()["heldDeletes"] for machine in self.machines):
+                    raise
+                self.note("held late", "; ".join(f"{machine.name} {machine.ferry('deletes').stdout}" for machine in self.machines))
+                self.bring_back_held()
+        agree(*self.machines, timeout=timeout)
+
     def tidy(self):
         """Attachments that the user put beside a task whose file had another name by then: nobody's, until the user moves them."""
         for machine in self.machines:
@@ -419,9 +431,7 @@ class Day:
         self.mend()
         self.bring_back_held()
         self.tidy()
-        agree(*self.machines, timeout=120)
-        self.bring_back_held()
-        agree(*self.machines, timeout=60)
+        self.agree_with_held(timeout=60)
         texts = []
         laptop, desk = self.machines
         before = laptop.files()
