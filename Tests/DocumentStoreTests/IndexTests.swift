@@ -32,6 +32,16 @@ struct IndexTests {
         return names
     }
 
+    @Test(arguments: ["a", "a/", "//", "a/b", "&", "=", "\u{0}", "\u{1}", "\u{0}/"])
+    func `a composite index is known again by its name, whatever its fields are called`(key: String) throws {
+        let field = FieldPath(key: key)
+        let parts: [CompositeIndex.Part] = [
+            .value(field), .element(FieldPath(key: "b")), .order(field, descending: true),
+        ]
+        let index = CompositeIndex(parts: parts)
+        #expect(CompositeIndex(path: index.path) == index)
+    }
+
     /// Waits until the index is there.
     private func plan(_ query: Query, in store: SQLiteDocumentStore, contains property: String) async throws {
         while true {

@@ -128,7 +128,7 @@ struct CompositeIndex: Sendable, Hashable {
         while let kind = rest.popFirst() {
             var segments: [String] = []
             while let end = rest.firstIndex(of: 0), end != rest.startIndex {
-                guard let segment = rest[..<end].withUnsafeBytes({ KeyBytes.decodePath($0) }) else { return nil }
+                guard let segment = rest[...end].withUnsafeBytes({ KeyBytes.decodePath($0) }) else { return nil }
                 segments.append(segment)
                 rest = rest[(end + 1)...]
             }
