@@ -31,6 +31,9 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     /// How long a client may take to answer the notice that the server stops.
     private static let noticeLimit = Duration.seconds(1)
     private static let readSize = 64 << 10
+    /// Then what has come is worked on, and other connections have their turn; the loop tells at once that more is there. A
+    /// read takes all that TLS has decrypted.
+    private static let readsInARow = 4
     /// What waits in the process before the socket takes it.
     private static let outputLimit = 256 << 10
 
@@ -87,7 +90,8 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
         heard = .now
         pinged = nil
         withUnsafeTemporaryAllocation(byteCount: Self.readSize, alignment: 1) { buffer in
-            while !isClosed, let session {
+            for _ in 0..<Self.readsInARow {
+                guard !isClosed, let session else { return }
                 switch socket.read(into: buffer) {
                 case .later: return
                 case .ended: return close()
