@@ -49,8 +49,8 @@ let package = Package(
     targets: [
         // C
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CZlib"), cLibrary("CCurl"), cLibrary("CGRPC"),
-        cLibrary("CNGHTTP2"),
-        cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"), cLibrary("CSystemd"), cLibrary("CLinux"),
+        cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"), cLibrary("CSystemd"),
+        cLibrary("CLinux"),
 
         // System
         room("JSON", on: "System"),

@@ -1,3 +1,4 @@
+import Dispatch
 import DocumentModel
 import DocumentStore
 import DocumentStoreTestKit
@@ -14,24 +15,36 @@ struct DurabilityTests {
     private final class Disk: Sendable {
         private struct State {
             var isHeld = false
+            var isWaiting = false
             var failures = 0
             var syncs = 0
             var held: CheckedContinuation<Void, Never>?
         }
 
         private let state = Mutex(State())
+        private let gate = DispatchSemaphore(value: 0)
 
         var syncs: Int { state.withLock { $0.syncs } }
 
         func hold() { state.withLock { $0.isHeld = true } }
 
-        func release() { state.withLock { $0.isHeld = false } }
+        /// Lets the sync that waits, and all later ones, go on.
+        func release() {
+            state.withLock { $0.isHeld = false }
+            gate.signal()
+        }
 
         func failNext(_ count: Int) { state.withLock { $0.failures = count } }
 
         /// Returns once a sync is waiting.
         func waitForSync() async {
-            await withCheckedContinuation { continuation in state.withLock { $0.held = continuation } }
+            await withCheckedContinuation { continuation in
+                let isWaiting = state.withLock { state in
+                    if !state.isWaiting { state.held = continuation }
+                    return state.isWaiting
+                }
+                if isWaiting { continuation.resume() }
+            }
         }
 
         func synchronize(_ file: borrowing FileDescriptor) throws {
@@ -41,12 +54,14 @@ struct DurabilityTests {
                 return state.failures > 0
             }
             if fails { throw SystemError(.damagedMedium, operation: "write to disk", path: file.path) }
-            while state.withLock({ $0.isHeld }) {
-                state.withLock { state in
-                    state.held?.resume()
-                    state.held = nil
-                }
-                usleep(100)
+            let (isHeld, held) = state.withLock { state in
+                state.isWaiting = state.isHeld
+                defer { state.held = nil }
+                return (state.isHeld, state.held)
+            }
+            if isHeld {
+                held?.resume()
+                gate.wait()
             }
             try file.synchronizeContent()
         }
@@ -80,7 +95,7 @@ struct DurabilityTests {
         return values
     }
 
-    /// Returns once SQLite has taken that many commits, whatever the disk does.
+    /// Returns once SQLite has taken that many commits, whatever the disk does. It tells nobody, so it is asked.
     private func waitForApplied(_ count: Int) throws {
         let sqlite = try SQLiteDatabase(path: temporary.path, configuration: SQLiteConfiguration().readOnly)
         defer { sqlite.close() }

@@ -1,6 +1,4 @@
 #pragma once
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -8,7 +6,9 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 #include <nghttp2/nghttp2.h>
 
 // prctl is variadic.
