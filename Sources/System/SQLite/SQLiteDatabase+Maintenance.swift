@@ -41,6 +41,14 @@ extension SQLiteDatabase {
         settings.pageSize = try first("PRAGMA page_size") { $0.int(0) } ?? configuration.pageSize
         let copy = try SQLiteDatabase(path: destination, configuration: settings)
         defer { copy.close() }
+        try self.copy(into: copy, pagesAtOnce: pagesAtOnce)
+        try finishing(copy)
+        // The copy inherits WAL mode; emptying the log leaves one file that can be moved about alone.
+        try copy.checkpoint(truncating: true)
+    }
+
+    /// Puts all that is in this database in the place of what another one has, whose page size is the same.
+    package func copy(into copy: SQLiteDatabase, pagesAtOnce: Int32 = 4096) throws {
         let target = try copy.open()
         guard let backup = sqlite3_backup_init(target, "main", try open(), "main") else {
             throw copy.error(sqlite3_errcode(target), doing: "write a backup to")
@@ -57,9 +65,6 @@ extension SQLiteDatabase {
         guard code == SQLITE_DONE, finished == SQLITE_OK else {
             throw copy.error(code == SQLITE_DONE ? finished : code, doing: "write a backup to")
         }
-        try finishing(copy)
-        // The copy inherits WAL mode; emptying the log leaves one file that can be moved about alone.
-        try copy.checkpoint(truncating: true)
     }
 
     /// Moves the WAL into the file as far as readers allow. With `truncating`, waits for them and empties the log.

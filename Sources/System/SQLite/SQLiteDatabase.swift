@@ -10,7 +10,11 @@ package final class SQLiteDatabase {
     package var logPath: String { path + "-wal" }
     package let configuration: SQLiteConfiguration
     private var handle: OpaquePointer?
-    private var idleStatements: [String: [SQLiteStatement]] = [:]
+    /// The statements of one text that nobody uses.
+    private final class IdleStatements {
+        var list: [SQLiteStatement] = []
+    }
+    private var idleStatements: [String: IdleStatements] = [:]
     private var idleCount = 0
 
     /// Opens, and unless read-only creates, the file. Fails with `.corrupt` when it is damaged in a way that shows at
@@ -93,8 +97,10 @@ package final class SQLiteDatabase {
 
     /// Lends a cached statement, cleared before and after. Calls with the same text may nest.
     package func withStatement<Result>(_ sql: String, _ body: (SQLiteStatement) throws -> Result) throws -> Result {
+        // Found once: these texts are long.
+        let found = idleStatements[sql]
         let statement: SQLiteStatement
-        if let idle = idleStatements[sql]?.popLast() {
+        if let idle = found?.list.popLast() {
             statement = idle
             idleCount -= 1
         } else {
@@ -103,11 +109,18 @@ package final class SQLiteDatabase {
         defer {
             statement.clear()
             if handle != nil, idleCount < 256 {
-                idleStatements[sql, default: []].append(statement)
+                (found ?? keeper(sql)).list.append(statement)
                 idleCount += 1
             }
         }
         return try body(statement)
+    }
+
+    private func keeper(_ sql: String) -> IdleStatements {
+        if let known = idleStatements[sql] { return known }
+        let new = IdleStatements()
+        idleStatements[sql] = new
+        return new
     }
 
     /// Runs one statement with its values, dropping any rows.

@@ -21,12 +21,6 @@ extension SQLiteDatabase {
     /// to `<path>.before-<component>-<version>`. Fails with `.newerSchema`, changing nothing, when a newer program has
     /// already upgraded the component.
     package func migrate(_ component: String, _ migrations: [SQLiteMigration]) throws {
-        try executeScript(
-            """
-            CREATE TABLE IF NOT EXISTS schema_migration(
-                component TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL,
-                PRIMARY KEY(component, version)) WITHOUT ROWID
-            """)
         let current = try schemaVersion(component)
         guard current <= migrations.count else {
             let code = SQLiteError.Code.newerSchema
@@ -36,6 +30,12 @@ extension SQLiteDatabase {
                     + "\(migrations.count). \(code.remedy ?? "")")
         }
         guard current < migrations.count else { return }
+        try executeScript(
+            """
+            CREATE TABLE IF NOT EXISTS schema_migration(
+                component TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL,
+                PRIMARY KEY(component, version)) WITHOUT ROWID
+            """)
         if current > 0 { try backUp(to: "\(path).before-\(component)-\(migrations.count)") }
         for (index, migration) in migrations.enumerated().dropFirst(current) {
             try transaction {

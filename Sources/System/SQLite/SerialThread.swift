@@ -3,7 +3,7 @@ import Glibc
 /// One thread of its own for work that blocks, in the order it was handed in.
 ///
 /// An actor whose `unownedExecutor` is this thread runs all of its methods there, away from Swift's shared pool, which
-/// must not be blocked. The thread lives until `stop()`; it then finishes what it was given.
+/// must not be blocked. The thread begins with the first work, and lives until `stop()`; it then finishes what it was given.
 ///
 /// `@unchecked Sendable`: every access to `queue` and `isStopping` is under `mutex`.
 package final class SerialThread: SerialExecutor, @unchecked Sendable {
@@ -15,12 +15,16 @@ package final class SerialThread: SerialExecutor, @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var queue: [Work] = []
+    private var isStarted = false
     private var isStopping = false
     private var identity: pthread_t?
 
     package init() {
         pthread_mutex_init(mutex, nil)
         pthread_cond_init(condition, nil)
+    }
+
+    private func start() {
         let context = Unmanaged.passRetained(self)
         var thread = pthread_t()
         let code = pthread_create(
@@ -72,9 +76,12 @@ package final class SerialThread: SerialExecutor, @unchecked Sendable {
     private func add(_ work: Work) {
         pthread_mutex_lock(mutex)
         let wasEmpty = queue.isEmpty
+        let isFirst = !isStarted
+        isStarted = true
         queue.append(work)
         if wasEmpty { pthread_cond_signal(condition) }
         pthread_mutex_unlock(mutex)
+        if isFirst { start() }
     }
 
     private func runLoop() {
