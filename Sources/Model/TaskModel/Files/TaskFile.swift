@@ -33,7 +33,8 @@ public struct TaskFile: Sendable {
     /// of notes only.
     public var head: ArraySlice<UInt8> { bytes[..<layout.body.lowerBound] }
 
-    let name: String
+    /// The file's own name, without folders.
+    package let name: String
     let layout: TaskFileLayout
     let content: FrontMatterContent
     let pairs: [YAMLPair]

@@ -39,8 +39,11 @@ enum TaskLayout {
         // A title that was written for the sake of a number goes with it.
         let keepsTitle = chosen != nil
         if let head = fields[head]?.stringValue {
-            for head in [head, withoutRepeatedKeys(head)] {
-                if let source = try? TaskFile(parsing: Array(head.utf8) + Array(item.notes.utf8), named: name),
+            for isMended in [false, true] {
+                let bytes = Array((isMended ? withoutRepeatedKeys(head) : head).utf8) + Array(item.notes.utf8)
+                // Mostly the file that is here, which has been read already.
+                let isOld = old.map { $0.bytes == bytes && $0.name.utf8.elementsEqual(name.utf8) } ?? false
+                if let source = isOld ? old : try? TaskFile(parsing: bytes, named: name),
                     let file = try? source.updated(to: item, writesTitle: writesTitle, keepsTitle: keepsTitle)
                 {
                     return file
