@@ -216,11 +216,12 @@ final class Replica {
 
     // MARK: Document rows
 
+    private static let findRow = "SELECT \(DocumentRow.columns) FROM client_document WHERE collection=? AND name=?"
+
     func row(_ path: String) throws -> DocumentRow? {
         let parts = PathParts(path)
         return try database.first(
-            "SELECT \(DocumentRow.columns) FROM client_document WHERE collection=? AND name=?",
-            [.text(parts.collection), .text(parts.name)], DocumentRow.init)
+            Self.findRow, [.text(parts.collection), .text(parts.name)], DocumentRow.init)
     }
 
     func base(_ path: String) throws -> Base { try row(path)?.base() ?? .unknown }

@@ -30,8 +30,10 @@ struct SyncTables {
     private static let fileColumns =
         "task, path, list, device, inode, size, modified, modified_nanos, changed, changed_nanos"
 
+    private static let findFile = "SELECT \(fileColumns), bytes FROM sync_file WHERE task = ?"
+
     func file(_ task: String) throws -> FileRow? {
-        try database.first("SELECT \(Self.fileColumns), bytes FROM sync_file WHERE task = ?", [.text(task)]) { row in
+        try database.first(Self.findFile, [.text(task)]) { row in
             Self.file(row, bytes: row.bytes(10))
         } ?? nil
     }
