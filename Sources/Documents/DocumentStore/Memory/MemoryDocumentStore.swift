@@ -332,17 +332,25 @@ package actor MemoryDocumentStore: DocumentStore {
         _ selections: [(selection: ListenMachine.Selection, since: Timestamp?)]
     ) throws -> (contents: [Contents], time: Timestamp) {
         let time = try readTime(.strong)
-        return (selections.map { contents($0.selection, since: $0.since, at: time) }, time)
+        // Mostly all were told up to the same time.
+        var changes: [Timestamp: [DocumentName]] = [:]
+        for since in Set(selections.compactMap(\.since)) {
+            changes[since] = history.names(changedAfter: since).sorted()
+        }
+        return (selections.map { contents($0.selection, $0.since.flatMap { changes[$0] }, at: time) }, time)
     }
 
-    private func contents(_ selection: ListenMachine.Selection, since: Timestamp?, at time: Timestamp) -> Contents {
+    /// - Parameter changes: what changed since the listener was told; nil: it was told nothing.
+    private func contents(
+        _ selection: ListenMachine.Selection, _ changes: [DocumentName]?, at time: Timestamp
+    ) -> Contents {
         // A limit lets one document's change bring another one in.
-        guard let since, case .query(let plan) = selection, plan.query.limit == nil, plan.query.offset == 0 else {
+        guard let changes, case .query(let plan) = selection, plan.query.limit == nil, plan.query.offset == 0 else {
             return .all(contents(selection, at: time))
         }
         var members: [Document] = []
         var others: [DocumentName] = []
-        for name in history.names(changedAfter: since).sorted() where plan.isInScope(name) {
+        for name in changes where plan.isInScope(name) {
             if let document = history.document(name, at: time), plan.matches(document) {
                 members.append(document)
             } else {

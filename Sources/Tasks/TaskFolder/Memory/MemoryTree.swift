@@ -69,15 +69,17 @@ struct MemoryTree: Sendable {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw SystemError(.invalidName, operation: operation, path: path)
         }
-        var names = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        let last = names.removeLast()
+        var rest = path[...]
         var current = root
-        for name in names {
+        while let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) {
+            let name = String(rest[..<slash])
             try check(name, operation, path)
             let children = try entered(current, operation, path)
             guard let next = children[ExactText(name)] else { throw error(Errno.noEntry, operation, path) }
             current = next
+            rest = rest[rest.utf8.index(after: slash)...]
         }
+        let last = String(rest)
         try check(last, operation, path)
         _ = try entered(current, operation, path)
         return (current, ExactText(last))

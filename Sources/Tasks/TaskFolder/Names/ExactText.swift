@@ -1,3 +1,5 @@
+import Glibc
+
 /// Text equal only to the same bytes. Swift's strings are equal when they are canonically equivalent, but two files
 /// whose names differ in Unicode form are two files.
 struct ExactText: Hashable, Sendable {
@@ -7,7 +9,13 @@ struct ExactText: Hashable, Sendable {
 
     static func == (a: ExactText, b: ExactText) -> Bool {
         var (a, b) = (a.string, b.string)
-        return a.withUTF8 { a in b.withUTF8 { b in a.count == b.count && a.elementsEqual(b) } }
+        return a.withUTF8 { a in
+            b.withUTF8 { b in
+                guard a.count == b.count else { return false }
+                guard let left = a.baseAddress, let right = b.baseAddress else { return true }
+                return memcmp(left, right, a.count) == 0
+            }
+        }
     }
 
     func hash(into hasher: inout Hasher) {
