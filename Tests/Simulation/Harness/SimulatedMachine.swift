@@ -1,6 +1,7 @@
 import Cryptography
 import DocumentClient
 import DocumentModel
+import DocumentStore
 import Glibc
 import ObjectStorage
 import SQLite
@@ -91,7 +92,44 @@ final class SimulatedMachine: @unchecked Sendable {
         var configuration = SQLiteConfiguration()
         configuration.fileSystem = "memdb"
         stateFile = try SQLiteDatabase(path: statePath, configuration: configuration)
+        try Self.newState.get().copy(into: stateFile)
         disk.setFault { [unowned self] operation, path in self.fault(operation, path) }
+    }
+
+    /// A state file with its tables, and nothing in them: making these takes as long as a dozen edits.
+    nonisolated(unsafe) private static let newState = Result {
+        let path = "/new"
+        var configuration = SQLiteConfiguration()
+        configuration.fileSystem = "memdb"
+        let state = try SQLiteDatabase(path: path, configuration: configuration)
+        let scheduler = Scheduler(seed: 0)
+        let surroundings = scheduler.surroundings { 0 }
+        var options = ClientOptions()
+        options.surroundings = surroundings
+        options.fileSystem = "memdb"
+        let remote = StoreRemote(MemoryDocumentStore(Simulation.database))
+        let client = try DocumentClient(path: path, database: Simulation.database, remote: remote, options: options)
+        let sync = TaskSync(
+            configuration: TaskSync.Configuration(userID: "alice", remote: "simulated", wallClock: { 0 }),
+            folder: MemoryTaskFolder(disk: MemoryDisk()), client: client, objects: nil, logger: .silent,
+            surroundings: surroundings)
+        try scheduler.run {
+            try await sync.load()
+            await client.close()
+        }.get()
+        var tables: [String] = []
+        try state.query("SELECT name FROM sqlite_schema WHERE type='table' AND name<>'schema_migration'") {
+            tables.append($0.text(0))
+        }
+        for table in tables { try state.execute("DELETE FROM \(table)") }
+        // What the replica knows of a document never gets older.
+        try state.executeScript(
+            """
+            CREATE TRIGGER simulated_time BEFORE UPDATE OF version ON client_document
+            WHEN old.state<>0 AND new.state<>0 AND new.version<old.version
+            BEGIN SELECT RAISE(ABORT, 'an older version replaced a newer one'); END
+            """)
+        return state
     }
 
     var isRunning: Bool { process != nil }
@@ -116,13 +154,6 @@ final class SimulatedMachine: @unchecked Sendable {
         do {
             let client = try DocumentClient(
                 path: statePath, database: Simulation.database, remote: remote, options: options)
-            // What the replica knows of a document never gets older.
-            try stateFile.executeScript(
-                """
-                CREATE TRIGGER IF NOT EXISTS simulated_time BEFORE UPDATE OF version ON client_document
-                WHEN old.state<>0 AND new.state<>0 AND new.version<old.version
-                BEGIN SELECT RAISE(ABORT, 'an older version replaced a newer one'); END
-                """)
             let folder = MemoryTaskFolder(disk: disk)
             let sync = TaskSync(
                 configuration: TaskSync.Configuration(
@@ -336,13 +367,17 @@ final class SimulatedMachine: @unchecked Sendable {
 
     /// Every file of a kind by path, as users see them: of two whose names differ in Unicode form only one.
     func files(_ kind: TaskPath.Kind) -> [String: [UInt8]] {
-        let found = exactFiles(kind).sorted { $0.key < $1.key }
-        return Dictionary(found.map { ($0.key.string, $0.value) }) { first, _ in first }
+        let found = exactFiles(kind)
+        return Dictionary(found.map { ($0.key.string, $0) }) { $0.key < $1.key ? $0 : $1 }.mapValues(\.value)
     }
 
     /// Every file of a kind.
     func exactFiles(_ kind: TaskPath.Kind) -> [TaskPath: [UInt8]] {
-        byUser { $0.contents() }.compactMapValues(\.self).filter { $0.key.kind(isDirectory: false) == kind }
+        var files: [TaskPath: [UInt8]] = [:]
+        for (path, bytes) in byUser({ $0.contents() }) where path.kind(isDirectory: false) == kind {
+            if let bytes { files[path] = bytes }
+        }
+        return files
     }
 
     /// The attachments' hashes and names by the task file beside them; not what lies beside no task, which is nobody's. Where two
@@ -352,7 +387,7 @@ final class SimulatedMachine: @unchecked Sendable {
         var found: [String: [String]] = [:]
         for (path, bytes) in files(.attachment) {
             guard let path = try? TaskPath(path), tasks[path.taskFileOfAttachments.string] != nil else { continue }
-            let name = path.name.replacing(#/ \([0-9]+\)/#, with: "")
+            let name = path.name.contains("(") ? path.name.replacing(#/ \([0-9]+\)/#, with: "") : path.name
             found[path.taskFileOfAttachments.string, default: []].append("\(SHA256.hash(bytes).hex) \(name)")
         }
         return found.mapValues { Array($0.sorted().joined(separator: "\n").utf8) }

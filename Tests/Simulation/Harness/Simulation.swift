@@ -307,7 +307,7 @@ package final class Simulation: @unchecked Sendable {
     }
 
     private static func unnumbered(_ directory: String) -> String {
-        directory.replacing(#/ \([0-9]+\)$/#, with: "")
+        directory.hasSuffix(")") ? directory.replacing(#/ \([0-9]+\)$/#, with: "") : directory
     }
 
     /// What a machine remembers of the remote is what the remote has.

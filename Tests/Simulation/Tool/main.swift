@@ -61,6 +61,6 @@ while seed <= last, processorSeconds() - start < minutes * 60 {
 }
 let spent = processorSeconds() - start
 print(
-    "\(runs) runs from seed \(first), \(done) actions of users in \(Int(spent * 10) / 10) s of processor time: \(Int(Double(done) / spent)) a second; \(failed) failed"
+    "\(runs) runs from seed \(first), \(done) actions of users in \((spent * 10).rounded() / 10) s of processor time: \(Int(Double(done) / spent)) a second; \(failed) failed"
 )
 exit(failed == 0 ? 0 : 1)
