@@ -60,8 +60,8 @@ let package = Package(
         room("YAML", on: "System", uses: ["CYAML"]),
         room("Compression", on: "System", uses: ["CDeflate"]),
         room("Cryptography", on: "System", uses: ["COpenSSL"]),
-        room("HTTP", on: "System", uses: ["CCurl", "CMicroHTTPD", "SystemIO"]),
-        room("GRPC", on: "System", uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Cryptography"]),
+        room("HTTP", on: "System", uses: ["CCurl", "CLinux", "CMicroHTTPD", "SystemIO"]),
+        room("GRPC", on: "System", uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Cryptography", "SystemIO"]),
         room("CommandLineTool", on: "System"),
 
         // Model

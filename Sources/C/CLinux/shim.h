@@ -11,6 +11,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -96,3 +97,13 @@ static inline int ferry_peer_credentials(int descriptor, int *process, unsigned 
     *group = peer.group;
     return 0;
 }
+
+// prctl is variadic.
+static inline void ferry_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// epoll_data is a union.
+static inline int ferry_watch(int poll, int operation, int descriptor, uint32_t events) {
+    struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
+    return epoll_ctl(poll, operation, descriptor, &event);
+}
+static inline int ferry_watched(const struct epoll_event *event) { return event->data.fd; }

@@ -1,20 +1,13 @@
 #pragma once
 #include <stdint.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <microhttpd.h>
 
-// prctl is variadic.
-static inline void ferry_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
-
 // What MHD_start_daemon, which is variadic, is told.
 struct ferry_mhd_configuration {
     int listen_descriptor;
-    unsigned int threads;
     unsigned int connection_limit;
     unsigned int connection_limit_per_address;
     unsigned int idle_timeout_seconds;
@@ -38,7 +31,7 @@ static size_t ferry_mhd_keep_escapes(void *context, struct MHD_Connection *conne
 static inline struct MHD_Daemon *ferry_mhd_start(const struct ferry_mhd_configuration *c) {
     struct MHD_OptionItem options[20];
     unsigned int n = 0;
-    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
 #define FERRY_OPTION(option, number, pointer)                                    \
     options[n++] = (struct MHD_OptionItem) { option, (intptr_t)(number), (void *)(pointer) }
     FERRY_OPTION(MHD_OPTION_LISTEN_SOCKET, c->listen_descriptor, NULL);
@@ -47,11 +40,12 @@ static inline struct MHD_Daemon *ferry_mhd_start(const struct ferry_mhd_configur
     FERRY_OPTION(MHD_OPTION_CONNECTION_TIMEOUT, c->idle_timeout_seconds, NULL);
     FERRY_OPTION(MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_memory, NULL);
     FERRY_OPTION(MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL);
+    // The loop's thread takes no signals, so files can go by sendfile(2), which knows no MSG_NOSIGNAL.
+    FERRY_OPTION(MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, NULL);
     FERRY_OPTION(MHD_OPTION_URI_LOG_CALLBACK, c->open_request, c->context);
     FERRY_OPTION(MHD_OPTION_NOTIFY_COMPLETED, c->close_request, c->context);
     FERRY_OPTION(MHD_OPTION_NOTIFY_CONNECTION, c->connection, c->context);
     FERRY_OPTION(MHD_OPTION_UNESCAPE_CALLBACK, ferry_mhd_keep_escapes, NULL);
-    if (c->threads > 1) FERRY_OPTION(MHD_OPTION_THREAD_POOL_SIZE, c->threads, NULL);
     if (c->certificate) {
         flags |= MHD_USE_TLS;
         FERRY_OPTION(MHD_OPTION_HTTPS_MEM_CERT, 0, c->certificate);
@@ -73,4 +67,10 @@ static inline int ferry_mhd_descriptor(struct MHD_Connection *connection) {
 static inline void *ferry_mhd_socket_context(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
+}
+
+// MHD_get_daemon_info is variadic as well.
+static inline int ferry_mhd_poll(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info ? info->epoll_fd : -1;
 }

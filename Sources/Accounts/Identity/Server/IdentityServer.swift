@@ -76,17 +76,22 @@ package final class IdentityServer: Sendable {
         case "/.well-known/jwks.json": return published(request, keys.jwks)
         case "/", "/sts", "/sts/":
             guard SecurityTokenService.isFor(request) else { return nil }
-            return await SecurityTokenService(server: self).handle(request)
+            return await onPool { await SecurityTokenService(server: self).handle(request) }
         default: break
         }
         for prefix in ["", "/identitytoolkit.googleapis.com"] where path.hasPrefix("\(prefix)/v1/accounts:") {
             let call = String(path.dropFirst(prefix.count + "/v1/accounts:".count))
-            return await AccountRoutes(server: self).handle(call, request)
+            return await onPool { await AccountRoutes(server: self).handle(call, request) }
         }
         if path == "/v1/token" || path == "/securetoken.googleapis.com/v1/token" {
-            return await AccountRoutes(server: self).refresh(request)
+            return await onPool { await AccountRoutes(server: self).refresh(request) }
         }
         return nil
+    }
+
+    /// Passwords are stretched and tokens are signed for milliseconds, which the thread of an HTTP server cannot spare.
+    private func onPool(_ body: @Sendable () async -> HTTPResponse) async -> HTTPResponse {
+        await withTaskExecutorPreference(globalConcurrentExecutor) { await body() }
     }
 
     private func published(_ request: HTTPServerRequest, _ document: JSON) -> HTTPResponse {

@@ -1,10 +1,12 @@
 import JSON
 import SQLite
+import Synchronization
 
 /// Which objects there are, in SQLite; their bytes lie in files. A change is durable when its call returns; concurrent changes
 /// share one sync.
 actor BucketIndex {
     private let database: SQLiteActor
+    private let reader: Mutex<SQLiteDatabase>
     private var waiting: [Change] = []
     private var isWriting = false
 
@@ -16,6 +18,7 @@ actor BucketIndex {
 
     init(path: String) throws {
         database = try SQLiteActor(path: path) { try $0.migrate("buckets", Self.migrations) }
+        reader = Mutex(try SQLiteDatabase(path: path, configuration: SQLiteConfiguration().readOnly))
     }
 
     static let migrations = [
@@ -44,12 +47,20 @@ actor BucketIndex {
                 """),
     ]
 
-    /// Reads on the index's own thread.
+    /// Reads what is committed, on the thread of the index.
     func read<Result: Sendable>(_ body: @Sendable (SQLiteDatabase) throws -> Result) async throws -> Result {
         try await database.run(body)
     }
 
-    func close() async { await database.close() }
+    /// The same on the caller's thread, for what is found at once: a look-up of one object.
+    nonisolated func readHere<Result: Sendable>(_ body: (SQLiteDatabase) throws -> Result) throws -> Result {
+        try reader.withLock { try body($0) }
+    }
+
+    func close() async {
+        reader.withLock { $0.close() }
+        await database.close()
+    }
 
     /// Applies a change and returns the files that it left without an owner, once it is durable.
     func write(_ change: @escaping @Sendable (SQLiteDatabase) throws -> [String]) async throws -> [String] {

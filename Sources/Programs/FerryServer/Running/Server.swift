@@ -80,7 +80,7 @@ struct Server: Sendable {
         limits.connectionMemory = 128 << 10
         return HTTPServer(
             .tcp(host: configuration.http.host, port: configuration.http.port), tls: certificate?.http, limits: limits,
-            onError: { logger.warning("a request failed", ["error": "\($0)"]) },
+            runsHandlersOnLoop: true, onError: { logger.warning("a request failed", ["error": "\($0)"]) },
             handler: { await site.respond(to: $0) })
     }
 

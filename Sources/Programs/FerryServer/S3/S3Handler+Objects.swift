@@ -8,7 +8,7 @@ extension S3Handler {
     func getObject(_ call: S3Call) async throws -> HTTPResponse {
         // A put between the look-up and the open replaces the file; then the look-up is done again.
         for _ in 0..<8 {
-            let record = try await record(call.bucket, call.key, hidingCondemned: call.request.method == .head)
+            let record = try record(call.bucket, call.key, hidingCondemned: call.request.method == .head)
             do {
                 return try answer(call, record)
             } catch let error as SystemError where error.code == .notFound {
@@ -61,8 +61,8 @@ extension S3Handler {
     }
 
     /// - Parameter hidingCondemned: whoever only asks whether an object is there means to rely on it.
-    func record(_ bucket: String, _ key: String, hidingCondemned: Bool = false) async throws -> ObjectRecord {
-        let found = try await store.index.read { database in
+    func record(_ bucket: String, _ key: String, hidingCondemned: Bool = false) throws -> ObjectRecord {
+        let found = try store.index.readHere { database in
             var record = try database.object(bucket, key)
             if hidingCondemned, try database.isCondemned(bucket, key) { record = nil }
             return (record, try record != nil || database.hasBucket(bucket))
@@ -181,7 +181,7 @@ extension S3Handler {
         let key = String(path[path.index(after: slash)...])
         guard call.credential.allows(key: key) else { throw S3Error.accessDenied }
         let bucket = String(path[..<slash])
-        let source = try await record(bucket, key)
+        let source = try record(bucket, key)
         guard ObjectHeaders.check(call.request.headers, prefix: "x-amz-copy-source-", against: source) == nil else {
             throw S3Error.preconditionFailed
         }

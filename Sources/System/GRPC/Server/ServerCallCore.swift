@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 /// A call on the server: a queue in each direction between its handler and its connection, and the task of the handler.
 final class ServerCallCore: Sendable {

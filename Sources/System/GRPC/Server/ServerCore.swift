@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import SystemIO
 
 /// A server's sockets, the threads that serve them, and what is left of both while it stops.
 final class ServerCore: Sendable {
@@ -35,23 +36,23 @@ final class ServerCore: Sendable {
         case .tls(let chain, let key):
             tls = try TLSContext(certificateChain: chain, privateKey: key, address: address)
         }
-        do throws(SocketError) {
+        do throws(SystemError) {
             var loops: [NetworkLoop] = []
             for _ in 0..<max(1, configuration.threads) { loops.append(try NetworkLoop()) }
             self.loops = loops
         } catch {
-            throw GRPCServerError(binding: address, number: error.number)
+            throw GRPCServerError(binding: address, number: error.errno)
         }
         (descriptors, port) = try Listener.bind(host: configuration.host, port: configuration.port)
     }
 
     func run() throws(GRPCServerError) {
-        do throws(SocketError) {
-            for loop in loops { try loop.start() }
+        do throws(SystemError) {
+            for loop in loops { try loop.start(named: "grpc-loop") }
         } catch {
             for loop in loops { loop.stop() }
             for descriptor in descriptors { _ = Glibc.close(descriptor) }
-            throw GRPCServerError(binding: "\(configuration.host):\(port)", number: error.number)
+            throw GRPCServerError(binding: "\(configuration.host):\(port)", number: error.errno)
         }
         loops[0].perform { [self] in listen() }
     }

@@ -1,5 +1,6 @@
 import CCurl
 import Synchronization
+import SystemIO
 
 /// The thread that owns libcurl's multi handle. Everyone else leaves commands and wakes it.
 ///
@@ -45,9 +46,13 @@ final class ClientEngine: @unchecked Sendable {
             defer { state.isRunning = true }
             return !state.isRunning
         }
-        if mustRun, !WorkerThread.start(named: "http-client", { self.run() }) {
-            state.withLock { $0.isRunning = false }
-            throw HTTPError(.stopped, "The system gave no thread for HTTP requests.")
+        if mustRun {
+            do {
+                try WorkerThread.start(named: "http-client") { self.run() }
+            } catch {
+                state.withLock { $0.isRunning = false }
+                throw HTTPError(.stopped, "The system gave no thread for HTTP requests.", cause: error)
+            }
         }
         post(.start(transfer))
     }

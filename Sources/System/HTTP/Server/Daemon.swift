@@ -1,18 +1,22 @@
 import CMicroHTTPD
+import SystemIO
 
-/// libmicrohttpd's daemon with its threads, and the way from its callbacks to exchanges.
+/// libmicrohttpd's daemon, which lives on a network loop, and the way from its callbacks to exchanges.
 ///
-/// `@unchecked Sendable`: the pointer is set once; `MHD_quiesce_daemon` and `MHD_stop_daemon` may be called from any
-/// thread, and `HTTPServer` calls each once and in this order.
-final class Daemon: @unchecked Sendable {
+/// `@unchecked Sendable`: once made, it is used on the loop's thread only.
+final class Daemon: NetworkSource, @unchecked Sendable {
+    /// libmicrohttpd's epoll set.
+    let descriptor: Int32
     private let pointer: OpaquePointer
+    private let loop: NetworkLoop
     private let core: Unmanaged<ServerCore>
+    private var isClosed = false
 
-    init(_ socket: ListeningSocket, _ tls: HTTPServer.TLS?, _ threads: Int, _ core: ServerCore) throws {
+    init(_ socket: ListeningSocket, _ tls: HTTPServer.TLS?, on loop: NetworkLoop, _ core: ServerCore) throws {
+        self.loop = loop
         self.core = .passRetained(core)
         var configuration = ferry_mhd_configuration()
         configuration.listen_descriptor = socket.descriptor
-        configuration.threads = UInt32(clamping: threads)
         configuration.connection_limit = UInt32(clamping: max(1, core.limits.connections))
         configuration.connection_limit_per_address = UInt32(clamping: core.limits.connectionsPerAddress)
         configuration.idle_timeout_seconds = UInt32(clamping: max(1, core.limits.idle.components.seconds))
@@ -21,7 +25,7 @@ final class Daemon: @unchecked Sendable {
         configuration.connection = { context, connection, socketContext, event in
             guard let core = ServerCore.from(context), let connection, let socketContext else { return }
             if event == .CONNECTION_NOTIFY_STARTED {
-                socketContext.pointee = core.open(ferry_mhd_descriptor(connection)).toOpaque()
+                socketContext.pointee = Unmanaged.passRetained(core.open(ferry_mhd_descriptor(connection))).toOpaque()
             } else if let opened = socketContext.pointee {
                 core.close(Unmanaged<Connection>.fromOpaque(opened))
             }
@@ -54,37 +58,55 @@ final class Daemon: @unchecked Sendable {
             throw HTTPError(.cannotListen, "The HTTP server on \(socket.address) could not be started.\(remedy)")
         }
         pointer = started
+        descriptor = ferry_mhd_poll(started)
     }
 
     deinit { core.release() }
 
     private static func start(_ configuration: inout ferry_mhd_configuration, _ tls: HTTPServer.TLS?) -> OpaquePointer?
     {
-        guard let tls else { return WorkerThread.withSignalsBlocked { ferry_mhd_start(&configuration) } }
+        guard let tls else { return ferry_mhd_start(&configuration) }
         return tls.certificates.withCString { certificates in
             tls.key.withCString { key in
                 configuration.certificate = certificates
                 configuration.key = key
-                return WorkerThread.withSignalsBlocked { ferry_mhd_start(&configuration) }
+                return ferry_mhd_start(&configuration)
             }
+        }
+    }
+
+    // MARK: On the loop's thread, or before it runs
+
+    func open() -> Bool {
+        advance()
+        return loop.watch(self)
+    }
+
+    func ready(toRead: Bool, toWrite: Bool) { advance() }
+
+    func send() { advance() }
+
+    func check(at now: ContinuousClock.Instant) { advance() }
+
+    /// Lets libmicrohttpd do what there is to do, and be called again when it wants to.
+    func advance() {
+        guard !isClosed, MHD_run(pointer) == .YES else { return }
+        var milliseconds: CUnsignedLongLong = 0
+        guard MHD_get_timeout(pointer, &milliseconds) == .YES else { return }
+        if milliseconds == 0 {
+            loop.sendSoon(self)
+        } else {
+            loop.check(at: .now + .milliseconds(Int64(clamping: milliseconds)))
         }
     }
 
     /// Takes no more connections; the listening socket is the caller's again.
     func quiesce() { _ = MHD_quiesce_daemon(pointer) }
 
-    /// Closes all connections, none of which may be suspended, and ends the threads.
-    func stop() async {
-        await withCheckedContinuation { continuation in
-            // Joins threads, which must not hold up the cooperative pool.
-            let isStarted = WorkerThread.start(named: "http-stop") {
-                MHD_stop_daemon(self.pointer)
-                continuation.resume()
-            }
-            if !isStarted {
-                MHD_stop_daemon(pointer)
-                continuation.resume()
-            }
-        }
+    /// Closes all connections, none of which may be suspended.
+    func close() {
+        isClosed = true
+        loop.forget(self)
+        MHD_stop_daemon(pointer)
     }
 }

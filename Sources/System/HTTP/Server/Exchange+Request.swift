@@ -61,7 +61,7 @@ extension Exchange {
     }
 
     func start(_ request: HTTPServerRequest, _ state: inout State) {
-        state.task = Task { await self.run(request) }
+        state.task = Task(executorPreference: core.executor) { await self.run(request) }
     }
 
     func goOnExpecting() -> Bool {

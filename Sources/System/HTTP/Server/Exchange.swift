@@ -98,6 +98,7 @@ final class Exchange: @unchecked Sendable {
         guard state.isSuspended else { return }
         state.isSuspended = false
         MHD_resume_connection(connection)
+        core.hasResumed()
     }
 
     /// The client has closed its side. Whatever the handler still answers is tried, as it may only have closed one.

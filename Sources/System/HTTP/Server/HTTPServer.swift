@@ -1,5 +1,5 @@
-import CMicroHTTPD
 import Synchronization
+import SystemIO
 
 /// An HTTP/1.1 server on one listening socket.
 ///
@@ -36,28 +36,49 @@ package final class HTTPServer: Sendable {
         }
     }
 
+    private struct Running: Sendable {
+        let socket: ListeningSocket
+        let loop: NetworkLoop
+        let core: ServerCore
+        let daemon: Daemon
+
+        func onLoop(_ body: @escaping @Sendable (Running) -> Void) async {
+            await withCheckedContinuation { continuation in
+                loop.perform {
+                    body(self)
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
     private enum State {
         case idle
-        case running(Daemon, ListeningSocket)
+        case running(Running)
         case stopping
         case stopped
     }
 
     private let address: HTTPServerAddress
     private let tls: TLS?
-    private let threads: Int
-    private let core: ServerCore
+    private let limits: Limits
+    private let runsHandlersOnLoop: Bool
+    private let onError: @Sendable (any Error) -> Void
+    private let handler: Handler
     private let state = Mutex(State.idle)
 
-    /// One thread carries several hundred MB/s; more than one is for many cores.
+    /// - Parameter runsHandlersOnLoop: handlers run on the one thread that reads requests and sends answers. That
+    ///   spares each request two changes of thread, and no handler may block: whatever does has to go elsewhere.
     package init(
-        _ address: HTTPServerAddress, tls: TLS? = nil, limits: Limits = Limits(), threads: Int = 1,
+        _ address: HTTPServerAddress, tls: TLS? = nil, limits: Limits = Limits(), runsHandlersOnLoop: Bool = false,
         onError: @escaping @Sendable (any Error) -> Void = { _ in }, handler: @escaping Handler
     ) {
         self.address = address
         self.tls = tls
-        self.threads = threads
-        core = ServerCore(limits: limits, isSecure: tls != nil, onError: onError, handler: handler)
+        self.limits = limits
+        self.runsHandlersOnLoop = runsHandlersOnLoop
+        self.onError = onError
+        self.handler = handler
     }
 
     /// Listens, and answers where, with the real port. Called once. Throws `.cannotListen`.
@@ -67,10 +88,8 @@ package final class HTTPServer: Sendable {
             guard case .idle = state else { throw HTTPError(.stopped, "This HTTP server was already started once.") }
             let socket = try ListeningSocket(address)
             do {
-                try core.start()
-                state = .running(try Daemon(socket, tls, threads, core), socket)
+                state = .running(try run(socket))
             } catch {
-                core.watch.stop()
                 socket.close()
                 throw error
             }
@@ -78,26 +97,52 @@ package final class HTTPServer: Sendable {
         }
     }
 
+    private func run(_ socket: ListeningSocket) throws -> Running {
+        let loop: NetworkLoop
+        do { loop = try NetworkLoop() } catch {
+            throw HTTPError(.cannotListen, "No descriptor is left for the HTTP server.", cause: error)
+        }
+        let core = try ServerCore(
+            on: loop, runsHandlers: runsHandlersOnLoop, limits: limits, isSecure: tls != nil, onError: onError,
+            handler: handler)
+        let daemon = try Daemon(socket, tls, on: loop, core)
+        do {
+            guard core.open(daemon), daemon.open() else {
+                throw HTTPError(.cannotListen, "The system refuses to wait for more sockets.")
+            }
+            try loop.start(named: "http-loop")
+        } catch {
+            daemon.close()
+            core.close()
+            throw error as? HTTPError
+                ?? HTTPError(.cannotListen, "The system gave no thread for the HTTP server.", cause: error)
+        }
+        return Running(socket: socket, loop: loop, core: core, daemon: daemon)
+    }
+
     /// Takes no more connections, gives the requests under way that long to end, cancels the rest and returns when all
     /// connections are closed. Handlers that ignore cancellation go on without a client. Does nothing the second time.
     package func stop(within limit: Duration = .seconds(5)) async {
-        let running: (Daemon, ListeningSocket)? = state.withLock { state in
+        let running: Running? = state.withLock { state in
             switch state {
-            case .running(let daemon, let socket):
+            case .running(let running):
                 state = .stopping
-                return (daemon, socket)
+                return running
             case .idle:
                 state = .stopped
                 return nil
             case .stopping, .stopped: return nil
             }
         }
-        guard let (daemon, socket) = running else { return }
-        daemon.quiesce()
-        socket.close()
-        await core.drain(within: limit)
-        await daemon.stop()
-        core.watch.stop()
+        guard let running else { return }
+        await running.onLoop { $0.daemon.quiesce() }
+        running.socket.close()
+        await running.core.drain(within: limit)
+        await running.onLoop { running in
+            running.daemon.close()
+            running.core.close()
+        }
+        running.loop.stop()
         state.withLock { $0 = .stopped }
     }
 }

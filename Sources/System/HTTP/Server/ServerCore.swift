@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Synchronization
+import SystemIO
 
 /// What all connections of a server share.
 final class ServerCore: Sendable {
@@ -15,33 +16,57 @@ final class ServerCore: Sendable {
     let isSecure: Bool
     let onError: @Sendable (any Error) -> Void
     let handler: HTTPServer.Handler
-    let watch: DisconnectWatch
+    /// Where handlers run; nil: on Swift's own pool.
+    let executor: NetworkLoop?
+    private let loop: NetworkLoop
+    private let watch: DisconnectWatch
     private let state = Mutex(State())
+    private let daemon = Mutex<Daemon?>(nil)
+    private let isResuming = Atomic(false)
     /// Set while the server stops: answers then also end their connection.
     let isDraining = Atomic(false)
 
     init(
-        limits: HTTPServer.Limits, isSecure: Bool, onError: @escaping @Sendable (any Error) -> Void,
-        handler: @escaping HTTPServer.Handler
-    ) {
+        on loop: NetworkLoop, runsHandlers: Bool, limits: HTTPServer.Limits, isSecure: Bool,
+        onError: @escaping @Sendable (any Error) -> Void, handler: @escaping HTTPServer.Handler
+    ) throws {
         self.limits = limits
         self.isSecure = isSecure
+        self.loop = loop
+        executor = runsHandlers ? loop : nil
+        watch = try DisconnectWatch(on: loop)
         self.onError = onError
         self.handler = handler
-        watch = DisconnectWatch()
     }
 
     static func from(_ context: UnsafeMutableRawPointer?) -> ServerCore? {
         context.map { Unmanaged<ServerCore>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    func start() throws {
-        try watch.start { [weak self] id in
+    /// Begins to look out for clients that hang up. On the loop's thread, or before it runs, as are
+    /// `close` and those for connections.
+    func open(_ daemon: Daemon) -> Bool {
+        self.daemon.withLock { $0 = daemon }
+        return watch.open { [weak self] id in
             self?.state.withLock { $0.connections[id] }?.hangUp()
         }
     }
 
-    func open(_ descriptor: Int32) -> Unmanaged<Connection> {
+    func close() {
+        daemon.withLock { $0 = nil }
+        watch.close()
+    }
+
+    /// A connection was resumed, on any thread: libmicrohttpd has to be told to look, since it does not run by itself.
+    func hasResumed() {
+        guard !isResuming.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        loop.later { [self] in
+            isResuming.store(false, ordering: .releasing)
+            daemon.withLock { $0 }?.advance()
+        }
+    }
+
+    func open(_ descriptor: Int32) -> Connection {
         let connection = state.withLock { state in
             state.lastConnection += 1
             let connection = Connection(id: state.lastConnection, descriptor)
@@ -49,7 +74,7 @@ final class ServerCore: Sendable {
             return connection
         }
         watch.add(descriptor, id: connection.id)
-        return .passRetained(connection)
+        return connection
     }
 
     func close(_ connection: Unmanaged<Connection>) {

@@ -30,26 +30,10 @@ package final class Poller: Sendable {
         try instance.withLock { instance throws(SystemError) in
             if let poller = instance { return poller }
             let poller = try Poller()
-            try poller.startThread()
+            try WorkerThread.start(named: "poller", poller.run)
             instance = poller
             return poller
         }
-    }
-
-    private func startThread() throws(SystemError) {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let status = pthread_create(
-            &thread, nil,
-            { context in
-                if let context { Unmanaged<Poller>.fromOpaque(context).takeRetainedValue().run() }
-                return nil
-            }, context.toOpaque())
-        guard status == 0 else {
-            context.release()
-            throw SystemError(errno: status, operation: "start a thread")
-        }
-        pthread_detach(thread)
     }
 
     private func readable(_ descriptor: Int32) async throws {

@@ -1,5 +1,6 @@
 import CNGHTTP2
 import Glibc
+import SystemIO
 
 /// A socket that a server listens on; it has one for each address of its host.
 ///
@@ -148,4 +149,9 @@ final class Listener: NetworkSource, @unchecked Sendable {
         }
         return .success((descriptor, port))
     }
+}
+
+/// A refusal of the system, by its number in errno(3).
+private struct SocketError: Error {
+    let number: Int32
 }

@@ -1,4 +1,5 @@
 import CNGHTTP2
+import SystemIO
 
 /// What nghttp2 tells of a connection (https://nghttp2.org/documentation/).
 extension ServerConnection {

@@ -1,5 +1,6 @@
 import CNGHTTP2
 import Glibc
+import SystemIO
 
 /// One client's connection: its socket, and the HTTP/2 that nghttp2 speaks on it.
 ///

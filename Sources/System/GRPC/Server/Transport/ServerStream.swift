@@ -1,4 +1,5 @@
 import CNGHTTP2
+import SystemIO
 
 /// One call as its connection sees it. Confined to the connection's loop.
 final class ServerStream {

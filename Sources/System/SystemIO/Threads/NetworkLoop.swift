@@ -1,4 +1,4 @@
-import CNGHTTP2
+import CLinux
 import Glibc
 import Synchronization
 
@@ -8,7 +8,7 @@ import Synchronization
 /// In return a handler must not block: while it computes, the other calls of this thread wait.
 ///
 /// `@unchecked Sendable`: what is not behind the lock is touched on the thread only.
-final class NetworkLoop: TaskExecutor, @unchecked Sendable {
+package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     private enum Work {
         case job(UnownedJob)
         case action(@Sendable () -> Void)
@@ -29,17 +29,16 @@ final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     private var unsent: [any NetworkSource] = []
     private var nextCheck: ContinuousClock.Instant?
 
-    /// Throws errno's number.
-    init() throws(SocketError) {
+    package init() throws(SystemError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         bell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         // Edge-triggered, so that nobody needs to read it.
         guard poll >= 0, bell >= 0, ferry_watch(poll, EPOLL_CTL_ADD, bell, EPOLLIN.rawValue | EPOLLET.rawValue) == 0
         else {
-            let number = errno
+            let failure = SystemError.last("wait for sockets", nil)
             if poll >= 0 { close(poll) }
             if bell >= 0 { close(bell) }
-            throw SocketError(number: number)
+            throw failure
         }
     }
 
@@ -49,46 +48,30 @@ final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     }
 
     /// Begins the thread, which lives until `stop`.
-    func start() throws(SocketError) {
-        let context = Unmanaged.passRetained(self)
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        // The signals of the process go to those who wait for them.
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                ferry_name_loop("grpc-loop")
-                Unmanaged<NetworkLoop>.fromOpaque(context).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            throw SocketError(number: code)
-        }
-        pthread_detach(thread)
+    package func start(named name: String) throws(SystemError) {
+        // Handlers may go as deep as on any other thread.
+        try WorkerThread.start(named: name, stackSize: 8 << 20, run)
     }
 
     /// Ends the thread once it has nothing to do.
-    func stop() {
+    package func stop() {
         add { $0.isStopped = true }
     }
 
     // MARK: From any thread
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         add { $0.work.append(.job(job)) }
     }
 
     /// Runs an action on the thread: now if this is the thread, else soon.
-    func perform(_ action: @escaping @Sendable () -> Void) {
-        if isCurrent { action() } else { add { $0.work.append(.action(action)) } }
+    package func perform(_ action: @escaping @Sendable () -> Void) {
+        if isCurrent { action() } else { later(action) }
     }
+
+    /// Runs an action on the thread behind what it is doing.
+    package func later(_ action: @escaping @Sendable () -> Void) { add { $0.work.append(.action(action)) } }
 
     private var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
@@ -105,28 +88,28 @@ final class NetworkLoop: TaskExecutor, @unchecked Sendable {
 
     /// Lets a source know when its socket is ready for what it wants to do.
     /// - Returns: false where the system refuses.
-    func watch(_ source: any NetworkSource, forReads: Bool = true, forWrites: Bool = false) -> Bool {
+    package func watch(_ source: any NetworkSource, forReads: Bool = true, forWrites: Bool = false) -> Bool {
         let events = (forReads ? EPOLLIN.rawValue : 0) | (forWrites ? EPOLLOUT.rawValue : 0)
         let operation = sources.updateValue(source, forKey: source.descriptor) == nil ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
         return ferry_watch(poll, operation, source.descriptor, events) == 0
     }
 
     /// To be called before the socket is closed.
-    func forget(_ source: any NetworkSource) {
+    package func forget(_ source: any NetworkSource) {
         if sources.removeValue(forKey: source.descriptor) != nil {
             _ = ferry_watch(poll, EPOLL_CTL_DEL, source.descriptor, 0)
         }
     }
 
     /// Sends what the source has once everything that there is to do has been done.
-    func sendSoon(_ source: any NetworkSource) { unsent.append(source) }
+    package func sendSoon(_ source: any NetworkSource) { unsent.append(source) }
 
     /// Calls every source's `check` at that time at the latest.
-    func check(at time: ContinuousClock.Instant) {
+    package func check(at time: ContinuousClock.Instant) {
         nextCheck = min(nextCheck ?? time, time)
     }
 
-    func forEachSource(_ body: (any NetworkSource) -> Void) {
+    package func forEachSource(_ body: (any NetworkSource) -> Void) {
         for source in Array(sources.values) { body(source) }
     }
 
@@ -175,7 +158,7 @@ final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     /// How long to wait at most; -1 for as long as it takes.
     private var milliseconds: Int32 {
         guard let nextCheck else { return -1 }
-        return Int32(clamping: max(0, (nextCheck - .now).wholeMilliseconds) + 1)
+        return Int32(clamping: Int(max(0, (nextCheck - .now) / .milliseconds(1))) + 1)
     }
 
     private func checkIfDue() {
@@ -188,16 +171,11 @@ final class NetworkLoop: TaskExecutor, @unchecked Sendable {
 }
 
 /// A socket that a loop waits for. Everything is called on the loop's thread.
-protocol NetworkSource: AnyObject {
+package protocol NetworkSource: AnyObject {
     var descriptor: Int32 { get }
     func ready(toRead: Bool, toWrite: Bool)
     /// See `NetworkLoop.sendSoon`.
     func send()
     /// See `NetworkLoop.check`.
     func check(at now: ContinuousClock.Instant)
-}
-
-/// A refusal of the system, by its number in errno(3).
-struct SocketError: Error {
-    let number: Int32
 }

@@ -1,17 +1,20 @@
-import CMicroHTTPD
+import CLinux
 import Glibc
 
-/// Threads of the room's own. They take no signals, so that those of the process reach whoever waits for them.
-enum WorkerThread {
-    /// Runs `body` on a new detached thread; false where the system gives none.
-    static func start(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+/// Threads beside Swift's pool, for what blocks. They take no signals, so that those of the process reach whoever waits for them.
+package enum WorkerThread {
+    /// Runs `body` on a new detached thread.
+    /// - Parameter name: up to 15 bytes, as tools show it.
+    package static func start(
+        named name: String, stackSize: Int = 1 << 20, _ body: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
         let box = Unmanaged.passRetained(Body(name: name, run: body))
         let code = withSignalsBlocked {
             var attributes = pthread_attr_t()
             pthread_attr_init(&attributes)
             defer { pthread_attr_destroy(&attributes) }
             pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-            pthread_attr_setstacksize(&attributes, 1 << 20)
+            pthread_attr_setstacksize(&attributes, stackSize)
             var thread = pthread_t()
             return pthread_create(
                 &thread, &attributes,
@@ -23,12 +26,13 @@ enum WorkerThread {
                     return nil
                 }, box.toOpaque())
         }
-        if code != 0 { box.release() }
-        return code == 0
+        guard code != 0 else { return }
+        box.release()
+        throw SystemError(errno: code, operation: "start the thread \(name)")
     }
 
     /// Threads made by a C library inside `body` inherit the mask.
-    static func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
+    package static func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
