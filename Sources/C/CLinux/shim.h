@@ -79,6 +79,12 @@ static inline int ferry_drop_pages(uintptr_t start, uintptr_t end) {
     return (int)syscall(SYS_madvise, start, end - start, 4 /* MADV_DONTNEED */);
 }
 
+// ioctl(2) is variadic; columns of a terminal, or -1.
+static inline int ferry_columns(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : -1;
+}
+
 // f_fsid's members have reserved names that Swift does not import.
 static inline int ferry_file_system_id(int descriptor, uint64_t *identity) {
     struct statfs status;

@@ -1,4 +1,5 @@
 import Glibc
+import SystemIO
 
 /// Where a command writes: data on standard output, chatter on standard error; colour and width as they should be there.
 struct Terminal: Sendable {
@@ -15,9 +16,7 @@ struct Terminal: Sendable {
         errorIsInteractive = isatty(STDERR_FILENO) == 1
         let isDumb = Environment["NO_COLOR"].map { !$0.isEmpty } ?? false || Environment["TERM"] == "dumb"
         usesColor = color == "always" || (color != "never" && isInteractive && !isDumb)
-        var size = winsize()
-        let known = isInteractive && ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 20
-        width = known ? Int(size.ws_col) : nil
+        width = isInteractive ? terminalWidth(STDOUT_FILENO).flatMap { $0 > 20 ? $0 : nil } : nil
     }
 
     /// A line of data.

@@ -5,14 +5,16 @@ import SystemIO
 
 /// Buckets of objects in a directory: an index in SQLite, each object's bytes in a file of its own.
 ///
-/// A put writes a file under `incoming`, syncs it, renames it into `files`, and then commits the index: readers see the old object
-/// or the new one, whole. A file that no record refers to is what a crash between the two leaves; the next start removes it.
+/// A put writes a file, makes it durable, and then commits the index: readers see the old object or the new one, whole. A large
+/// file grows under `incoming`, is renamed into `files` and synced; a small one is durable by way of the journal. A file that no
+/// record refers to is what a crash between the two leaves; the next start removes it.
 final class BucketStore: Sendable {
     let index: BucketIndex
     private let directory: String
-    private let threads: [SerialThread]
+    private let threads: WorkerThreads
+    private let journal: ObjectJournal
     private let recent = RecentFiles(limit: 256 << 20)
-    private let directories: [SharedDirectory]
+    private let directories: [FileDirectory]
     /// Files that were kept, beginning with any number, so that the directories fill evenly.
     private let kept = Atomic(Int.random(in: 0..<1 << 16))
 
@@ -25,24 +27,26 @@ final class BucketStore: Sendable {
         try FileSystem.makeDirectories("\(directory)/incoming", mode: 0o700)
         let path = "\(directory)/index.db"
         if try !FileSystem.remove("\(directory)/\(Self.cleanMark)"), FileSystem.exists(path) {
-            try Self.sweep(directory, index: path)
+            try Self.recover(directory, index: path)
         }
+        journal = try ObjectJournal(directory: directory)
         index = try BucketIndex(path: path)
-        directories = Self.shards.map { SharedDirectory(path: "\(directory)/files/\($0)") }
-        threads = (0..<32).map { _ in SerialThread() }
+        directories = Self.shards.map { FileDirectory(path: "\(directory)/files/\($0)") }
+        threads = try WorkerThreads(count: 32, named: "buckets")
     }
 
-    /// Closes the index and notes that nothing needs to be swept.
+    /// Closes the index and notes that nothing needs to be recovered.
     func close() async {
         await index.close()
+        guard (try? await run({ [journal] in try journal.close() })) != nil else { return }
         try? FileSystem.replace("\(directory)/\(Self.cleanMark)", with: [], mode: 0o600)
     }
 
     /// A file that is there only between a close in good order and the next open.
     private static let cleanMark = "closed"
 
-    /// Removes the files that no record refers to, before anybody else uses the directory.
-    private static func sweep(_ directory: String, index path: String) throws {
+    /// Restores what a power cut took, and removes the files that no record refers to, before anybody else uses the directory.
+    private static func recover(_ directory: String, index path: String) throws {
         let database = try SQLiteDatabase(path: path)
         defer { database.close() }
         var known = Set<String>()
@@ -50,6 +54,7 @@ final class BucketStore: Sendable {
             return
         }
         try database.query("SELECT file FROM object UNION ALL SELECT file FROM part") { known.insert($0.text(0)) }
+        try ObjectReplay(directory: directory).run { known.contains($0) }
         for shard in shards {
             for entry in try Directory(path: "\(directory)/files/\(shard)").entries()
             where !known.contains("\(shard)/\(entry.name)") {
@@ -58,14 +63,16 @@ final class BucketStore: Sendable {
         }
     }
 
-    deinit { for thread in threads { thread.stop() } }
+    deinit { threads.stop() }
 
     private static let shards = (0..<256).map { Hex.encode([UInt8($0)]) }
 
-    /// A thread that may block; the same for all steps of one request.
-    func thread() -> SerialThread { threads[Int.random(in: threads.indices)] }
+    /// Runs what blocks on a thread of the store's.
+    func run<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+        try await threads.run(body)
+    }
 
-    func makeIncoming(_ wanted: IncomingObject.Wanted) throws -> IncomingObject {
+    func makeIncoming(_ wanted: ObjectDigests.Wanted) throws -> IncomingObject {
         try IncomingObject(path: "\(directory)/incoming/\(SystemRandom.hex(16))", wanted)
     }
 
@@ -85,14 +92,37 @@ final class BucketStore: Sendable {
 
     /// Makes what has come in a durable file with a new name below `files`, which is the answer.
     func keep(_ incoming: inout IncomingObject) throws -> String {
-        let name = SystemRandom.hex(16)
-        // What comes at the same time goes into the same directory, and shares its syncs.
-        let number = kept.add(1, ordering: .relaxed).newValue
-        let shard = number / Self.filesInARow % Self.shards.count
+        let (shard, name) = newName()
         try incoming.keep(as: name, in: directories[shard])
         let file = "\(Self.shards[shard])/\(name)"
         recent.note(path(of: file), size: incoming.size)
         return file
+    }
+
+    /// The same for a small object that is here already. Blocks.
+    func keep(_ bytes: [UInt8], _ digest: SHA256Digest) throws -> String {
+        let (shard, name) = newName()
+        let file = "\(Self.shards[shard])/\(name)"
+        let path = path(of: file)
+        let output = try FileDescriptor(path: path, [.readWrite, .create, .exclusive], mode: 0o600)
+        do {
+            try output.write(bytes)
+            if !journal.append(file, bytes, digest) {
+                try output.synchronize()
+                try directories[shard].synchronize()
+            }
+        } catch {
+            _ = try? FileSystem.remove(path)
+            throw error
+        }
+        return file
+    }
+
+    /// A directory, and a name for a file there.
+    private func newName() -> (shard: Int, name: String) {
+        // What comes at the same time goes into the same directory, and shares its syncs.
+        let number = kept.add(1, ordering: .relaxed).newValue
+        return (number / Self.filesInARow % Self.shards.count, SystemRandom.hex(16))
     }
 
     /// So many files go into one directory before the next gets some.
@@ -111,5 +141,18 @@ final class BucketStore: Sendable {
             return []
         }
         return !existed
+    }
+}
+
+/// A directory that many threads put files into.
+struct FileDirectory: Sendable {
+    let path: String
+    private let sync = SharedSync()
+
+    init(path: String) { self.path = path }
+
+    /// Returns when each name that was there before the call is on the disk. Blocks.
+    func synchronize() throws {
+        try sync.run { try Directory(path: path).synchronize() }
     }
 }

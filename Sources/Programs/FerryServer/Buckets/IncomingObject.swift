@@ -1,4 +1,3 @@
-import Cryptography
 import SystemIO
 
 /// The bytes of an object on their way in: a file under a temporary name, hashed as it grows.
@@ -10,35 +9,12 @@ struct IncomingObject: ~Copyable {
     private var path: String
     private var window = PageWindow()
     private var isKept = false
-    private var sha256: SHA256
-    private var md5: MD5?
-    private var crc32: CRC32?
-    private var crc32c: CRC32?
+    private var hasher: ObjectHasher
 
-    /// The digests of what came in; nil where they were not asked for.
-    struct Digests: Sendable {
-        let sha256: SHA256Digest
-        let md5: [UInt8]?
-        let crc32: [UInt8]?
-        let crc32c: [UInt8]?
-    }
-
-    /// Which digests to compute beside SHA-256.
-    struct Wanted: OptionSet, Sendable {
-        let rawValue: Int
-
-        static let md5 = Wanted(rawValue: 1)
-        static let crc32 = Wanted(rawValue: 2)
-        static let crc32c = Wanted(rawValue: 4)
-    }
-
-    init(path: String, _ wanted: Wanted) throws {
+    init(path: String, _ wanted: ObjectDigests.Wanted) throws {
         self.path = path
         descriptor = try FileDescriptor(path: path, [.readWrite, .create, .exclusive], mode: 0o600)
-        sha256 = SHA256()
-        md5 = wanted.contains(.md5) ? MD5() : nil
-        crc32 = wanted.contains(.crc32) ? CRC32(.ieee) : nil
-        crc32c = wanted.contains(.crc32c) ? CRC32(.castagnoli) : nil
+        hasher = ObjectHasher(wanted)
     }
 
     deinit {
@@ -49,22 +25,14 @@ struct IncomingObject: ~Copyable {
         try descriptor.write(bytes)
         size += Int64(bytes.count)
         try window.hasWritten(upTo: size, of: descriptor)
-        bytes.withUnsafeBytes { bytes in
-            sha256.update(bytes)
-            md5?.update(bytes)
-            crc32?.update(bytes)
-            crc32c?.update(bytes)
-        }
+        hasher.update(bytes)
     }
 
-    mutating func digests() -> Digests {
-        let sum = md5?.finish()
-        return Digests(sha256: sha256.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes)
-    }
+    mutating func digests() -> ObjectDigests { hasher.finish() }
 
     /// Makes the bytes durable under a name in `directory`. No record refers to the file before this returns, so it is renamed
     /// first: one commit of the file system's journal then does for its bytes and its name.
-    mutating func keep(as name: String, in directory: SharedDirectory) throws {
+    mutating func keep(as name: String, in directory: FileDirectory) throws {
         let target = "\(directory.path)/\(name)"
         try FileSystem.rename(path, to: target)
         path = target

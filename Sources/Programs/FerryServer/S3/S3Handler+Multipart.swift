@@ -144,7 +144,7 @@ extension S3Handler {
         let present = try await store.index.read { try $0.parts(upload.id) }
         let parts = try Self.select(tree, from: present)
         let store = store
-        let (file, size) = try await store.thread().run {
+        let (file, size) = try await store.run {
             var incoming = try store.makeIncoming([])
             for part in parts {
                 let input = try FileDescriptor(path: store.path(of: part.file), .read)

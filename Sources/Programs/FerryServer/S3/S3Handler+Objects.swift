@@ -211,7 +211,7 @@ extension S3Handler {
     /// Nil where there is no file of the source's.
     private func copy(_ source: ObjectRecord, in bucket: String, span: Range<Int64>) async throws -> Copy? {
         let store = store
-        return try await store.thread().run {
+        return try await store.run { () -> Copy? in
             let input: FileDescriptor
             do { input = try store.open(source) } catch let error as SystemError where error.code == .notFound {
                 return nil

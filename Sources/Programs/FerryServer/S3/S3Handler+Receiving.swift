@@ -32,43 +32,62 @@ extension S3Handler {
         return bytes
     }
 
-    /// Streams a body of any size into a durable file, in memory of constant size.
+    /// Takes a body of any size into a durable file, in memory of constant size.
     func receive(_ call: S3Call) async throws -> ReceivedObject {
-        let headers = call.request.headers
-        let declared = Self.declaredChecksum(headers)
-        let wanted = Self.digests(for: declared, headers)
-
-        let thread = store.thread()
+        if Self.isSmall(call) { return try await receiveSmall(call) }
+        let wanted = Self.digests(for: call.request.headers)
         let store = store
         let incoming = IncomingBox()
         var body = PayloadReader(call)
-        var (arrived, size): ([UInt8], Int64) = ([], 0)
-        // A small body is written in one go at its end; of another, what has come while the next part arrives.
-        let step = Self.isSmall(call) ? Self.smallBody : 1
+        var size: Int64 = 0
+        // A part is written while the next arrives.
         var pending: Task<Void, any Error>?
         defer { pending?.cancel() }
         while let chunk = try await body.next() {
             size += Int64(chunk.count)
             guard size <= Self.objectLimit else { throw S3Error.entityTooLarge }
-            if arrived.isEmpty { arrived = chunk } else { arrived += chunk }
-            guard arrived.count >= step else { continue }
             try await pending?.value
-            pending = Task { [arrived] in try await thread.run { try incoming.append(arrived, store, wanted) } }
-            arrived = []
+            pending = Task { try await store.run { try incoming.append(chunk, store, wanted) } }
         }
         try await pending?.value
-        if let length = headers["x-amz-decoded-content-length"].flatMap({ Int64($0) }), length != size {
-            throw S3Error.incompleteBody
-        }
+        try Self.check(size, against: call)
         let trailer = body.trailer
-        return try await thread.run { [arrived, size] in
-            try incoming.append(arrived, store, wanted)
+        return try await store.run { [size] in
+            try incoming.append([], store, wanted)
             let digests = try incoming.digests()
             let checksums = try Self.verify(digests, call, trailer)
-            let file = try incoming.keep(in: store)
-            let etag = digests.md5.map(Hex.encode) ?? "\(digests.sha256.hex.prefix(32))-1"
-            return ReceivedObject(file: file, size: size, etag: etag, checksums: checksums)
+            return ReceivedObject(
+                file: try incoming.keep(in: store), size: size, etag: Self.etag(digests), checksums: checksums)
         }
+    }
+
+    private func receiveSmall(_ call: S3Call) async throws -> ReceivedObject {
+        var body = PayloadReader(call)
+        var bytes: [UInt8] = []
+        while let chunk = try await body.next() {
+            if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
+        }
+        try Self.check(Int64(bytes.count), against: call)
+        let trailer = body.trailer
+        let store = store
+        return try await store.run { [bytes] in
+            var hasher = ObjectHasher(Self.digests(for: call.request.headers))
+            hasher.update(bytes)
+            let digests = hasher.finish()
+            let checksums = try Self.verify(digests, call, trailer)
+            return ReceivedObject(
+                file: try store.keep(bytes, digests.sha256), size: Int64(bytes.count), etag: Self.etag(digests),
+                checksums: checksums)
+        }
+    }
+
+    private static func check(_ size: Int64, against call: S3Call) throws {
+        let declared = call.request.headers["x-amz-decoded-content-length"].flatMap { Int64($0) }
+        if let declared, declared != size { throw S3Error.incompleteBody }
+    }
+
+    private static func etag(_ digests: ObjectDigests) -> String {
+        digests.md5.map(Hex.encode) ?? "\(digests.sha256.hex.prefix(32))-1"
     }
 
     /// Bodies up to this length wait in memory until they are whole.
@@ -77,8 +96,9 @@ extension S3Handler {
     /// Whether the body announces a length up to that.
     static func isSmall(_ call: S3Call) -> Bool { call.request.headers.contentLength.map { $0 <= smallBody } ?? false }
 
-    private static func digests(for declared: String?, _ headers: HTTPHeaders) -> IncomingObject.Wanted {
-        var wanted: IncomingObject.Wanted = []
+    private static func digests(for headers: HTTPHeaders) -> ObjectDigests.Wanted {
+        let declared = declaredChecksum(headers)
+        var wanted: ObjectDigests.Wanted = []
         if declared != "x-amz-checksum-sha256" || headers["Content-MD5"] != nil { wanted.insert(.md5) }
         if declared == "x-amz-checksum-crc32" { wanted.insert(.crc32) }
         if declared == "x-amz-checksum-crc32c" { wanted.insert(.crc32c) }
@@ -93,7 +113,7 @@ extension S3Handler {
     }
 
     /// Compares every digest that the client gave; answers the checksum to keep.
-    private static func verify(_ digests: IncomingObject.Digests, _ call: S3Call, _ trailer: [String: String]) throws
+    private static func verify(_ digests: ObjectDigests, _ call: S3Call, _ trailer: [String: String]) throws
         -> [String: String]
     {
         if case .sha256(let expected) = call.authentication.payload, digests.sha256.hex != expected {
@@ -161,12 +181,12 @@ private final class IncomingBox: @unchecked Sendable {
     private var object: IncomingObject?
 
     /// Makes the object where this is its first part.
-    func append(_ bytes: [UInt8], _ store: BucketStore, _ wanted: IncomingObject.Wanted) throws {
+    func append(_ bytes: [UInt8], _ store: BucketStore, _ wanted: ObjectDigests.Wanted) throws {
         if object == nil { object = try store.makeIncoming(wanted) }
         try object?.append(bytes)
     }
 
-    func digests() throws -> IncomingObject.Digests {
+    func digests() throws -> ObjectDigests {
         guard let digests = object?.digests() else { throw S3Error.incompleteBody }
         return digests
     }

@@ -149,7 +149,7 @@ public final class DirectoryObjectStore: ObjectStore {
 /// Runs blocking calls on threads made for them, and gives their errors this module's form.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try Task.checkCancellation()
-    return try await withTaskExecutorPreference(WorkerThreads.shared) { try await detour(body) }
+    return try await withTaskExecutorPreference(StorageThreads.shared) { try await detour(body) }
 }
 
 /// Not isolated to any actor, and so run by the executor that is preferred.

@@ -29,7 +29,7 @@ struct Download: Sendable {
 
     func run(_ progress: TransferProgress) async throws -> DownloadedFile {
         try await BufferPool.shared.withBuffers {
-            try await WorkerThreads.run(in: surroundings) { try await pass(progress) }
+            try await StorageThreads.run(in: surroundings) { try await pass(progress) }
         }
     }
 

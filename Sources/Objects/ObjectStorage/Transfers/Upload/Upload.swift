@@ -29,7 +29,7 @@ struct Upload: Sendable {
 
     func run(_ file: File, _ source: any ByteSource, _ progress: TransferProgress) async throws -> UploadedFile {
         try await BufferPool.shared.withBuffers {
-            try await WorkerThreads.run(in: surroundings) { try await pass(file, source, progress) }
+            try await StorageThreads.run(in: surroundings) { try await pass(file, source, progress) }
         }
     }
 

@@ -3,11 +3,11 @@ import Testing
 
 @testable import FerryServer
 
-@Suite struct SharedDirectoryTests {
+@Suite struct SharedSyncTests {
     @Test func `whoever asks together with others has an answer, and the right one`() async throws {
         let scratch = try TemporaryDirectory()
         let path = "\(scratch.path)/files"
-        let directory = SharedDirectory(path: path)
+        let directory = FileDirectory(path: path)
         func answers() async -> [Bool] {
             await withTaskGroup(of: Bool.self) { group in
                 for _ in 0..<64 { group.addTask { (try? directory.synchronize()) != nil } }

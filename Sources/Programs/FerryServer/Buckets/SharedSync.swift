@@ -1,8 +1,7 @@
 import Synchronization
-import SystemIO
 
-/// A directory that many threads put files into: those who want its names on the disk at the same time share one sync.
-final class SharedDirectory: Sendable {
+/// A sync that many threads want at the same time: those who ask while one is under way share the next.
+final class SharedSync: Sendable {
     private struct State {
         /// The calls up to this one have their answer.
         var answered = 0
@@ -10,21 +9,20 @@ final class SharedDirectory: Sendable {
         var failed: [(calls: ClosedRange<Int>, error: any Error)] = []
     }
 
-    let path: String
     private let calls = Atomic(0)
     private let state = Mutex(State())
 
-    init(path: String) { self.path = path }
-
-    /// Returns when each name that was there before the call is on the disk. Blocks.
-    func synchronize() throws {
+    /// Returns when what was written before the call is on the disk. Blocks.
+    ///
+    /// - Parameter sync: the same for all callers; some caller's is run.
+    func run(_ sync: () throws -> Void) throws {
         let call = calls.add(1, ordering: .sequentiallyConsistent).newValue
         try state.withLock { state in
             if state.answered < call {
                 let covered = state.answered + 1...calls.load(ordering: .sequentiallyConsistent)
                 state.answered = covered.upperBound
                 do {
-                    try Directory(path: path).synchronize()
+                    try sync()
                 } catch {
                     state.failed.append((covered, error))
                 }

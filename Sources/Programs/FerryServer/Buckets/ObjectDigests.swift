@@ -1,0 +1,47 @@
+import Cryptography
+
+/// The digests of an object's bytes; nil where they were not asked for.
+struct ObjectDigests: Sendable {
+    let sha256: SHA256Digest
+    let md5: [UInt8]?
+    let crc32: [UInt8]?
+    let crc32c: [UInt8]?
+
+    /// Which digests to compute beside SHA-256.
+    struct Wanted: OptionSet, Sendable {
+        let rawValue: Int
+
+        static let md5 = Wanted(rawValue: 1)
+        static let crc32 = Wanted(rawValue: 2)
+        static let crc32c = Wanted(rawValue: 4)
+    }
+}
+
+/// Computes them as the bytes come.
+struct ObjectHasher: ~Copyable {
+    private var sha256 = SHA256()
+    private var md5: MD5?
+    private var crc32: CRC32?
+    private var crc32c: CRC32?
+
+    init(_ wanted: ObjectDigests.Wanted) {
+        md5 = wanted.contains(.md5) ? MD5() : nil
+        crc32 = wanted.contains(.crc32) ? CRC32(.ieee) : nil
+        crc32c = wanted.contains(.crc32c) ? CRC32(.castagnoli) : nil
+    }
+
+    mutating func update(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { bytes in
+            sha256.update(bytes)
+            md5?.update(bytes)
+            crc32?.update(bytes)
+            crc32c?.update(bytes)
+        }
+    }
+
+    /// Called once.
+    mutating func finish() -> ObjectDigests {
+        let sum = md5?.finish()
+        return ObjectDigests(sha256: sha256.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes)
+    }
+}
