@@ -40,8 +40,7 @@ extension TaskSync {
             return
         }
         // What stood in the way there is looked at anew under the new names.
-        folderProblems = folderProblems.filter { $0.value.subject != from.string }
-        problems = problems.filter { !$0.key.hasPrefix(from.string + "/") }
+        forgetProblems(of: from)
         // The echo of a move of Ferry's own, after which the old name may have been given to another list.
         if isOwnMove(from, to) { return }
         // The old name may have been missed before the rename was told of.
@@ -85,8 +84,7 @@ extension TaskSync {
     func directoryRemoved(_ path: TaskPath) async throws {
         attachments.removeOrphans(beneath: path)
         // What stood in the way there has gone with it.
-        folderProblems = folderProblems.filter { $0.value.subject != path.string }
-        problems = problems.filter { !$0.key.hasPrefix(path.string + "/") }
+        forgetProblems(of: path)
         guard let list = lists.id(path) else { return }
         lists.remove(list)
         vanishedLists[list] = path

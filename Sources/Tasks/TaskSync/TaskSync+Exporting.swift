@@ -330,17 +330,6 @@ extension TaskSync {
         }
     }
 
-    /// Whether a file that is not there was deleted, moved or is only out of reach will turn out; until then its task is behind.
-    private func isMissing(_ row: FileRow) {
-        // Where renames are not told of, only a scan shows whether it was one; one that has looked is believed.
-        if folder.isFullyWatched {
-            changes.noteMissing([row.path])
-        } else if !changes.missingPaths.contains(row.path) {
-            changes.askForScan()
-        }
-        retries.insert(row.task)
-    }
-
     /// The tasks have no files here any more.
     func forgetFiles(of tasks: [String]) async throws {
         try await client.transaction { transaction in

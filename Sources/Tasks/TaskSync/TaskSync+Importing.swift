@@ -45,13 +45,7 @@ extension TaskSync {
             case .directoryMoved(let from, let to): try await directoryMoved(from, to)
             case .directoryAppeared(let path):
                 // What is in it follows and is looked at anew.
-                let stood = folderProblems.filter { $0.value.subject == path.string }
-                for key in stood.keys { folderProblems[key] = nil }
-                problems = problems.filter { !$0.key.hasPrefix(path.string + "/") }
-                // What was missed elsewhere meanwhile may be in it, or is gone for good.
-                if stood.values.contains(where: { $0.code == Self.word(FolderProblem.Kind.unreadable) }) {
-                    changes.askForScan()
-                }
+                forgetProblems(of: path)
                 // One that Ferry made may have another name by now.
                 if path.kind(isDirectory: true) == .list, (try? folder.hasDirectory(path)) == true {
                     _ = try await list(at: path)
@@ -76,13 +70,6 @@ extension TaskSync {
         if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
             try await forgetMissingLists()
         }
-    }
-
-    /// What went while nobody could look into the directory.
-    private func noteAbsent(beneath directory: TaskPath) {
-        let attached = attachments.all.compactMap { path(of: $0) }.filter { $0.isBeneath(directory) }
-        let absent = (index.paths(beneath: directory) + attached).filter { folder.isAbsent($0) }
-        if !absent.isEmpty { changes.noteMissing(absent) }
     }
 
     private func isKnown(_ path: TaskPath) -> Bool {

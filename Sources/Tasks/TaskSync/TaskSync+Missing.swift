@@ -1,0 +1,39 @@
+import TaskFolder
+
+/// Files that are not where they should be, while nobody has said that they were deleted.
+extension TaskSync {
+    /// Whether a file that is not there was deleted, moved or is only out of reach will turn out; until then its task is behind.
+    func isMissing(_ row: FileRow) {
+        // Where renames are not told of, only a scan shows whether it was one; one that has looked is believed.
+        if folder.isFullyWatched {
+            noteMissing([row.path])
+        } else if !changes.missingPaths.contains(row.path) {
+            changes.askForScan()
+        }
+        retries.insert(row.task)
+    }
+
+    /// What went while nobody could look into the directory.
+    func noteAbsent(beneath directory: TaskPath) {
+        let attached = attachments.all.compactMap { path(of: $0) }.filter { $0.isBeneath(directory) }
+        noteMissing((index.paths(beneath: directory) + attached).filter { folder.isAbsent($0) })
+    }
+
+    /// Files that are gone unless they come back: as long as something cannot be read, they may be in it. The scan that follows when
+    /// it can be finds them, or misses them too.
+    private func noteMissing(_ paths: [TaskPath]) {
+        if !paths.isEmpty, !folderProblems.values.contains(where: Self.isUnreadable) { changes.noteMissing(paths) }
+    }
+
+    /// A directory has come, or this one has gone: what stood in the way there is over, and what could not be read may be anywhere.
+    func forgetProblems(of directory: TaskPath) {
+        let stood = folderProblems.filter { $0.value.subject == directory.string }
+        for key in stood.keys { folderProblems[key] = nil }
+        problems = problems.filter { !$0.key.hasPrefix(directory.string + "/") }
+        if stood.values.contains(where: Self.isUnreadable) { changes.askForScan() }
+    }
+
+    private static func isUnreadable(_ problem: SyncProblem) -> Bool {
+        problem.code == word(FolderProblem.Kind.unreadable)
+    }
+}
