@@ -288,28 +288,6 @@ extension TaskSync {
         return try directory.appending(TaskFileName.file(for: claim.title, number: names.number(of: task)).name)
     }
 
-    /// Moves a file to where its task's title and list want it. False: it changed meanwhile and is to be read first.
-    private func rename(_ row: inout FileRow, to path: TaskPath, _ changedHere: inout [TaskPath]) async throws -> Bool {
-        guard path != row.path else { return true }
-        switch try folder.move(row.path, to: path, expecting: .stamp(row.stamp)) {
-        case .moved(let stamp):
-            moveAttachments(from: row.path, to: path)
-            let old = row.path
-            row.path = path
-            row.stamp = stamp
-            try await remember([row])
-            retries.formUnion(misnamed.subtracting([row.task]))
-            removeIfEmpty(old.parent)
-            return true
-        case .exists:
-            retries.insert(row.task)
-            return false
-        case .changed(let stamp):
-            if stamp != nil { changedHere.append(row.path) } else { isMissing(row) }
-            return false
-        }
-    }
-
     private func trash(_ row: FileRow, _ changedHere: inout [TaskPath]) async throws {
         var items = [TrashItem(path: row.path, expecting: .stamp(row.stamp))]
         if let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true {
@@ -427,6 +405,7 @@ extension TaskSync {
                 try tables.put(row)
             }
             try undo.add(steps, at: now)
+            try tables.setMove(nil)
         }
         for row in rows { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
     }

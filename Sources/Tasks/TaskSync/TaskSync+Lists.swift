@@ -59,18 +59,22 @@ extension TaskSync {
                     retriedLists.insert(name)
                     return
                 }
+                try await announceMove(current, to: target)
                 guard case .moved = try folder.move(current, to: target, expecting: .anything) else {
+                    try await takeBackMove()
                     retriedLists.insert(name)
                     return
                 }
                 ownMoves.append((current, target, surroundings.now()))
-                try await moveRows(from: current, to: target)
+                try await noteMove(current, to: target)
             } else {
                 if current != nil, isRecentlyMissed(list) {
                     retriedLists.insert(name)
                     return
                 }
                 try folder.makeDirectory(target)
+                lists.set(list, target)
+                try await client.transaction { try SyncTables($0).put(list: list, at: target) }
             }
         } catch let error as FolderError {
             note(
@@ -78,9 +82,7 @@ extension TaskSync {
             retriedLists.insert(name)
             return
         }
-        lists.set(list, target)
         missedLists[list] = nil
-        try await client.transaction { try SyncTables($0).put(list: list, at: target) }
         retryMisplaced(in: list, at: target)
         retryMisnamedLists(but: name)
     }
@@ -120,14 +122,6 @@ extension TaskSync {
                 retriedLists.insert(name)
             }
         }
-    }
-
-    /// Whether the rename of a directory is one of Ferry's own, each of which is told of once.
-    func isOwnMove(_ from: TaskPath, _ to: TaskPath) -> Bool {
-        ownMoves.removeAll { $0.time + .seconds(60) < surroundings.now() }
-        guard let place = ownMoves.firstIndex(where: { $0.from == from && $0.to == to }) else { return false }
-        ownMoves.remove(at: place)
-        return true
     }
 
     /// A directory has another name or none now: those that had to take other names because of it may have theirs.
@@ -194,20 +188,6 @@ extension TaskSync {
         let fields = TaskList(name: title, userId: userID).documentFields
         try transaction.append(
             .create(name, fields, transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)]))
-    }
-
-    /// The rows of files whose directory was renamed from here.
-    private func moveRows(from: TaskPath, to: TaskPath) async throws {
-        let moved = index.paths(beneath: from).compactMap { path in index[path].map { (path, $0) } }
-        try await client.transaction { transaction in
-            let tables = SyncTables(transaction)
-            for (path, entry) in moved {
-                guard var row = try tables.file(entry.task) else { continue }
-                row.path = path.moved(from: from, to: to)
-                try tables.put(row)
-            }
-        }
-        for (path, entry) in moved { index.set(path.moved(from: from, to: to), entry) }
     }
 
     /// A directory that a task was moved out of goes if it is no list any more.

@@ -298,6 +298,7 @@ package actor TaskSync {
         }
         try await exclusively {
             guard try await checkRoot() else { return }
+            try await finishMove()
             if isFirst { try await adoptKnownFiles() }
             try await rescan(isFirst: true)
             try await exportChanges()

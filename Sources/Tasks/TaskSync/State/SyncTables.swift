@@ -25,6 +25,17 @@ struct SyncTables {
         try database.execute("INSERT OR REPLACE INTO sync_state VALUES (?, ?)", [.text(key), .text(value)])
     }
 
+    /// The move of Ferry's own that may have been made already, and is not noted yet.
+    func move() throws -> (from: TaskPath, to: TaskPath)? {
+        // No name has a line break in it.
+        let paths = try state("move")?.split(separator: "\n").compactMap { try? TaskPath(String($0)) } ?? []
+        return paths.count == 2 ? (paths[0], paths[1]) : nil
+    }
+
+    func setMove(_ move: (from: TaskPath, to: TaskPath)?) throws {
+        if let move { try setState("move", "\(move.from)\n\(move.to)") } else { try removeState("move") }
+    }
+
     // MARK: Files
 
     private static let fileColumns =

@@ -1,0 +1,76 @@
+import DocumentClient
+import SystemIO
+import TaskFolder
+
+/// Moves that Ferry makes. Each is announced in the state file first: whoever finds the file under its new name after a crash, and
+/// edited since by a program that replaces it, has nothing else to know it by.
+extension TaskSync {
+    /// Moves a file to where its task's title and list want it. False: it changed meanwhile and is to be read first.
+    func rename(_ row: inout FileRow, to path: TaskPath, _ changedHere: inout [TaskPath]) async throws -> Bool {
+        guard path != row.path else { return true }
+        try await announceMove(row.path, to: path)
+        let outcome = try folder.move(row.path, to: path, expecting: .stamp(row.stamp))
+        if case .moved(let stamp) = outcome {
+            moveAttachments(from: row.path, to: path)
+            let old = row.path
+            row.path = path
+            row.stamp = stamp
+            try await remember([row])
+            retries.formUnion(misnamed.subtracting([row.task]))
+            removeIfEmpty(old.parent)
+            return true
+        }
+        try await takeBackMove()
+        switch outcome {
+        case .exists: retries.insert(row.task)
+        case .changed(.some): changedHere.append(row.path)
+        case .changed(nil): isMissing(row)
+        case .moved: break
+        }
+        return false
+    }
+
+    func announceMove(_ from: TaskPath, to: TaskPath) async throws {
+        try await client.transaction { try SyncTables($0).setMove((from, to)) }
+    }
+
+    /// What was announced has not been done.
+    func takeBackMove() async throws {
+        try await client.transaction { try SyncTables($0).setMove(nil) }
+    }
+
+    /// What was at `from` and beneath it is at `to` by now.
+    func noteMove(_ from: TaskPath, to: TaskPath) async throws {
+        let files = index.paths(beneath: from).compactMap { path in index[path].map { (path, $0) } }
+        let directories = lists.paths.filter { $0.value.isBeneath(from) }.mapValues { $0.moved(from: from, to: to) }
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for (path, entry) in files {
+                guard var row = try tables.file(entry.task) else { continue }
+                row.path = path.moved(from: from, to: to)
+                try tables.put(row)
+            }
+            for (list, path) in directories { try tables.put(list: list, at: path) }
+            try tables.setMove(nil)
+        }
+        for (path, entry) in files { index.set(path.moved(from: from, to: to), entry) }
+        for (list, path) in directories { lists.set(list, path) }
+    }
+
+    /// Notes a move that was made, and not noted, when the last run ended.
+    func finishMove() async throws {
+        guard let (from, to) = try await client.reading({ try SyncTables($0).move() }) else { return }
+        let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
+        guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return try await takeBackMove() }
+        try await noteMove(from, to: to)
+        if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
+    }
+
+    /// Whether the rename of a directory is one of Ferry's own, each of which is told of once.
+    func isOwnMove(_ from: TaskPath, _ to: TaskPath) -> Bool {
+        ownMoves.removeAll { $0.time + .seconds(60) < surroundings.now() }
+        guard let place = ownMoves.firstIndex(where: { $0.from == from && $0.to == to }) else { return false }
+        ownMoves.remove(at: place)
+        return true
+    }
+}
