@@ -53,6 +53,8 @@ extension TaskSync {
         let directories = movedAttachmentDirectories
         movedAttachmentDirectories = []
         var found: [ScannedFile] = []
+        // It may set the watches that were short, and does not look at what nobody told of until then.
+        if !folder.isFullyWatched { changes.askForScan() }
         _ = try? folder.scan(puttingAsideLeftovers: false) { file in
             if file.isAttachment, directories.contains(where: { file.path.isBeneath($0) }) { found.append(file) }
         }
