@@ -182,8 +182,10 @@ extension TaskSync {
                 if upload.isRepair, present[id]?.isDamaged == true { repaired.append(damageMark(of: id)) }
                 continue
             }
+            // Where two machines each made a file of this name, one of them has a number here that is no part of its name.
             let attachment = TaskAttachment(
-                name: upload.name, mimeType: "\(upload.file.type)", size: upload.file.size, sha256: row.sha256,
+                name: present[id]?.name ?? upload.name, mimeType: "\(upload.file.type)", size: upload.file.size,
+                sha256: row.sha256,
                 manifest: upload.file.content.key(in: namespace).description)
             let path = attachments.appending(id)
             // Another machine replaced it meanwhile. The document sees no conflict; the user has not seen that version.
@@ -241,16 +243,20 @@ extension TaskSync {
             }
         }
         var rows: [(transfer: StoredTransfer, row: AttachmentRow)] = []
-        // A name that is taken is not given up for long: others are tried.
-        for number in 1...99 where !left.isEmpty {
+        // A name that is taken is not given up for long: others are tried. A new version has the name of the one that is here.
+        for number in 0...99 where !left.isEmpty {
             var tried: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
             var taken: [(StoredTransfer, String, TaskPath)] = []
             var files: [IncomingFile] = []
             for item in left {
                 let known = transfers[item.transfer.id]
                 let old = known.flatMap { attachments.rows(of: $0.task)[$0.attachment ?? ""] }
-                let name = Self.fileName(known?.name ?? "", number)
+                let name = number == 0 ? old?.name ?? "" : Self.fileName(known?.name ?? "", number)
                 let isOwn = old?.name.utf8.elementsEqual(name.utf8) == true
+                if number == 0, !isOwn {
+                    taken.append(item)
+                    continue
+                }
                 // Another attachment's, whose file has gone: that has still to be told of.
                 if !isOwn, let known, attachments.row(of: known.task, named: name) != nil {
                     taken.append(item)
