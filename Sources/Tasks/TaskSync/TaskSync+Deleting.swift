@@ -25,7 +25,7 @@ extension TaskSync {
         }
         // What has been deleted elsewhere is no delete of this machine's.
         let gone = tasks.filter { catalog[$0].map { $0.deletion != nil } ?? true }
-        if !gone.isEmpty { try await forgetFiles(of: gone) }
+        if !gone.isEmpty { try await discardFiles(of: gone) }
         tasks.removeAll { gone.contains($0) }
         tasks = try await withoutUnseen(tasks)
         guard !tasks.isEmpty else { return }
@@ -53,12 +53,17 @@ extension TaskSync {
         }
         if !unseen.isEmpty {
             logger.info("deleted before a change of theirs was seen, and kept: \(unseen.joined(separator: " "))")
-            let paths = try await paths(of: unseen)
-            try await forgetFiles(of: unseen)
-            trashAttachments(beside: paths)
+            try await discardFiles(of: unseen)
             retries.formUnion(unseen)
         }
         return tasks.filter { !unseen.contains($0) }
+    }
+
+    /// The tasks have no files here any more; what is left of their attachments goes to the local trash.
+    private func discardFiles(of tasks: [String]) async throws {
+        let paths = try await paths(of: tasks)
+        try await forgetFiles(of: tasks)
+        trashAttachments(beside: paths)
     }
 
     private func hold(_ tasks: [String]) async throws {
