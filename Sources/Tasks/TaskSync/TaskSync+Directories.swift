@@ -50,7 +50,7 @@ extension TaskSync {
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
         let listMoves = movedLists.map { ($0.key, old: $0.value, $0.value.moved(from: from, to: to)) }
-        let surroundings = surroundings
+        let (surroundings, hosts, userID) = (surroundings, hosts, configuration.userID)
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             for (task, path) in fileMoves {
@@ -62,7 +62,12 @@ extension TaskSync {
                 try tables.put(list: list, at: path)
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 let view = try transaction.document(name)
-                guard view.exists, TaskList(fields: view.fields).name != path.string else { continue }
+                guard view.exists else {
+                    // Deleted elsewhere, with something left in it here: an edit survives a delete.
+                    if hosts[list] == nil { try Self.make(list: name, called: path.string, userID, in: transaction) }
+                    continue
+                }
+                if TaskList(fields: view.fields).name == path.string { continue }
                 try transaction.append(
                     Mutation(
                         .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
