@@ -53,7 +53,17 @@ enum FileExport {
         guard let old = try? TaskFile(parsing: row.bytes, named: row.path.name),
             let file = try? TaskLayout.file(for: item, fields, named: row.path.name, instead: old)
         else { return false }
-        return item.listId != row.list || file.bytes != row.bytes
+        if item.listId != row.list || file.bytes != row.bytes { return true }
+        // A name that somebody gave to a file whose front matter has the title.
+        return TaskLayout.fileName(of: fields).map { !isName(row.path.name, of: $0) } ?? false
+    }
+
+    /// Whether a file is called so, be it with a number.
+    private static func isName(_ name: String, of title: String) -> Bool {
+        let number = TaskFileName.title(of: name).split(separator: "(").last.flatMap { Int($0.dropLast()) }
+        return [1, number ?? 1].contains {
+            TaskFileName.file(for: title, number: $0).name.utf8.elementsEqual(name.utf8)
+        }
     }
 
     private static func freePath(

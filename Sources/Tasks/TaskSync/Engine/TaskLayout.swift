@@ -26,14 +26,17 @@ enum TaskLayout {
 
     /// What the file is to be called, before others that want the same name are considered.
     static func title(of item: TaskItem, _ fields: [String: Value]) -> String {
-        fields[fileName]?.stringValue ?? item.title
+        fileName(of: fields) ?? item.title
     }
+
+    /// The name that somebody chose for the file, without `.md`; nil: it is the title's.
+    static func fileName(of fields: [String: Value]) -> String? { fields[fileName]?.stringValue }
 
     /// The file of this name that says `item`: in the layout of its document, or else in that of `old`.
     static func file(
         for item: TaskItem, _ fields: [String: Value], named name: String, instead old: TaskFile?
     ) throws(TaskFileProblem) -> TaskFile {
-        let chosen = fields[fileName]?.stringValue
+        let chosen = fileName(of: fields)
         let isTitle = TaskFileName.title(of: name).utf8.elementsEqual(item.title.utf8)
         let writesTitle = !isTitle || chosen.map { !$0.utf8.elementsEqual(item.title.utf8) } ?? false
         // A title that was written for the sake of a number goes with it.
