@@ -342,7 +342,8 @@ extension Simulation {
                 machine.leaveAlone(path)
                 defer { machine.leaveAlone(nil) }
                 // Also what the user saved a moment ago, which the command reads first.
-                words.delete(Array("\(item)".utf8) + (path.flatMap { machine.files[$0] } ?? []))
+                // The file's name says more than the title where the front matter has that.
+                words.delete(Array("\(item) \(path ?? "")".utf8) + (path.flatMap { machine.files[$0] } ?? []))
                 tell(machine, "removes \(id) '\(item.title)' by command")
                 try await sync.remove([id])
             case .restoreByCommand:
@@ -355,7 +356,10 @@ extension Simulation {
                 let approves = random.chance(50)
                 tell(machine, "\(approves ? "approves" : "takes back") \(held.count) held deletes")
                 if approves {
-                    for id in held { words.delete(Array("\(try await sync.detail(id).item)".utf8)) }
+                    for id in held {
+                        let path = await sync.path(ofTask: id) ?? ""
+                        words.delete(Array("\(try await sync.detail(id).item) \(path)".utf8))
+                    }
                     try await sync.approveDeletes(held)
                 } else {
                     try await sync.restoreDeletes(held)

@@ -393,7 +393,9 @@ package final class Simulation: @unchecked Sendable {
         }
         for path in Set(before.documents.keys).union(after.documents.keys).sorted()
         where before.documents[path] != after.documents[path] {
-            violations.append("a restart changed \(path)")
+            let (old, new) = (before.documents[path]?.fields ?? [:], after.documents[path]?.fields ?? [:])
+            let fields = Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.sorted()
+            violations.append("a restart changed \(fields.joined(separator: ", ")) of \(path)")
         }
     }
 }
