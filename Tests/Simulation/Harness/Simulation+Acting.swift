@@ -135,11 +135,12 @@ extension Simulation {
             }
         case .removeList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
-            for path in paths where path.hasPrefix(directory + "/") {
-                words.delete(files[path] ?? [])
-                words.rename(path, to: "")
+            // All of them, also two whose names differ in Unicode form only.
+            for (path, bytes) in machine.exactFiles(.taskFile) where path.string.hasPrefix(directory + "/") {
+                words.delete(bytes)
+                words.rename(path.string, to: "")
             }
-            for (path, bytes) in machine.files(.attachment) where path.hasPrefix(directory + "/") {
+            for (path, bytes) in machine.exactFiles(.attachment) where path.string.hasPrefix(directory + "/") {
                 words.replace(bytes, with: [])
             }
             words.rename(directory, to: "")
