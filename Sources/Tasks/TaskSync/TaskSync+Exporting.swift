@@ -161,7 +161,9 @@ extension TaskSync {
                 ) { path in
                     if reserved.contains(path) || index[path] != nil { return true }
                     do throws(FolderError) {
-                        return try folder.stamp(path) != nil
+                        guard try folder.stamp(path) != nil else { return false }
+                        // Its own, if it was written just before its directory was renamed.
+                        return item.row != nil || (try? folder.identifier(path)) != item.task
                     } catch {
                         // Something that is no file, such as a directory.
                         guard error.code == .wrongKind else { throw error }
