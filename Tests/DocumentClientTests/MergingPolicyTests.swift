@@ -8,7 +8,8 @@ import Testing
     let remote = MemoryRemote()
 
     func makeReplica(_ id: String) throws -> Replica {
-        let policy = MergingPolicy(.tasks, historyCollection: "history", copiedFields: ["userId"])
+        let policy = MergingPolicy(
+            .tasks, historyCollection: "history", copiedFields: ["userId"], signatureField: "signatures")
         return try memoryReplica(policies: RebasePolicies(["tasks": policy]), id: id)
     }
 
@@ -60,6 +61,73 @@ import Testing
         #expect(replica.journal.count == 0)
         #expect(history().map { $0["reason"] } == [.string("editSurvivesDelete")])
         #expect(history().map { $0["value"] } == [nil])
+    }
+
+    /// The remote has the commit under way, and nobody hears of it.
+    func loseAnswer(to replica: Replica) throws {
+        guard case .commit(let writes)? = try replica.nextRequest() else {
+            Issue.record("expected a commit")
+            return
+        }
+        _ = try remote.commit(writes)
+        _ = try replica.failed(RemoteError(.transient, "cut"))
+    }
+
+    @Test func `what another took away stays away where the answer to its addition was lost`() throws {
+        let replica = try makeReplica("one")
+        let task = try start(replica, [:])
+        try replica.append([.update(task, [try path("completed"): .boolean(true)])])
+        try replica.drain(into: remote)
+        try replica.append([
+            .update(task, [try path("tags"): .array([.string("x"), .string("y")]), try path("due"): .integer(1)])
+        ])
+        try loseAnswer(to: replica)
+        _ = try remote.commit([
+            Write(
+                .update(task, fields: ["tags": .array([.string("x")]), "due": .integer(2)]),
+                mask: [try path("due"), try path("tags")])
+        ])
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields["tags"] == .array([.string("x")]))
+        #expect(remote.documents[task]?.fields["due"] == .integer(2))
+        #expect(history().isEmpty)
+        #expect(replica.journal.count == 0)
+        // What comes after it is an edit of its own.
+        try replica.append([.update(task, [try path("due"): .integer(3)])])
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields["due"] == .integer(3))
+    }
+
+    @Test func `an edit after a delete under way takes that back, also where somebody else comes first`() throws {
+        let replica = try makeReplica("one")
+        let task = try start(replica, [:])
+        try replica.append([.update(task, [:], transforms: [time("deletedTime"), time("updatedTime")])])
+        let request = try #require(try replica.nextRequest())
+        try replica.append([.update(task, [try path("title"): .string("oat milk"), try path("deletedTime"): nil])])
+        try replica.perform(request, on: remote)
+        try replica.drain(into: remote)
+        #expect(remote.documents[task]?.fields["title"] == .string("oat milk"))
+        #expect(remote.documents[task]?.fields["deletedTime"] == nil)
+        #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
+    }
+
+    @Test func `what is displaced is told once`() throws {
+        let replica = try makeReplica("one")
+        let task = try start(replica, ["title": .string("oat milk")])
+        try replica.append([.update(task, [:], transforms: [time("deletedTime"), time("updatedTime")])])
+        _ = try replica.nextRequest().map { try replica.perform($0, on: remote) }
+        _ = try replica.nextRequest().map { try replica.perform($0, on: remote) }
+        // Nothing is left of the delete but that it gave way.
+        guard case .commit(let writes)? = try replica.nextRequest() else {
+            Issue.record("expected a commit")
+            return
+        }
+        let result = try remote.commit(writes)
+        #expect(throws: RemoteError.self) { try remote.commit(writes) }
+        try replica.committed(result)
+        #expect(history().map { $0["reason"] } == [.string("editSurvivesDelete")])
+        #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
+        #expect(replica.journal.count == 0)
     }
 
     @Test func `a delete stands over a change of times only`() throws {

@@ -6,14 +6,20 @@ public struct MergingPolicy: RebasePolicy {
     private let rules: MergePolicy
     private let historyCollection: String?
     private let copiedFields: [String]
+    public let signatureField: String?
 
     /// - Parameters:
     ///   - historyCollection: where displaced values are kept, as a collection id below the document; nil: nowhere.
     ///   - copiedFields: fields of the document that each history entry has too, such as the owner that rules ask for.
-    package init(_ rules: MergePolicy, historyCollection: String? = nil, copiedFields: [String] = []) {
+    ///   - signatureField: see `RebasePolicy`.
+    package init(
+        _ rules: MergePolicy, historyCollection: String? = nil, copiedFields: [String] = [],
+        signatureField: String? = nil
+    ) {
         self.rules = rules
         self.historyCollection = historyCollection
         self.copiedFields = copiedFields
+        self.signatureField = signatureField
     }
 
     public func decide(_ proposal: inout RebaseProposal) {

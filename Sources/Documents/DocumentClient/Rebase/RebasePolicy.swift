@@ -9,9 +9,16 @@ public protocol RebasePolicy: Sendable {
 
     /// Writes, for the same commit, that keep what was displaced.
     func history(of displaced: [DisplacedValue], in context: RebaseContext) -> [Write]
+
+    /// A field of each document where every replica notes the number of its last change that the document has. After a lost answer it
+    /// tells whether the commit took effect, also when others have changed the document since. nil: such a commit is recognised
+    /// by its result, as long as nobody has.
+    var signatureField: String? { get }
 }
 
 extension RebasePolicy {
+    public var signatureField: String? { nil }
+
     public func history(of displaced: [DisplacedValue], in context: RebaseContext) -> [Write] { [] }
 }
 

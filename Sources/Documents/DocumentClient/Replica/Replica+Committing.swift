@@ -29,7 +29,8 @@ extension Replica {
             for sequence in sequences {
                 let mutation = try mutation(sequence)
                 if signs(mutation) { isSigned = true }
-                writes += mutation.writes(on: try base(mutation.name.path))
+                let base = try base(mutation.name.path)
+                writes += signed(mutation, sequence, on: base).writes(on: base)
             }
             if let receipt, isSigned { writes.append(receipt.write(for: sequences, version: try receiptVersion())) }
             return .commit(writes)
@@ -58,11 +59,12 @@ extension Replica {
             var results = result.writeResults[...]
             try noteReceipt(of: result)
             for sequence in journal.committed() {
-                let mutation = try mutation(sequence)
-                let path = mutation.name.path
+                let content = try mutation(sequence)
+                let path = content.name.path
+                let row = try row(path)
+                let mutation = try signed(content, sequence, on: row?.base() ?? .unknown)
                 let mine = results.prefix(mutation.writeCount)
                 results = results.dropFirst(mutation.writeCount)
-                let row = try row(path)
                 if mutation.isOnlyCompanions {
                     try deleteMutation(sequence)
                     try touch(path)
@@ -77,6 +79,17 @@ extension Replica {
                 }
             }
         }
+    }
+
+    /// What is sent of a mutation; with its place among those of the document, which it keeps when its content changes.
+    private func signed(_ mutation: Mutation, _ sequence: Int64, on base: Base) -> Mutation {
+        guard let field = signatureField(of: mutation), let entry = journal.entries[sequence] else { return mutation }
+        return mutation.signed(in: field, by: replicaID, number: entry.position, on: base)
+    }
+
+    /// Where documents tell what they have of each replica; nil where a receipt does.
+    func signatureField(of mutation: Mutation) -> String? {
+        receipt == nil ? policies.policy(of: mutation.name.collectionID).signatureField : nil
     }
 
     private func moveBase(of path: String, to state: RemoteState, after sequence: Int64, row: DocumentRow?) throws {

@@ -11,7 +11,7 @@ package struct MergePolicy: Sendable, Hashable {
         case map
         /// Lines of text.
         case text
-        /// A time that the remote sets with a commit: no edit, never displaced.
+        /// What a commit itself tells, such as its time: no edit, never displaced.
         case serverTime
         /// A map from field paths to who set those fields last: no edit, never displaced; each entry goes with its field's value.
         case origins
@@ -42,7 +42,7 @@ package struct MergePolicy: Sendable, Hashable {
             "tags": .set, "fields": .map, "attachments": .map, "notes": .text, "layout": .text,
             "createdTime": .serverTime,
             "updatedTime": .serverTime, "completedTime": .serverTime, "deletedTime": .serverTime,
-            "origins": .origins,
+            "signatures": .serverTime, "origins": .origins,
         ],
         groups: [
             [FieldPath(key: "title"), custom("title")],
@@ -56,7 +56,8 @@ package struct MergePolicy: Sendable, Hashable {
     package static let mergedRule = "merged"
 
     /// For `lists/{id}`.
-    package static let lists = MergePolicy(kinds: ["sharedWith": .set, "names": .map, "createdTime": .serverTime])
+    package static let lists = MergePolicy(
+        kinds: ["sharedWith": .set, "names": .map, "createdTime": .serverTime, "signatures": .serverTime])
 
     private static func custom(_ key: String) -> FieldPath { FieldPath(key: "fields").appending(key) }
 }

@@ -37,7 +37,9 @@ package struct TaskOrigin: Sendable, Hashable {
     }
 
     /// Fields that only go along with others, or that nobody sets by hand.
-    private static let silent: Set<String> = ["dueHasTime", "completedTime", "updatedTime", "createdTime", "userId"]
+    private static let silent: Set<String> = [
+        "dueHasTime", "completedTime", "updatedTime", "createdTime", "userId", "signatures",
+    ]
 
     static func isTold(_ path: FieldPath) -> Bool {
         guard let key = path.segments.first else { return false }
