@@ -70,14 +70,16 @@ extension Base {
     /// The base of the mutation after `mutation`, as long as that one has no version of its own.
     ///
     /// - Parameter remote: where fields hold the commit's time, its value is taken, so that a time which this replica
-    ///   cannot know never looks like a difference.
+    ///   cannot know never looks like a difference. A time that no remote gives stands for one that it does not have yet: the next
+    ///   mutation may be what takes it away.
     fileprivate func followed(by mutation: Mutation, agreeing remote: Base) -> Base {
         if mutation.isOnlyCompanions { return self }
         var view = LocalView(fields: fields)
         view.apply(mutation)
         guard var fields = view.fields else { return .missing }
         for path in view.pendingTimes.keys {
-            fields.setValue(remote.fields?.value(at: path.segments[...]), at: path.segments[...])
+            let time = remote.fields.map { $0.value(at: path.segments[...]) ?? .timestamp(.distantPast) }
+            fields.setValue(time, at: path.segments[...])
         }
         return .exists(fields: fields, updateTime: updateTime ?? .distantPast)
     }
