@@ -7,11 +7,12 @@ import Testing
 /// What a power cut takes is played by writing into the files, which a server that was killed leaves as they are.
 struct ObjectJournalTests {
     private func put(_ bytes: [UInt8], as key: String, in store: BucketStore) async throws -> String {
-        let file = try store.keep(bytes, SHA256.hash(bytes))
+        let entry = try store.write(bytes, SHA256.hash(bytes))
+        try await store.synchronize(entry)
         let record = ObjectRecord(
-            key: key, file: file, size: Int64(bytes.count), etag: "", modified: 0, contentType: "", headers: [:])
+            key: key, file: entry.file, size: Int64(bytes.count), etag: "", modified: 0, contentType: "", headers: [:])
         store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
-        return file
+        return entry.file
     }
 
     private func contents(_ key: String, in store: BucketStore) async throws -> [UInt8]? {
@@ -79,19 +80,19 @@ struct ObjectJournalTests {
         #expect(try await contents("mine", in: store) == Array("mine".utf8))
     }
 
-    @Test func `a journal goes round, and what does not fit is left to the caller`() throws {
+    @Test func `a journal goes round, and what does not fit is left to the caller`() async throws {
         let directory = try TemporaryDirectory()
         // The head and four entries of two blocks.
         let journal = try ObjectJournal(directory: directory.path, halfSize: 4096 * 9)
-        let bytes = [UInt8](repeating: 7, count: 5000)
-        var taken = 0
-        var attempts = 0
-        while taken < 50 {
-            attempts += 1
-            if journal.append("00/\(taken)", bytes, SHA256.hash(bytes)) { taken += 1 }
+        func entry(_ count: Int) -> ObjectJournal.Entry {
+            let bytes = [UInt8](repeating: 7, count: count)
+            return ObjectJournal.Entry(file: "00/\(count)", bytes: bytes, digest: SHA256.hash(bytes))
         }
-        #expect(attempts >= taken)
-        #expect(!journal.append("00/large", [UInt8](repeating: 0, count: 40_000), SHA256.hash(bytes)))
+        var taken = 0
+        while taken < 50 {
+            if await journal.append(entry(5000)) { taken += 1 }
+        }
+        #expect(await !journal.append(entry(40_000)))
         for path in ObjectJournal.paths(in: directory.path) {
             #expect(try FileSystem.status(path).size <= 4096 * 9)
         }

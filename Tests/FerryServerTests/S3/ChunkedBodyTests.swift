@@ -8,7 +8,7 @@ import Testing
 struct ChunkedBodyTests {
     private static func signer(seed: String) -> ChunkSigner {
         let scope = "20130524/us-east-1/s3/aws4_request"
-        let key = SignatureV4.signingKey(secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", scope: scope)
+        let key = SigningKeys().key(secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", scope: scope)
         return ChunkSigner(key: key, seed: seed, date: "20130524T000000Z", scope: scope)
     }
 

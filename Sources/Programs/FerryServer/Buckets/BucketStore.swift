@@ -99,23 +99,33 @@ final class BucketStore: Sendable {
         return file
     }
 
-    /// The same for a small object that is here already. Blocks.
-    func keep(_ bytes: [UInt8], _ digest: SHA256Digest) throws -> String {
+    /// Writes a small object into a file with a new name, which is durable after `synchronize`. Blocks.
+    func write(_ bytes: [UInt8], _ digest: SHA256Digest) throws -> ObjectJournal.Entry {
         let (shard, name) = newName()
-        let file = "\(Self.shards[shard])/\(name)"
-        let path = path(of: file)
-        let output = try FileDescriptor(path: path, [.readWrite, .create, .exclusive], mode: 0o600)
+        let entry = ObjectJournal.Entry(file: "\(Self.shards[shard])/\(name)", bytes: bytes, digest: digest)
+        let path = path(of: entry.file)
         do {
-            try output.write(bytes)
-            if !journal.append(file, bytes, digest) {
-                try output.synchronize()
-                try directories[shard].synchronize()
-            }
+            try FileDescriptor(path: path, [.readWrite, .create, .exclusive], mode: 0o600).write(bytes)
         } catch {
             _ = try? FileSystem.remove(path)
             throw error
         }
-        return file
+        return entry
+    }
+
+    /// Returns when what `write` has written is durable; where that fails, the file is gone.
+    func synchronize(_ entry: ObjectJournal.Entry) async throws {
+        if await journal.append(entry) { return }
+        let path = path(of: entry.file)
+        do {
+            try await run {
+                try FileDescriptor(path: path, .read).synchronize()
+                try Directory(path: FileSystem.split(path).parent).synchronize()
+            }
+        } catch {
+            discard([entry.file])
+            throw error
+        }
     }
 
     /// A directory, and a name for a file there.

@@ -56,7 +56,7 @@ extension S3Handler {
         guard request.method != .head else {
             return HTTPResponse(status, headers: headers, body: .omitted(length: Int(span.count)))
         }
-        let body = try FileRange(duplicating: file.rawValue, offset: span.lowerBound, length: Int(span.count))
+        let body = try FileRange(owning: file.release(), offset: span.lowerBound, length: Int(span.count))
         return HTTPResponse(status, headers: headers, body: .file(body))
     }
 

@@ -70,15 +70,15 @@ extension S3Handler {
         try Self.check(Int64(bytes.count), against: call)
         let trailer = body.trailer
         let store = store
-        return try await store.run { [bytes] in
+        let (entry, etag, checksums) = try await store.run { [bytes] in
             var hasher = ObjectHasher(Self.digests(for: call.request.headers))
             hasher.update(bytes)
             let digests = hasher.finish()
             let checksums = try Self.verify(digests, call, trailer)
-            return ReceivedObject(
-                file: try store.keep(bytes, digests.sha256), size: Int64(bytes.count), etag: Self.etag(digests),
-                checksums: checksums)
+            return (try store.write(bytes, digests.sha256), Self.etag(digests), checksums)
         }
+        try await store.synchronize(entry)
+        return ReceivedObject(file: entry.file, size: Int64(bytes.count), etag: etag, checksums: checksums)
     }
 
     private static func check(_ size: Int64, against call: S3Call) throws {

@@ -7,6 +7,12 @@ struct SignatureV4: Sendable {
     let lookup: S3CredentialLookup
     /// The server's clock in seconds since 1970. Signatures are valid within 15 minutes of it.
     let now: @Sendable () -> Int64
+    private let keys = SigningKeys()
+
+    init(lookup: @escaping S3CredentialLookup, now: @escaping @Sendable () -> Int64) {
+        self.lookup = lookup
+        self.now = now
+    }
 
     /// - Throws: `S3Error` with Amazon's codes.
     func authenticate(_ request: HTTPServerRequest) async throws -> AuthenticatedRequest {
@@ -17,7 +23,7 @@ struct SignatureV4: Sendable {
                 ? S3Error("InvalidAccessKeyId", "The access key Id you provided does not exist in our records.", 403)
                 : S3Error("ExpiredToken", "The provided token has expired or is malformed.", 400)
         }
-        let key = Self.signingKey(secret: credential.secretKey, scope: claim.scope)
+        let key = keys.key(secret: credential.secretKey, scope: claim.scope)
         let signature = HMACSHA256.authenticate(claim.stringToSign(request), key: key).hex
         guard ConstantTime.areEqual(signature, claim.signature) else {
             throw S3Error(
@@ -60,13 +66,6 @@ struct SignatureV4: Sendable {
                     "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, a STREAMING- form, or a valid sha256 value.")
             }
             return .sha256(claim.payloadHash.lowercased())
-        }
-    }
-
-    /// The key for a scope `date/region/service/aws4_request`.
-    static func signingKey(secret: String, scope: String) -> [UInt8] {
-        scope.split(separator: "/", omittingEmptySubsequences: false).reduce(Array("AWS4\(secret)".utf8)) { key, part in
-            HMACSHA256.authenticate(String(part), key: key).bytes
         }
     }
 }

@@ -1,23 +1,29 @@
 import Glibc
 
-/// A span of an open file that is sent without passing through Swift. Holds its own duplicate of the descriptor, so
-/// the caller may close theirs at once; the file must not shrink below the span while it is sent.
+/// A span of an open file that is sent without passing through Swift; the file must not shrink below the span while it is sent.
 package final class FileRange: Sendable {
     let descriptor: Int32
     package let offset: Int64
     package let length: Int
 
-    /// Throws `.invalidMessage` for a negative span and where no descriptor is left.
-    package init(duplicating descriptor: Int32, offset: Int64 = 0, length: Int) throws {
+    /// Holds its own duplicate of the descriptor, so the caller may close theirs at once. Throws `.invalidMessage` for
+    /// a negative span and where no descriptor is left.
+    package convenience init(duplicating descriptor: Int32, offset: Int64 = 0, length: Int) throws {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else {
+            throw HTTPError(.invalidMessage, "Cannot duplicate the file's descriptor: \(errorText(errno)).")
+        }
+        try self.init(owning: copy, offset: offset, length: length)
+    }
+
+    /// Closes the descriptor at its end. Throws `.invalidMessage` for a negative span.
+    package init(owning descriptor: Int32, offset: Int64 = 0, length: Int) throws {
+        self.descriptor = descriptor
+        self.offset = offset
+        self.length = length
         guard offset >= 0, length >= 0, !offset.addingReportingOverflow(Int64(length)).overflow else {
             throw HTTPError(.invalidMessage, "A span of a file has a negative offset or length.")
         }
-        self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard self.descriptor >= 0 else {
-            throw HTTPError(.invalidMessage, "Cannot duplicate the file's descriptor: \(errorText(errno)).")
-        }
-        self.offset = offset
-        self.length = length
     }
 
     deinit { close(descriptor) }

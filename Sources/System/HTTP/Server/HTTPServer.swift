@@ -36,13 +36,13 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    private struct Running: Sendable {
-        let socket: ListeningSocket
+    /// A loop, and what lives on it: its share of the connections.
+    private struct Part: Sendable {
         let loop: NetworkLoop
         let core: ServerCore
         let daemon: Daemon
 
-        func onLoop(_ body: @escaping @Sendable (Running) -> Void) async {
+        func onLoop(_ body: @escaping @Sendable (Part) -> Void) async {
             await withCheckedContinuation { continuation in
                 loop.perform {
                     body(self)
@@ -50,11 +50,19 @@ package final class HTTPServer: Sendable {
                 }
             }
         }
+
+        func close() async {
+            await onLoop { part in
+                part.daemon.close()
+                part.core.close()
+            }
+            loop.stop()
+        }
     }
 
     private enum State {
         case idle
-        case running(Running)
+        case running([Part], ListeningSocket)
         case stopping
         case stopped
     }
@@ -62,20 +70,27 @@ package final class HTTPServer: Sendable {
     private let address: HTTPServerAddress
     private let tls: TLS?
     private let limits: Limits
+    private let threads: Int
     private let runsHandlersOnLoop: Bool
     private let onError: @Sendable (any Error) -> Void
     private let handler: Handler
     private let state = Mutex(State.idle)
 
-    /// - Parameter runsHandlersOnLoop: handlers run on the one thread that reads requests and sends answers. That
-    ///   spares each request two changes of thread, and no handler may block: whatever does has to go elsewhere.
+    /// - Parameters:
+    ///   - threads: among which the connections are shared; each has its share of `limits.connections`.
+    ///   - runsHandlersOnLoop: handlers run on the thread that reads their request and sends the answer. That spares
+    ///     each request two changes of thread, and no handler may block: whatever does has to go elsewhere.
     package init(
-        _ address: HTTPServerAddress, tls: TLS? = nil, limits: Limits = Limits(), runsHandlersOnLoop: Bool = false,
-        onError: @escaping @Sendable (any Error) -> Void = { _ in }, handler: @escaping Handler
+        _ address: HTTPServerAddress, tls: TLS? = nil, limits: Limits = Limits(), threads: Int = 1,
+        runsHandlersOnLoop: Bool = false, onError: @escaping @Sendable (any Error) -> Void = { _ in },
+        handler: @escaping Handler
     ) {
         self.address = address
         self.tls = tls
-        self.limits = limits
+        self.threads = max(1, threads)
+        var share = limits
+        share.connections = max(1, limits.connections / self.threads)
+        self.limits = share
         self.runsHandlersOnLoop = runsHandlersOnLoop
         self.onError = onError
         self.handler = handler
@@ -87,17 +102,20 @@ package final class HTTPServer: Sendable {
         try state.withLock { state in
             guard case .idle = state else { throw HTTPError(.stopped, "This HTTP server was already started once.") }
             let socket = try ListeningSocket(address)
+            var parts: [Part] = []
             do {
-                state = .running(try run(socket))
+                for _ in 0..<threads { parts.append(try run(socket)) }
             } catch {
+                for part in parts { Task { await part.close() } }
                 socket.close()
                 throw error
             }
+            state = .running(parts, socket)
             return socket.address
         }
     }
 
-    private func run(_ socket: ListeningSocket) throws -> Running {
+    private func run(_ socket: ListeningSocket) throws -> Part {
         let loop: NetworkLoop
         do { loop = try NetworkLoop() } catch {
             throw HTTPError(.cannotListen, "No descriptor is left for the HTTP server.", cause: error)
@@ -117,32 +135,30 @@ package final class HTTPServer: Sendable {
             throw error as? HTTPError
                 ?? HTTPError(.cannotListen, "The system gave no thread for the HTTP server.", cause: error)
         }
-        return Running(socket: socket, loop: loop, core: core, daemon: daemon)
+        return Part(loop: loop, core: core, daemon: daemon)
     }
 
     /// Takes no more connections, gives the requests under way that long to end, cancels the rest and returns when all
     /// connections are closed. Handlers that ignore cancellation go on without a client. Does nothing the second time.
     package func stop(within limit: Duration = .seconds(5)) async {
-        let running: Running? = state.withLock { state in
+        let running: ([Part], ListeningSocket)? = state.withLock { state in
             switch state {
-            case .running(let running):
+            case .running(let parts, let socket):
                 state = .stopping
-                return running
+                return (parts, socket)
             case .idle:
                 state = .stopped
                 return nil
             case .stopping, .stopped: return nil
             }
         }
-        guard let running else { return }
-        await running.onLoop { $0.daemon.quiesce() }
-        running.socket.close()
-        await running.core.drain(within: limit)
-        await running.onLoop { running in
-            running.daemon.close()
-            running.core.close()
+        guard let (parts, socket) = running else { return }
+        for part in parts { await part.onLoop { $0.daemon.quiesce() } }
+        socket.close()
+        await withTaskGroup { group in
+            for part in parts { group.addTask { await part.core.drain(within: limit) } }
         }
-        running.loop.stop()
+        for part in parts { await part.close() }
         state.withLock { $0 = .stopped }
     }
 }

@@ -1,4 +1,5 @@
 import Cryptography
+import SQLite
 import Synchronization
 import SystemIO
 
@@ -9,21 +10,39 @@ import SystemIO
 /// next goes to the other, and the whole file system is synced once, after which the first half is needless. What a power cut
 /// takes from the files is in the journal, and the next start writes it again (`ObjectReplay`).
 final class ObjectJournal: Sendable {
+    /// An object whose file is written and not synced.
+    struct Entry: Sendable {
+        /// The file's name, `shard/name`.
+        let file: String
+        let bytes: [UInt8]
+        let digest: SHA256Digest
+    }
+
+    private struct Waiting: Sendable {
+        let entry: Entry
+        let done: CheckedContinuation<Bool, Never>
+    }
+
+    private struct Queue {
+        var waiting: [Waiting] = []
+        var isWriting = false
+    }
+
     private struct State {
         var current = 0
-        /// Where the next entry begins; the half's size when it takes no more.
-        var ends: [Int64]
-        /// Entries that are being written.
-        var writers = [0, 0]
-        /// Whether a half has a header and may take entries.
-        var isReady = [true, false]
+        /// Where the next entry of each half begins.
+        var ends = [JournalFormat.block, 0]
+        /// A half that has to be made needless before it is begun again.
+        var old: Int?
         var isCheckpointing = false
     }
 
     private let directory: String
     private let halfSize: Int64
     private let halves: [JournalHalf]
-    private let state: Mutex<State>
+    private let thread = SerialThread()
+    private let queue = Mutex(Queue())
+    private let state = Mutex(State())
 
     static func paths(in directory: String) -> [String] { [0, 1].map { "\(directory)/journal-\($0)" } }
 
@@ -34,61 +53,78 @@ final class ObjectJournal: Sendable {
         self.directory = directory
         self.halfSize = halfSize
         halves = try Self.paths(in: directory).map { try JournalHalf(path: $0) }
-        try halves[0].begin()
+        for half in halves { try half.begin() }
         try Directory(path: directory).synchronize()
-        state = Mutex(State(ends: [JournalFormat.block, halfSize]))
+        state.withLock { $0.ends = [JournalFormat.block, JournalFormat.block] }
     }
 
-    /// Makes an object durable whose file is written and not synced. Blocks.
-    ///
-    /// - Parameter file: the file's name, `shard/name`.
-    /// - Returns: false where the journal has no room just now, or cannot be written: the caller has to sync the file.
-    func append(_ file: String, _ bytes: [UInt8], _ digest: SHA256Digest) -> Bool {
-        let size = JournalFormat.entrySize(bytes.count)
-        guard let (half, offset) = state.withLock({ reserve(size, &$0) }) else { return false }
-        defer { state.withLock { $0.writers[half] -= 1 } }
-        do {
-            try halves[half].append(file, bytes, digest, at: offset)
-            return true
-        } catch {
-            // The next half is another file; this one is tried again after a checkpoint.
-            state.withLock { $0.ends[half] = halfSize }
-            return false
-        }
-    }
+    deinit { thread.stop() }
 
-    private func reserve(_ size: Int64, _ state: inout State) -> (half: Int, offset: Int64)? {
-        if state.ends[state.current] + size > halfSize {
-            let other = 1 - state.current
-            guard state.isReady[other], state.ends[other] + size <= halfSize else {
-                startCheckpoint(&state)
-                return nil
+    /// Returns when the object is durable; false where the journal has no room just now, or cannot be written: the caller has to
+    /// sync the file.
+    func append(_ entry: Entry) async -> Bool {
+        await withCheckedContinuation { done in
+            let mustStart = queue.withLock { queue in
+                queue.waiting.append(Waiting(entry: entry, done: done))
+                defer { queue.isWriting = true }
+                return !queue.isWriting
             }
-            state.isReady[state.current] = false
-            state.current = other
-            startCheckpoint(&state)
+            if mustStart { thread.async { [self] in write() } }
         }
-        defer {
-            state.ends[state.current] += size
-            state.writers[state.current] += 1
-        }
-        return (state.current, state.ends[state.current])
     }
 
-    /// Prepares the half that is not in use, on a thread of its own.
+    /// Writes what waits, group by group, until nothing does. On the journal's thread.
+    private func write() {
+        while true {
+            let group = queue.withLock { queue in
+                defer { queue.waiting = [] }
+                queue.isWriting = !queue.waiting.isEmpty
+                return queue.waiting
+            }
+            if group.isEmpty { return }
+            let answers = write(group.map(\.entry))
+            for (waiting, answer) in zip(group, answers) { waiting.done.resume(returning: answer) }
+        }
+    }
+
+    private func write(_ group: [Entry]) -> [Bool] {
+        var places: [Int?] = []
+        for entry in group {
+            let place = reserve(JournalFormat.entrySize(entry.bytes.count))
+            let isWritten = place.map { (try? halves[$0.half].write(entry, at: $0.offset)) != nil } ?? false
+            places.append(isWritten ? place?.half : nil)
+        }
+        let synced = Set(places.compactMap { $0 }).filter { (try? halves[$0].synchronize()) != nil }
+        return places.map { place in place.map { synced.contains($0) } ?? false }
+    }
+
+    /// Room for an entry; nil where there is none.
+    private func reserve(_ size: Int64) -> (half: Int, offset: Int64)? {
+        state.withLock { state in
+            if state.ends[state.current] + size > halfSize {
+                startCheckpoint(&state)
+                guard state.old == nil, JournalFormat.block + size <= halfSize else { return nil }
+                state.old = state.current
+                state.current = 1 - state.current
+                startCheckpoint(&state)
+            }
+            defer { state.ends[state.current] += size }
+            return (state.current, state.ends[state.current])
+        }
+    }
+
+    /// Makes the old half needless, on a thread of its own. Where that fails, the next entry without room tries again.
     private func startCheckpoint(_ state: inout State) {
-        guard !state.isCheckpointing else { return }
+        guard let old = state.old, !state.isCheckpointing else { return }
         state.isCheckpointing = true
         do {
             try WorkerThread.start(named: "object-journal") { [self] in
-                let isDone = (try? checkpoint()) != nil
+                let isDone = (try? synchronizeFiles()) != nil && (try? halves[old].begin()) != nil
                 self.state.withLock { state in
                     state.isCheckpointing = false
-                    let other = 1 - state.current
-                    // Who still writes there has the old entries' place in mind; the next put tries again.
-                    guard isDone, state.writers[other] == 0, (try? halves[other].begin()) != nil else { return }
-                    state.ends[other] = JournalFormat.block
-                    state.isReady[other] = true
+                    guard isDone else { return }
+                    state.ends[old] = JournalFormat.block
+                    state.old = nil
                 }
             }
         } catch {
@@ -97,13 +133,13 @@ final class ObjectJournal: Sendable {
     }
 
     /// Returns when every file that was written before the call is on the disk.
-    private func checkpoint() throws {
+    private func synchronizeFiles() throws {
         try FileDescriptor(path: directory, [.read, .directory]).synchronizeFileSystem()
     }
 
-    /// Makes all files durable and removes the journal. Nothing may be appended any more.
+    /// Makes all files durable and removes the journal. Nothing may be appended any more. Blocks.
     func close() throws {
-        try checkpoint()
+        try synchronizeFiles()
         for path in Self.paths(in: directory) { _ = try FileSystem.remove(path) }
     }
 }
