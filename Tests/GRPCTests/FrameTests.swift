@@ -91,6 +91,19 @@ import Testing
         }
     }
 
+    @Test func `only so much may wait for the end of its messages`() async throws {
+        var small = GRPCServerConfiguration()
+        small.maximumReceiveSize = 200
+        try await withServer(small) { channel in
+            // 900 bytes of 800.
+            let frames = try await RawClient(channel.target).framesOfUnfinishedCalls(
+                "/test.Echo/Unary", count: 6, announcing: 200, sending: 150)
+            #expect(frames.first == "11 HEADERS END_STREAM")
+            #expect(frames.filter { $0.hasPrefix("1 ") } == ["1 HEADERS", "1 DATA", "1 HEADERS END_STREAM"])
+            #expect(try await channel.unary("/test.Echo/Unary", [1]) == [1])
+        }
+    }
+
     @Test func `pings each ten seconds would be permitted, a flood is not`() async throws {
         #expect(GRPCServerConfiguration().minimumPingInterval < .seconds(10))
         var patient = GRPCServerConfiguration()
@@ -121,6 +134,37 @@ struct RawClient: Sendable {
         _ path: String, type: String = "application/grpc", encoding: String = "identity",
         message: [UInt8] = [0, 0, 0, 0, 0]
     ) async throws -> [String] {
+        let request =
+            headers(path, type: type, encoding: encoding, stream: 1)
+            + frame(type: 0, flags: 1, stream: 1, message)
+        return try await exchange(request) {
+            $0.stream == 1
+        } until: {
+            $0.last?.hasSuffix("END_STREAM") == true
+        }
+    }
+
+    /// Begins calls whose messages announce a size and send less, then sends the rest of the first; the frames until a call's end
+    /// has come twice.
+    func framesOfUnfinishedCalls(_ path: String, count: UInt8, announcing size: UInt8, sending sent: UInt8) async throws
+        -> [String]
+    {
+        var request: [UInt8] = []
+        for call in 0..<count {
+            let part = [0, 0, 0, 0, size] + [UInt8](repeating: 1, count: Int(sent))
+            request += headers(path, stream: 2 * call + 1) + frame(type: 0, flags: 0, stream: 2 * call + 1, part)
+        }
+        request += frame(type: 0, flags: 1, stream: 1, [UInt8](repeating: 1, count: Int(size - sent)))
+        return try await exchange(request, named: { "\($0.stream) \($0.name)" }) {
+            $0.stream != 0
+        } until: { names in
+            names.count { $0.hasSuffix("HEADERS END_STREAM") } == 2
+        }
+    }
+
+    private func headers(
+        _ path: String, type: String = "application/grpc", encoding: String = "identity", stream: UInt8
+    ) -> [UInt8] {
         let fields = [
             (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "test"), ("te", "trailers"),
             ("content-type", type), ("grpc-encoding", encoding),
@@ -131,13 +175,7 @@ struct RawClient: Sendable {
             block += [0, UInt8(name.utf8.count)] + Array(name.utf8)
             block += [UInt8(value.utf8.count)] + Array(value.utf8)
         }
-        let request =
-            frame(type: 1, flags: 4, stream: 1, block) + frame(type: 0, flags: 1, stream: 1, message)
-        return try await exchange(request) {
-            $0.stream == 1
-        } until: {
-            $0.last?.hasSuffix("END_STREAM") == true
-        }
+        return frame(type: 1, flags: 4, stream: stream, block)
     }
 
     /// Sends pings; the frames of the connection until they are enough or it is closed.
@@ -181,7 +219,8 @@ struct RawClient: Sendable {
 
     /// On a thread of its own: reading blocks, and the handler under test needs the shared ones.
     private func exchange(
-        _ request: [UInt8], greeting: [UInt8]? = nil, of isWanted: @escaping @Sendable (Frame) -> Bool,
+        _ request: [UInt8], greeting: [UInt8]? = nil, named name: @escaping @Sendable (Frame) -> String = { $0.name },
+        of isWanted: @escaping @Sendable (Frame) -> Bool,
         until isEnough: @escaping @Sendable ([String]) -> Bool
     ) async throws -> [String] {
         let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
@@ -192,7 +231,7 @@ struct RawClient: Sendable {
                 defer { close(connection) }
                 var names: [String] = []
                 while !isEnough(names), let frame = readFrame(connection) {
-                    if isWanted(frame) { names.append(frame.name) }
+                    if isWanted(frame) { names.append(name(frame)) }
                 }
                 continuation.resume(returning: names)
             }

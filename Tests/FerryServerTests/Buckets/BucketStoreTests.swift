@@ -11,7 +11,7 @@ struct BucketStoreTests {
         let file = try store.keep(&incoming)
         let record = ObjectRecord(
             key: key, file: file, size: size, etag: "", modified: 0, contentType: "", headers: [:])
-        store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
+        await store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
     }
 
     private func files(_ directory: String) throws -> Int {

@@ -11,7 +11,7 @@ struct ObjectJournalTests {
         try await store.synchronize(entry)
         let record = ObjectRecord(
             key: key, file: entry.file, size: Int64(bytes.count), etag: "", modified: 0, contentType: "", headers: [:])
-        store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
+        await store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
         return entry.file
     }
 

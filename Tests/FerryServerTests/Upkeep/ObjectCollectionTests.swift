@@ -37,7 +37,7 @@ private final class Ground {
         let record = ObjectRecord(
             key: key.text, file: try buckets.keep(&incoming), size: Int64(bytes.count), etag: "", modified: now,
             contentType: "", headers: [:])
-        buckets.discard(try await buckets.index.write { try $0.put(record, in: ServerEndpoints.bucket) })
+        await buckets.discard(try await buckets.index.write { try $0.put(record, in: ServerEndpoints.bucket) })
     }
 
     /// Stores a file of one chunk for each text, as an upload does.
@@ -209,7 +209,7 @@ struct ObjectCollectionTests {
         let manifest = try await ground.upload(["one", "two"])
         try await ground.attach(manifest, to: "t1")
         let gone = try #require(manifest.chunks.first).id
-        ground.buckets.discard(
+        await ground.buckets.discard(
             try await ground.buckets.index.write { [key = alice.chunk(gone).text] database in
                 try database.execute("DELETE FROM object WHERE key = ?", [.text(key)])
                 return []

@@ -123,7 +123,7 @@ final class BucketStore: Sendable {
                 try Directory(path: FileSystem.split(path).parent).synchronize()
             }
         } catch {
-            discard([entry.file])
+            await discard([entry.file])
             throw error
         }
     }
@@ -139,8 +139,9 @@ final class BucketStore: Sendable {
     private static let filesInARow = 256
 
     /// Removes files that a committed change has left without an owner; what cannot be removed now is found later.
-    func discard(_ files: [String]) {
-        for file in files { _ = try? FileSystem.remove(path(of: file)) }
+    func discard(_ files: [String]) async {
+        // Removing a large file takes a while.
+        if !files.isEmpty { try? await run { for file in files { _ = try? FileSystem.remove(path(of: file)) } } }
     }
 
     /// Makes a bucket; false if it is there already.

@@ -65,9 +65,9 @@ extension S3Handler {
                     ])
                 return replaced
             }
-            store.discard(unused)
+            await store.discard(unused)
         } catch {
-            store.discard([part.file])
+            await store.discard([part.file])
             throw error
         }
     }
@@ -131,7 +131,7 @@ extension S3Handler {
             try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload.id)])
             return files
         }
-        store.discard(unused)
+        await store.discard(unused)
         return HTTPResponse(.noContent)
     }
 
@@ -171,7 +171,7 @@ extension S3Handler {
             try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload.id)])
             return files
         }
-        store.discard(unused)
+        await store.discard(unused)
         return .xml(
             XMLElement(
                 "CompleteMultipartUploadResult",

@@ -105,9 +105,9 @@ extension S3Handler {
                 }
                 return try database.put(record, in: bucket)
             }
-            store.discard(unused)
+            await store.discard(unused)
         } catch {
-            store.discard([record.file])
+            await store.discard([record.file])
             throw error
         }
     }
@@ -128,7 +128,7 @@ extension S3Handler {
                 return record.file
             }
         }
-        store.discard(unused)
+        await store.discard(unused)
     }
 
     /// DeleteObjects: up to 1000 keys, each with an answer of its own.

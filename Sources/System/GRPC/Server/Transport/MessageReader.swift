@@ -14,6 +14,9 @@ struct MessageReader {
     /// Whether the last message ended with the last byte.
     var isBetweenMessages: Bool { prefix.isEmpty && missing == nil }
 
+    /// Bytes of a message that is not whole yet.
+    var unfinished: Int { message.count }
+
     /// Takes bytes in, and calls `body` with each message that is whole now.
     /// - Throws: `resourceExhausted` for a message over the limit, `unimplemented` for a compressed one. Nothing can be
     ///   read after that.

@@ -97,6 +97,7 @@ extension ServerConnection {
             nghttp2_session_consume(session, id, bytes.count)
             return
         }
+        let before = stream.reader.unfinished
         do {
             var hasRoom = true
             try stream.reader.append(bytes) { hasRoom = call.received($0) }
@@ -109,6 +110,19 @@ extension ServerConnection {
             nghttp2_session_consume(session, id, bytes.count)
             refuse(stream, error)
         }
+        unfinished += stream.reader.unfinished - before
+        guard let limit = stream.reader.limit, unfinished > limit * Self.unfinishedMessages else { return }
+        refuse(
+            stream, GRPCStatus(.resourceExhausted, "Too many large messages are under way on this connection at once."))
+        forgetUnfinished(of: stream)
+    }
+
+    /// So many messages of the largest size may be under way on a connection at once.
+    private static let unfinishedMessages = 4
+
+    private func forgetUnfinished(of stream: ServerStream) {
+        unfinished -= stream.reader.unfinished
+        stream.reader = MessageReader(limit: stream.reader.limit)
     }
 
     private func endReceiving(_ stream: ServerStream) {
@@ -232,6 +246,7 @@ extension ServerConnection {
 
     private func closed(_ id: Int32) {
         guard let stream = streams.removeValue(forKey: id) else { return }
+        forgetUnfinished(of: stream)
         stream.call?.ended(stream.isSendingEnded && !stream.isDead ? .finished : .cancelled)
     }
 }

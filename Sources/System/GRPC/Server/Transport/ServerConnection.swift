@@ -13,6 +13,8 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     private(set) var session: OpaquePointer?
     var streams: [Int32: ServerStream] = [:]
     var pings: PingGuard
+    /// Bytes of messages that are not whole yet, of all streams.
+    var unfinished = 0
     private let socket: SocketStream
     private var output: [UInt8] = []
     private var sent = 0
