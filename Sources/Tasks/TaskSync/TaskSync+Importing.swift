@@ -238,13 +238,14 @@ extension TaskSync {
     private func identify(
         _ path: TaskPath, _ content: TaskFileContent, claimed: [ImportedFile]
     ) async throws -> (task: String, isNew: Bool) {
-        func isFree(_ task: String) -> Bool {
+        func isFree(_ task: String, isMissed: (TaskPath) -> Bool) -> Bool {
             guard !claimed.contains(where: { $0.task == task }) else { return false }
             guard let known = index.path(of: task) else {
                 return catalog[task]?.deletion == nil && catalog[task] != nil
             }
-            return known != path && folder.isAbsent(known)
+            return known != path && isMissed(known)
         }
+        func isFree(_ task: String) -> Bool { isFree(task, isMissed: folder.isAbsent) }
         let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
         let identifier = try? folder.identifier(path)
         if let entry = index[path] {
@@ -257,7 +258,10 @@ extension TaskSync {
             try await forgetReplaced(entry.task)
             return (other, false)
         }
-        if let sameInode, isFree(sameInode.task), isSame(content.stamp, as: sameInode, identifier) {
+        // A file that is here cannot be where nobody can look, too.
+        if let sameInode, isFree(sameInode.task, isMissed: { (try? folder.stamp($0)) == nil }),
+            isSame(content.stamp, as: sameInode, identifier)
+        {
             return (sameInode.task, false)
         }
         if let identifier, isFree(identifier) { return (identifier, false) }
