@@ -285,7 +285,7 @@ extension TaskSync {
         }
     }
 
-    private func rightPath(of task: String, in directory: TaskPath) throws -> TaskPath? {
+    func rightPath(of task: String, in directory: TaskPath) throws -> TaskPath? {
         guard let claim = names.claim(of: task) else { return nil }
         return try directory.appending(TaskFileName.file(for: claim.title, number: names.number(of: task)).name)
     }

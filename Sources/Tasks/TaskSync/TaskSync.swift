@@ -257,13 +257,19 @@ package actor TaskSync {
             async let next = tasks(after: current.last, in: queries.tasks)
             for (facts, view) in current.found {
                 catalog.update(facts)
-                // What the files are called now is right for all of them, so none is looked at again.
+                // What the files are called now is right for all of them but those below, so none is looked at again.
                 _ = names.set(facts.id, facts.claim)
                 if facts.hasAttachments || !attachments.rows(of: facts.id).isEmpty {
                     await exportAttachments(of: view)
                 }
             }
             page = try await next
+        }
+        // A name that was taken may be free by now, or soon.
+        let numbered = index.allPaths.filter { $0.name.hasSuffix(")" + TaskPath.taskSuffix) }
+        for path in numbered {
+            guard let task = index[path]?.task, try rightPath(of: task, in: path.parent) != path else { continue }
+            retries.insert(task)
         }
         return lists
     }
