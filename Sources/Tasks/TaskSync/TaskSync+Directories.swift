@@ -50,7 +50,17 @@ extension TaskSync {
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
         let listMoves = movedLists.map { ($0.key, old: $0.value, $0.value.moved(from: from, to: to)) }
-        let (surroundings, hosts, userID) = (surroundings, hosts, configuration.userID)
+        // Lists of directories that these take the places of, or that a scan made of them before it was told of the rename.
+        var heirs: [String: String] = [:]
+        for (list, _, path) in listMoves {
+            if let other = lists.id(path), movedLists[other] == nil {
+                heirs[other] = list
+                vanishedLists[other] = path
+            }
+        }
+        let strays = heirs.isEmpty ? [] : index.paths(beneath: to).filter { !folder.isAbsent($0) }
+        let heirless = strays.compactMap { index[$0]?.task }
+        let (surroundings, hosts, userID, inherited) = (surroundings, hosts, configuration.userID, heirs)
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             for (task, path) in fileMoves {
@@ -58,6 +68,7 @@ extension TaskSync {
                 row.path = path
                 try tables.put(row)
             }
+            for task in heirless { try Self.take(task, toHeirOf: inherited, in: transaction) }
             for (list, old, path) in listMoves {
                 try tables.put(list: list, at: path)
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
@@ -83,6 +94,23 @@ extension TaskSync {
         for (list, _, path) in listMoves { lists.set(list, path) }
         retryMisnamedLists()
         if listMoves.isEmpty { _ = try await list(at: to) }
+    }
+
+    /// The file of a task is in the directory of another list than it was, without having moved.
+    private static func take(
+        _ task: String, toHeirOf heirs: [String: String], in transaction: ReplicaTransaction
+    ) throws {
+        let tables = SyncTables(transaction)
+        guard var row = try tables.file(task), let list = row.list, let heir = heirs[list] else { return }
+        row.list = heir
+        try tables.put(row)
+        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+        guard try transaction.document(name)["listId"] == .string(list) else { return }
+        try transaction.append(
+            Mutation(
+                .merge, name, fields: ["listId": .string(heir)], mask: [FieldPath(key: "listId")],
+                transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
+            ).signed(by: transaction.replicaID))
     }
 
     /// A list without tasks goes with its directory; one with tasks waits until they are gone.
