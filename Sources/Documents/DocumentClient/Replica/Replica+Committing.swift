@@ -81,10 +81,10 @@ extension Replica {
         }
     }
 
-    /// What is sent of a mutation; with its place among those of the document, which it keeps when its content changes.
+    /// What is sent of a mutation.
     private func signed(_ mutation: Mutation, _ sequence: Int64, on base: Base) -> Mutation {
-        guard let field = signatureField(of: mutation), let entry = journal.entries[sequence] else { return mutation }
-        return mutation.signed(in: field, by: replicaID, number: entry.position, on: base)
+        guard let field = signatureField(of: mutation) else { return mutation }
+        return mutation.signed(in: field, by: replicaID, number: sequence, on: base)
     }
 
     /// Where documents tell what they have of each replica; nil where a receipt does.

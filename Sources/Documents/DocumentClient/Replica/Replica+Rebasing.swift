@@ -54,12 +54,10 @@ extension Replica {
         _ mutation: Mutation, _ sequence: Int64, from old: Base, to new: Base
     ) -> Rebase.Outcome {
         // A receipt has already told about signed mutations; the others are known by their effect.
-        let entry = journal.entries[sequence]
-        let wasSent = !signs(mutation) && entry.map { $0.trace != .none } ?? false
-        if wasSent, let field = signatureField(of: mutation), let entry,
-            let newest = new.fields?[field]?.mapValue?[replicaID]?.integerValue, newest >= entry.position
-        {
-            return .done
+        let wasSent = !signs(mutation) && journal.entries[sequence].map { $0.trace != .none } ?? false
+        if wasSent, let field = signatureField(of: mutation) {
+            // A number names one content for ever: one that was joined with a later change has another.
+            if new.fields?[field]?.mapValue?[replicaID] == .integer(sequence) { return .done }
         }
         let rebase = Rebase(policy: policies.policy(of: mutation.name.collectionID), replica: replicaID)
         return rebase.carry(mutation, from: old, to: new, id: "\(replicaID)-\(sequence)", wasSent: wasSent)
