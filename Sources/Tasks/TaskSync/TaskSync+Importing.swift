@@ -366,6 +366,7 @@ extension TaskSync {
             return
         }
         try await forgetUnwrittenFiles()
+        forgetProblemsOfAbsentFiles()
         for path in scan.lists.sorted() { _ = try await list(at: path) }
         missingInScan = Set(scan.isComplete ? index.paths(notSeenIn: call) : [])
         attachments.removeOrphans()

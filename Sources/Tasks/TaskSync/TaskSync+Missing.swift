@@ -33,6 +33,14 @@ extension TaskSync {
         if stood.values.contains(where: Self.isUnreadable) { changes.askForScan() }
     }
 
+    /// Of files that went while nobody was told, as with the whole directory.
+    func forgetProblemsOfAbsentFiles() {
+        let gone = problems.keys.filter { key in
+            problems[key]?.subject == key && (try? TaskPath(key)).map(folder.isAbsent) == true
+        }
+        for key in gone { problems[key] = nil }
+    }
+
     private static func isUnreadable(_ problem: SyncProblem) -> Bool {
         problem.code == word(FolderProblem.Kind.unreadable)
     }
