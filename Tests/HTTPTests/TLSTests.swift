@@ -14,8 +14,16 @@ struct TLSTests {
             try #require(system(command) == 0)
             let tls = HTTPServer.TLS(
                 certificates: try read("\(directory)/certificate.pem"), key: try read("\(directory)/key.pem"))
+            let bytes = pattern(3_000_000)
+            let file = open("\(directory)/file", O_RDWR | O_CREAT, 0o600)
+            defer { close(file) }
+            #expect(write(file, bytes, bytes.count) == bytes.count)
             let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0), tls: tls) { request in
                 #expect(request.isSecure)
+                if request.method == .get {
+                    return HTTPResponse(
+                        body: .file(try FileRange(duplicating: file, offset: 1000, length: bytes.count - 2000)))
+                }
                 return HTTPResponse(body: .bytes(try await request.body.collect(limit: 10 << 20)))
             }
             let url = "https://\(try server.start())/"
@@ -23,9 +31,14 @@ struct TLSTests {
 
             var configuration = HTTPClient.Configuration()
             configuration.certificateAuthorities = "\(directory)/certificate.pem"
-            let bytes = pattern(3_000_000)
             let response = try await HTTPClient(configuration).send(HTTPRequest(.put, url, body: .bytes(bytes)))
             #expect(try await response.body.collect(limit: bytes.count) == bytes)
+            let part = try await HTTPClient(configuration).send(HTTPRequest(.get, url))
+            #expect(try await part.body.collect(limit: bytes.count) == Array(bytes.dropFirst(1000).dropLast(1000)))
+            #expect(ftruncate(file, 2000) == 0)
+            await #expect(throws: (any Error).self) {
+                _ = try await HTTPClient(configuration).send(HTTPRequest(.get, url)).body.collect(limit: bytes.count)
+            }
             let old = "openssl s_client -connect \(url.dropFirst(8).dropLast()) -tls1_1 -cipher ALL:@SECLEVEL=0"
             #expect(await run("\(old) </dev/null >/dev/null 2>&1") != 0)
             let current = "openssl s_client -connect \(url.dropFirst(8).dropLast()) -tls1_2"

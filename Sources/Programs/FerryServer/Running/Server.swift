@@ -78,7 +78,7 @@ struct Server: Sendable {
         // One PUT, as on S3; larger objects come in parts.
         limits.body = 5 << 30
         // Half of it takes the bytes of a put at each read; but all of it is cleared for each request.
-        limits.connectionMemory = 64 << 10
+        limits.connectionMemory = 128 << 10
         return HTTPServer(
             .tcp(host: configuration.http.host, port: configuration.http.port), tls: certificate?.http, limits: limits,
             threads: min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))), runsHandlersOnLoop: true,

@@ -39,21 +39,24 @@ extension S3Handler {
         let store = store
         let incoming = IncomingBox()
         var body = PayloadReader(call)
-        var size: Int64 = 0
+        var (part, size): ([UInt8], Int64) = ([], 0)
         // A part is written while the next arrives.
         var pending: Task<Void, any Error>?
         defer { pending?.cancel() }
         while let chunk = try await body.next() {
             size += Int64(chunk.count)
             guard size <= Self.objectLimit else { throw S3Error.entityTooLarge }
+            if part.isEmpty { part = chunk } else { part += chunk }
+            guard part.count >= Self.smallBody else { continue }
             try await pending?.value
-            pending = Task { try await store.run { try incoming.append(chunk, store, wanted) } }
+            pending = Task { [part] in try await store.run { try incoming.append(part, store, wanted) } }
+            part = []
         }
         try await pending?.value
         try Self.check(size, against: call)
         let trailer = body.trailer
-        return try await store.run { [size] in
-            try incoming.append([], store, wanted)
+        return try await store.run { [part, size] in
+            try incoming.append(part, store, wanted)
             let digests = try incoming.digests()
             let checksums = try Self.verify(digests, call, trailer)
             return ReceivedObject(
@@ -90,7 +93,7 @@ extension S3Handler {
         digests.md5.map(Hex.encode) ?? "\(digests.sha256.hex.prefix(32))-1"
     }
 
-    /// Bodies up to this length wait in memory until they are whole.
+    /// Bodies up to this length wait in memory until they are whole; larger ones are written in parts of about this length.
     private static let smallBody = 256 << 10
 
     /// Whether the body announces a length up to that.

@@ -88,6 +88,7 @@ extension Exchange {
                 MHD_create_response_from_buffer(
                     $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
             }
+        case .file(let range) where range.length > 0 && core.isSecure: return makeFile(range)
         case .file(let range) where range.length > 0:
             // The library closes the descriptor that it is given.
             let copy = fcntl(range.descriptor, F_DUPFD_CLOEXEC, 0)
@@ -99,6 +100,26 @@ extension Exchange {
         case .omitted(let length): return makeStream(length: length)
         case .stream(let length, _): return makeStream(length: length)
         }
+    }
+
+    /// A file that is read into a buffer to be encrypted; left to itself, libmicrohttpd takes 4 KiB at a time.
+    private func makeFile(_ range: FileRange) -> OpaquePointer? {
+        let context = Unmanaged.passRetained(range)
+        let made = MHD_create_response_from_callback(
+            UInt64(range.length), min(range.length, 64 << 10),
+            { context, position, buffer, capacity in
+                guard let context, let buffer else { return -2 }
+                let range = Unmanaged<FileRange>.fromOpaque(context).takeUnretainedValue()
+                let count = range.read(
+                    at: Int(position), into: UnsafeMutableRawBufferPointer(start: buffer, count: capacity))
+                // Shorter than it was: the client has to see that the answer is not whole.
+                return count > 0 ? count : -2
+            }, context.toOpaque(),
+            { context in
+                if let context { Unmanaged<FileRange>.fromOpaque(context).release() }
+            })
+        if made == nil { context.release() }
+        return made
     }
 
     private func makeStream(length: Int?) -> OpaquePointer? {
