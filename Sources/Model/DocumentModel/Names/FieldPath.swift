@@ -30,14 +30,8 @@ public struct FieldPath: Sendable, Hashable, Comparable, CustomStringConvertible
     public init(parsing text: String) throws(NameError) {
         guard !text.isEmpty else { throw NameError("Invalid empty property path string.") }
         guard text.utf8.count <= 1500 else { throw NameError("property path is longer than 1500 bytes.") }
-        var segments: [String] = []
-        var rest = text.unicodeScalars[...]
-        while true {
-            guard let segment = Self.takeSegment(&rest), !segment.isEmpty else { throw Self.malformed(text) }
-            segments.append(segment)
-            guard let separator = rest.popFirst() else { break }
-            guard separator == "." else { throw Self.malformed(text) }
-        }
+        var text = text
+        guard let segments = text.withUTF8({ Self.segments(of: $0) }) else { throw Self.malformed(text) }
         self.segments = segments
     }
 
@@ -56,43 +50,55 @@ public struct FieldPath: Sendable, Hashable, Comparable, CustomStringConvertible
     /// Whether this path is `other` or leads to it.
     public func isPrefix(of other: FieldPath) -> Bool { other.segments.starts(with: segments) }
 
-    private static func takeSegment(_ rest: inout Substring.UnicodeScalarView) -> String? {
+    /// Nil where the text is no path. All bytes that mean something are ASCII, so none of them is a part of another character.
+    private static func segments(of text: UnsafeBufferPointer<UInt8>) -> [String]? {
+        var segments: [String] = []
+        var rest = text[...]
+        while true {
+            guard let segment = takeSegment(&rest), !segment.isEmpty else { return nil }
+            segments.append(segment)
+            guard let separator = rest.popFirst() else { return segments }
+            guard separator == UInt8(ascii: ".") else { return nil }
+        }
+    }
+
+    private static func takeSegment(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> String? {
         guard let first = rest.first else { return nil }
-        var segment = String.UnicodeScalarView()
-        if first == "`" {
-            rest.removeFirst()
-            while let scalar = rest.popFirst() {
-                if scalar == "`" { return String(segment) }
-                if scalar == "\\" {
-                    guard let escaped = rest.popFirst() else { return nil }
-                    segment.append(escaped)
-                } else {
-                    segment.append(scalar)
-                }
+        guard first == UInt8(ascii: "`") else {
+            guard isSimpleStart(first) else { return nil }
+            let segment = rest.prefix(while: isSimple)
+            rest = rest[segment.endIndex...]
+            return String(decoding: segment, as: UTF8.self)
+        }
+        rest.removeFirst()
+        var segment: [UInt8] = []
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "`") { return String(decoding: segment, as: UTF8.self) }
+            if byte == UInt8(ascii: "\\") {
+                guard let escaped = rest.popFirst() else { return nil }
+                segment.append(escaped)
+            } else {
+                segment.append(byte)
             }
-            return nil
         }
-        guard isSimpleStart(first) else { return nil }
-        while let scalar = rest.first, isSimple(scalar) {
-            segment.append(scalar)
-            rest.removeFirst()
-        }
-        return String(segment)
+        return nil
     }
 
-    private static func isSimpleStart(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "_" || ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
+    private static func isSimpleStart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): true
+        default: false
+        }
     }
 
-    private static func isSimple(_ scalar: Unicode.Scalar) -> Bool {
-        isSimpleStart(scalar) || ("0"..."9").contains(scalar)
+    private static func isSimple(_ byte: UInt8) -> Bool {
+        isSimpleStart(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
     private static func quoted(_ segment: String) -> String {
-        let scalars = segment.unicodeScalars
-        if let first = scalars.first, isSimpleStart(first), scalars.allSatisfy(isSimple) { return segment }
+        if let first = segment.utf8.first, isSimpleStart(first), segment.utf8.allSatisfy(isSimple) { return segment }
         var text = "`"
-        for scalar in scalars {
+        for scalar in segment.unicodeScalars {
             if scalar == "`" || scalar == "\\" { text.unicodeScalars.append("\\") }
             text.unicodeScalars.append(scalar)
         }
