@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// What a component takes from its machine besides files and networks: time, chance, and a place to run.
 ///
@@ -37,10 +38,9 @@ package struct Surroundings: Sendable {
             clock_gettime(CLOCK_REALTIME, &time)
             return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
         },
-        random: {
-            var generator = SystemRandomNumberGenerator()
-            return generator.next()
-        })
+        random: { pool.withLock { $0.next() } })
+
+    private static let pool = Mutex(RandomPool())
 
     private static let start = ContinuousClock.now
 

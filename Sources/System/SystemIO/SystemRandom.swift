@@ -5,19 +5,39 @@ import Glibc
 package enum SystemRandom {
     /// Never fewer than `count` bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(count + 8)
-        while bytes.count < count {
-            withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) }
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            fill(UnsafeMutableRawBufferPointer(buffer))
+            initialized = count
         }
-        bytes.removeLast(bytes.count - count)
-        return bytes
+    }
+
+    static func words(_ count: Int) -> [UInt64] {
+        [UInt64](unsafeUninitializedCapacity: count) { buffer, initialized in
+            fill(UnsafeMutableRawBufferPointer(buffer))
+            initialized = count
+        }
+    }
+
+    private static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
+        if let start = buffer.baseAddress { arc4random_buf(start, buffer.count) }
     }
 
     /// `count` random bytes in lowercase hexadecimal, so twice as many characters.
     package static func hex(_ count: Int) -> String {
         hexadecimal(bytes(count))
+    }
+}
+
+/// Words of randomness, fetched from the system many at a time: a call for each word costs more than all else in making an id.
+struct RandomPool {
+    private static let size = 64
+
+    private var words: [UInt64] = []
+
+    mutating func next() -> UInt64 {
+        if let word = words.popLast() { return word }
+        words = SystemRandom.words(Self.size)
+        return words.removeLast()
     }
 }
 
