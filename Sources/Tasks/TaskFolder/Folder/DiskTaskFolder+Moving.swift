@@ -48,13 +48,20 @@ extension DiskTaskFolder {
 
     private func incoming(_ name: String) throws(FolderError) -> String {
         if let problem = NameProblem(of: name) { throw FolderError(.invalidName, problem.description) }
-        return TaskPath.privateDirectory + "/incoming/" + name
+        return Self.incomingDirectory + "/" + name
     }
+
+    private static var incomingDirectory: String { TaskPath.privateDirectory + "/incoming" }
 
     package func openIncoming(_ name: String) throws(FolderError) -> FileDescriptor {
         let path = try incoming(name)
         do throws(SystemError) {
-            try disk.makeDirectories(TaskPath.privateDirectory + "/incoming")
+            return try disk.open(path, [.readWrite, .create])
+        } catch {
+            guard error.code == .notFound else { throw FolderError(error) }
+        }
+        do throws(SystemError) {
+            try disk.makeDirectories(Self.incomingDirectory)
             return try disk.open(path, [.readWrite, .create])
         } catch {
             throw FolderError(error)
@@ -74,7 +81,7 @@ extension DiskTaskFolder {
         var names: [String] = []
         do throws(SystemError) {
             _ = try disk.visit(
-                TaskPath.privateDirectory + "/incoming", watching: false, wantsStatus: { _ in false }
+                Self.incomingDirectory, watching: false, wantsStatus: { _ in false }
             ) { entry, _ in
                 if entry.invalidBytes == nil { names.append(entry.name) }
             }
@@ -126,7 +133,7 @@ extension DiskTaskFolder {
             }
         }
         do throws(SystemError) {
-            try disk.synchronizeFileSystems(of: paths.compactMap { try? $0.get() })
+            try disk.synchronizeFileSystems(of: [Self.incomingDirectory])
             return paths.map { $0.map { _ in } }
         } catch {
             return paths.map { _ in .failure(FolderError(error)) }
@@ -137,6 +144,8 @@ extension DiskTaskFolder {
         let path = file.path
         try checkIsFile(path)
         let incoming = try incoming(file.name)
+        // Nothing of that name is to be displaced, so one rename is enough, and it refuses where there is something.
+        if file.expecting == .absent { return try placeNew(incoming, at: path) }
         let current = try status(path)
         guard try isAsExpected(current, path, file.expecting) else { return .changed(current.map { FileStamp($0) }) }
         try makeParents(of: path)
@@ -150,6 +159,17 @@ extension DiskTaskFolder {
         }
         return try place(temporary, stamp, at: path, expecting: file.expecting) { [disk] temporary in
             try? disk.rename(temporary, to: incoming, .exclusive)
+        }
+    }
+
+    private func placeNew(_ incoming: String, at path: TaskPath) throws(FolderError) -> WriteOutcome {
+        let stamp = try translating { () throws(SystemError) in FileStamp(try disk.status(incoming)) }
+        do throws(FolderError) {
+            return try place(incoming, stamp, at: path, expecting: .absent) { _ in }
+        } catch {
+            guard error.code == .notFound, try status(path.parent) == nil else { throw error }
+            try makeParents(of: path)
+            return try place(incoming, stamp, at: path, expecting: .absent) { _ in }
         }
     }
 

@@ -15,6 +15,22 @@ package enum NameProblem: Hashable, Sendable {
         self = problem
     }
 
+    /// That of the first component of a path that has one.
+    init?(ofComponentsOf path: String) {
+        var path = path
+        let problem = path.withUTF8 { path -> NameProblem? in
+            var start = 0
+            for end in 0...path.count where end == path.count || path[end] == UInt8(ascii: "/") {
+                let name = UnsafeBufferPointer(rebasing: path[start..<end])
+                if let problem = NameProblem.problem(of: name) { return problem }
+                start = end + 1
+            }
+            return nil
+        }
+        guard let problem else { return nil }
+        self = problem
+    }
+
     private static func problem(of name: UnsafeBufferPointer<UInt8>) -> NameProblem? {
         if name.isEmpty { return .empty }
         if name.count > 255 { return .tooLong(bytes: name.count) }

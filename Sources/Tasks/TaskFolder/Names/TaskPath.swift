@@ -24,10 +24,8 @@ package struct TaskPath: Hashable, Sendable {
 
     /// Refuses what `NameProblem` names, in any component; the root is not written as a string.
     package init(_ string: String) throws(FolderError) {
-        for component in string.split(separator: "/", omittingEmptySubsequences: false) {
-            if let problem = NameProblem(of: component) {
-                throw FolderError(.invalidName, "\(escapedPath(string)): \(problem.description)")
-            }
+        if let problem = NameProblem(ofComponentsOf: string) {
+            throw FolderError(.invalidName, "\(escapedPath(string)): \(problem.description)")
         }
         self.init(unchecked: string)
     }
