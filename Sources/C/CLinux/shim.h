@@ -72,6 +72,8 @@ static inline void ferry_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); 
 
 static inline void ferry_map_allocations(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
 
+static inline void ferry_keep_free(int bytes) { mallopt(M_TRIM_THRESHOLD, bytes); }
+
 static inline void ferry_trim_heap(void) { malloc_trim(0); }
 
 // posix_madvise(3) ignores its own DONTNEED, and madvise(2) is visible under _DEFAULT_SOURCE only.

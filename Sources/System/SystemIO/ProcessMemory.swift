@@ -11,6 +11,10 @@ package enum ProcessMemory {
     /// keeps their pages.
     package static func mapAllocations(from bytes: Int32) { ferry_map_allocations(bytes) }
 
+    /// Each arena keeps up to so many free bytes at its end, M_TRIM_THRESHOLD of mallopt(3), until `giveBack`: with the 128 KiB of
+    /// glibc's the pages of a buffer go back with it and come again, one fault each, with the next one.
+    package static func keepFree(upTo bytes: Int32) { ferry_keep_free(bytes) }
+
     /// Gives back free pages of the heap, malloc_trim(3), and the pages of code, which come back from the page cache when
     /// they are used: most of what runs at the start and while thousands of files are taken in does not run again soon.
     package static func giveBack() {

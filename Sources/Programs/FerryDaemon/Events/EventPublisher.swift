@@ -88,9 +88,8 @@ struct EventPublisher: Service {
             old
             ?? Seen(
                 stack: new.stack, sequence: firstSequence, transfers: [:], conflicts: new.conflicts, held: new.held)
-        for (id, transfer) in transfers.sorted(by: { $0.key < $1.key }) where old.transfers[id] != transfer {
-            hub.publish(.transfer, transfer.json)
-        }
+        let moved = transfers.filter { old.transfers[$0.key] != $0.value }
+        for (_, transfer) in moved.sorted(by: { $0.key < $1.key }) { hub.publish(.transfer, transfer.json) }
         let news = Set(conflicts.map(\.id)).subtracting(old.conflicts)
         if !news.isEmpty {
             for conflict in try await service.conflicts() where news.contains(conflict.id) {
