@@ -24,6 +24,9 @@ final class ClientEngine: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer?
     private let state = Mutex(State())
     private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
+    /// Reset, for the next transfers: making one takes longer than to reset it.
+    private var spareHandles: [UnsafeMutableRawPointer] = []
+    private static let sparesAtMost = 16
 
     /// Transfers that received bytes in this round.
     var touched: [Transfer] = []
@@ -37,7 +40,20 @@ final class ClientEngine: @unchecked Sendable {
 
     private static let libraryIsReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    deinit { curl_multi_cleanup(multi) }
+    deinit {
+        spareHandles.forEach { curl_easy_cleanup($0) }
+        curl_multi_cleanup(multi)
+    }
+
+    /// For a transfer, on the engine's thread; nil where libcurl has none.
+    func takeHandle() -> UnsafeMutableRawPointer? { spareHandles.popLast() ?? curl_easy_init() }
+
+    /// Takes a handle back that is in no use, on the engine's thread.
+    func give(_ handle: UnsafeMutableRawPointer) {
+        guard spareHandles.count < Self.sparesAtMost else { return curl_easy_cleanup(handle) }
+        curl_easy_reset(handle)
+        spareHandles.append(handle)
+    }
 
     /// Starts the thread as well, the first time.
     func start(_ transfer: Transfer) throws {

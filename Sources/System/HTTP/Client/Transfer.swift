@@ -141,14 +141,14 @@ final class Transfer: @unchecked Sendable {
     // MARK: the engine's side
 
     func open() -> UnsafeMutableRawPointer? {
-        easy = curl_easy_init()
+        easy = engine.takeHandle()
         guard let easy, configure(easy) else { return nil }
         if case .stream(_, let next) = request.body.content { startPump(next) }
         return easy
     }
 
     func close() {
-        if let easy { curl_easy_cleanup(easy) }
+        if let easy { engine.give(easy) }
         easy = nil
         lists.forEach { curl_slist_free_all($0) }
         lists = []
