@@ -29,13 +29,17 @@ package struct SHA256Digest: Hashable, Comparable, Sendable, CustomStringConvert
     }
 
     package var bytes: [UInt8] {
-        [words.0, words.1, words.2, words.3].flatMap { word in
-            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
-        }
+        withBytes { Array($0) }
+    }
+
+    /// The 32 bytes, in their order.
+    private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let raw = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
+        return withUnsafeBytes(of: raw, body)
     }
 
     /// 64 lowercase hexadecimal digits.
-    package var hex: String { Hex.encode(bytes) }
+    package var hex: String { withBytes { Hex.encode($0) } }
 
     package var description: String { hex }
 

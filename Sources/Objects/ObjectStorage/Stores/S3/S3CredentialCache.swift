@@ -1,29 +1,51 @@
-/// Holds the keys in use and fetches new ones before they expire, once for all who wait.
-actor S3CredentialCache {
+import Synchronization
+
+/// Holds the keys in use and fetches new ones before they expire, once for all who wait. No actor: each request would cost a
+/// change of executors.
+final class S3CredentialCache: Sendable {
     /// So long before they expire keys are replaced, in seconds: longer than any request takes.
     private static let margin: Int64 = 300
 
+    private struct State {
+        var current: S3Credentials?
+        var fetch: Task<S3Credentials, any Error>?
+    }
+
     private let provider: S3Credentials.Provider
-    private var current: S3Credentials?
-    private var fetch: Task<S3Credentials, any Error>?
+    private let state = Mutex(State())
 
     init(_ provider: @escaping S3Credentials.Provider) { self.provider = provider }
 
     /// - Parameter now: by the store's clock, in seconds since 1970.
     func credentials(now: Int64) async throws -> S3Credentials {
-        if let current, current.expires.map({ $0 - now > Self.margin }) ?? true { return current }
-        if let fetch { return try await fetch.value }
-        // Not a child of whoever asks first: if that one is cancelled the others still want the answer.
-        let fetch = Task { [provider] in try await provider() }
-        self.fetch = fetch
-        defer { self.fetch = nil }
-        let fetched = try await fetch.value
-        current = fetched
-        return fetched
+        let (current, fetch) = state.withLock { state in
+            if let current = state.current, current.expires.map({ $0 - now > Self.margin }) ?? true {
+                return (current as S3Credentials?, nil as Task<S3Credentials, any Error>?)
+            }
+            if state.fetch == nil {
+                // Not a child of whoever asks first: if that one is cancelled the others still want the answer.
+                state.fetch = Task { try await self.fetched() }
+            }
+            return (nil, state.fetch)
+        }
+        if let current { return current }
+        guard let fetch else { return try await provider() }
+        return try await fetch.value
     }
 
     /// Forgets keys that the store has refused.
     func reject(_ accessKey: String) {
-        if current?.accessKey == accessKey { current = nil }
+        state.withLock { if $0.current?.accessKey == accessKey { $0.current = nil } }
+    }
+
+    private func fetched() async throws -> S3Credentials {
+        do {
+            let fetched = try await provider()
+            state.withLock { ($0.current, $0.fetch) = (fetched, nil) }
+            return fetched
+        } catch {
+            state.withLock { $0.fetch = nil }
+            throw error
+        }
     }
 }

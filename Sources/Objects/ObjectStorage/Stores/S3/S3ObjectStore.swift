@@ -18,6 +18,8 @@ public final class S3ObjectStore: ObjectStore {
     private let localTime: @Sendable () -> Int64
     /// How far the store's clock is ahead of ours, in seconds.
     private let clockOffset = Mutex<Int64>(0)
+    /// The last signature, whose key is as a rule the next one's.
+    private let signature = Mutex<S3Signature?>(nil)
 
     /// - Parameter now: this machine's clock, in seconds since 1970; it may be wrong.
     package init(
@@ -133,8 +135,7 @@ public final class S3ObjectStore: ObjectStore {
             throw ObjectStorageError(.invalid, "a presigned URL is good for a second to seven days, not \(expires)")
         }
         let now = storeTime
-        let signature = S3Signature(
-            credentials: try await credentials.credentials(now: now), region: configuration.region, time: now)
+        let signature = signature(with: try await credentials.credentials(now: now), at: now)
         let path = path(of: key)
         let query = signature.presign(
             method: access == .get ? .get : .put, host: configuration.host, path: path, expires: Int(seconds))
@@ -163,7 +164,7 @@ public final class S3ObjectStore: ObjectStore {
                 clockOffset.withLock { $0 = skew }
             case .renewCredentials:
                 if let skew, abs(skew - clockOffset.withLock { $0 }) > 240 { clockOffset.withLock { $0 = skew } }
-                await credentials.reject(keys.accessKey)
+                credentials.reject(keys.accessKey)
             case .none:
                 throw refusal.error(what)
             }
@@ -178,8 +179,7 @@ public final class S3ObjectStore: ObjectStore {
 
     private func request(_ call: S3Call, _ keys: S3Credentials, _ now: Int64) -> HTTPRequest {
         let path = path(of: call.key)
-        let signature = S3Signature(credentials: keys, region: configuration.region, time: now)
-        let headers = signature.sign(
+        let headers = signature(with: keys, at: now).sign(
             method: call.method, host: configuration.host, path: path, query: call.query,
             headers: call.headers, payload: call.hash)
         let query = call.query.isEmpty ? "" : "?" + S3Signature.canonical(call.query)
@@ -189,6 +189,14 @@ public final class S3ObjectStore: ObjectStore {
             timeouts: .init(connect: configuration.connect, stall: configuration.stall))
         request.prefersWhole = true
         return request
+    }
+
+    private func signature(with keys: S3Credentials, at time: Int64) -> S3Signature {
+        signature.withLock { last in
+            let next = S3Signature(credentials: keys, region: configuration.region, time: time, earlier: last)
+            last = next
+            return next
+        }
     }
 
     private var origin: String { "\(configuration.isSecure ? "https" : "http")://\(configuration.host)" }
@@ -257,15 +265,15 @@ struct S3Call: Sendable {
     }
 }
 
-/// Owns the iterator of a body, which one reader at a time uses.
-private actor BodyReader {
-    private var iterator: HTTPBody.Iterator
+/// Holds the iterator of a body, which one reader at a time uses. No actor: each part would cost a change of executors.
+private final class BodyReader: Sendable {
+    private let iterator: Mutex<HTTPBody.Iterator>
 
-    init(_ body: HTTPBody) { iterator = body.makeAsyncIterator() }
+    init(_ body: HTTPBody) { iterator = Mutex(body.makeAsyncIterator()) }
 
     func next() async throws -> [UInt8]? {
-        var current = iterator
-        defer { iterator = current }
+        var current = iterator.withLock { $0 }
+        defer { iterator.withLock { [current] in $0 = current } }
         return try await current.next()
     }
 }

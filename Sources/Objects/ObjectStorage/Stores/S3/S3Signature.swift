@@ -7,12 +7,32 @@ import HTTP
 /// The content is always signed with its own SHA-256, never as `UNSIGNED-PAYLOAD`, though that would save a pass over
 /// it where TLS guards the way: a store that checks it refuses what was damaged between here and its disk, while the
 /// machine that has the bytes can still send them again.
-struct S3Signature {
-    let credentials: S3Credentials
-    let region: String
-    var service = "s3"
-    /// Seconds since 1970, by the store's clock.
-    let time: Int64
+struct S3Signature: Sendable {
+    private let credentials: S3Credentials
+    /// When it was made, by the store's clock, as requests say it.
+    private let date: String
+    /// The day, the region and the service that `key` is good for.
+    private let scope: String
+    private let key: [UInt8]
+
+    /// - Parameters:
+    ///   - time: seconds since 1970, by the store's clock.
+    ///   - earlier: one made before: where it is of the same credentials and scope, its key is this one's.
+    init(
+        credentials: S3Credentials, region: String, service: String = "s3", time: Int64, earlier: S3Signature? = nil
+    ) {
+        self.credentials = credentials
+        date = S3Time.amazon(time)
+        let parts = [String(date.prefix(8)), region, service, "aws4_request"]
+        scope = parts.joined(separator: "/")
+        if let earlier, earlier.scope == scope, earlier.credentials.secretKey == credentials.secretKey {
+            key = earlier.key
+        } else {
+            key = parts.reduce(Array("AWS4\(credentials.secretKey)".utf8)) { key, part in
+                HMACSHA256.authenticate(part, key: key).bytes
+            }
+        }
+    }
 
     /// The header fields to send: `headers`, those that every signed request has, and the signature over all of them.
     ///
@@ -24,11 +44,12 @@ struct S3Signature {
         payload: SHA256Digest
     ) -> HTTPHeaders {
         var headers = headers
+        let payload = payload.hex
         headers["host"] = host
-        headers["x-amz-content-sha256"] = payload.hex
-        headers["x-amz-date"] = S3Time.amazon(time)
+        headers["x-amz-content-sha256"] = payload
+        headers["x-amz-date"] = date
         headers["x-amz-security-token"] = credentials.sessionToken
-        let (names, signature) = signature(method, path, query, headers, payload: payload.hex)
+        let (names, signature) = signature(method, path, query, headers, payload: payload)
         headers["Authorization"] =
             "AWS4-HMAC-SHA256 Credential=\(credential), SignedHeaders=\(names), Signature=\(signature)"
         headers["host"] = nil
@@ -42,7 +63,7 @@ struct S3Signature {
     func presign(method: HTTPMethod, host: String, path: String, expires: Int) -> String {
         var query = [
             ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", credential),
-            ("X-Amz-Date", S3Time.amazon(time)), ("X-Amz-Expires", "\(expires)"), ("X-Amz-SignedHeaders", "host"),
+            ("X-Amz-Date", date), ("X-Amz-Expires", "\(expires)"), ("X-Amz-SignedHeaders", "host"),
         ]
         if let token = credentials.sessionToken { query.append(("X-Amz-Security-Token", token)) }
         let (_, signature) = signature(method, path, query, ["host": host], payload: "UNSIGNED-PAYLOAD")
@@ -52,17 +73,16 @@ struct S3Signature {
     private func signature(
         _ method: HTTPMethod, _ path: String, _ query: [(String, String)], _ headers: HTTPHeaders, payload: String
     ) -> (names: String, signature: String) {
-        let names = headers.map { $0.name.lowercased() }.sorted()
-        let joined = names.joined(separator: ";")
+        let fields = headers.map { (name: $0.name.lowercased(), value: Self.trimmed($0.value)) }
+            .sorted { $0.name < $1.name }
+        let names = fields.map(\.name).joined(separator: ";")
         let canonical = [
-            method.rawValue, path, Self.canonical(query),
-            names.map { "\($0):\(Self.trimmed(headers[$0] ?? ""))\n" }.joined(), joined, payload,
+            method.rawValue, path, Self.canonical(query), fields.map { "\($0.name):\($0.value)\n" }.joined(), names,
+            payload,
         ].joined(separator: "\n")
-        let text = "AWS4-HMAC-SHA256\n\(S3Time.amazon(time))\n\(scope)\n\(SHA256.hash(canonical).hex)"
-        return (joined, HMACSHA256.authenticate(text, key: key).hex)
+        let text = "AWS4-HMAC-SHA256\n\(date)\n\(scope)\n\(SHA256.hash(canonical).hex)"
+        return (names, HMACSHA256.authenticate(text, key: key).hex)
     }
-
-    private var scope: String { "\(S3Time.amazon(time).prefix(8))/\(region)/\(service)/aws4_request" }
 
     private var credential: String { "\(credentials.accessKey)/\(scope)" }
 
@@ -74,14 +94,10 @@ struct S3Signature {
             .joined(separator: "&")
     }
 
-    private var key: [UInt8] {
-        scope.split(separator: "/", omittingEmptySubsequences: false)
-            .reduce(Array("AWS4\(credentials.secretKey)".utf8)) { key, part in
-                HMACSHA256.authenticate(String(part), key: key).bytes
-            }
-    }
-
+    /// Without spaces at its ends, and one for each run of them.
     private static func trimmed(_ value: String) -> String {
-        value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        guard value.utf8.contains(where: isSpace) else { return value }
+        return value.utf8.split(whereSeparator: isSpace).map { String(Substring($0)) }.joined(separator: " ")
     }
 }
