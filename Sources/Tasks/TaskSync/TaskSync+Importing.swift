@@ -25,9 +25,9 @@ extension TaskSync {
         var removed: [TaskPath] = []
         for change in batch {
             switch change {
-            case .changed(let path, _):
+            case .changed(let path, let stamp):
                 if path.kind(isDirectory: false) == .attachment {
-                    await noteAttachment(path)
+                    await noteAttachment(path, stamp)
                 } else {
                     // Where a directory of this name was, there is a file now.
                     folderProblems["\(Self.word(FolderProblem.Kind.directoryNamedAsTask)) \(path.string)"] = nil
@@ -35,7 +35,7 @@ extension TaskSync {
                 }
             case .moved(let from, let to, let stamp):
                 if to.kind(isDirectory: false) == .attachment {
-                    await noteAttachment(to)
+                    await noteAttachment(to, stamp)
                     removed.append(from)
                 } else {
                     try await moved(from, to, stamp)

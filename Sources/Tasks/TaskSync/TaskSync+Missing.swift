@@ -15,8 +15,15 @@ extension TaskSync {
 
     /// What went while nobody could look into the directory.
     func noteAbsent(beneath directory: TaskPath) {
-        let attached = attachments.all.compactMap { path(of: $0) }.filter { $0.isBeneath(directory) }
-        noteMissing((index.paths(beneath: directory) + attached).filter { folder.isAbsent($0) })
+        var known: [TaskPath]
+        if directory.kind(isDirectory: true) == .attachments {
+            let task = index[directory.taskFileOfAttachments]?.task
+            known = task.map { attachments.rows(of: $0).values.compactMap { path(of: $0) } } ?? []
+        } else {
+            known = index.paths(beneath: directory)
+            known += attachments.all.compactMap { path(of: $0) }.filter { $0.isBeneath(directory) }
+        }
+        noteMissing(known.filter { folder.isAbsent($0) })
     }
 
     /// Files that are gone unless they come back: as long as something cannot be read, they may be in it. The scan that follows when

@@ -146,9 +146,10 @@ extension TaskSync {
 
     /// Bytes that came after the last look of an upload are told of by nobody else, nor is a file that was out of reach then.
     func lookAgain(_ path: TaskPath) async throws {
+        let stamp = (try? folder.stamp(path)) ?? nil
         // Where the whole directory is away, a scan finds the file when it is back.
-        if folder.isAbsent(path), try await !checkRoot() { return }
-        await noteAttachment(path)
+        if stamp == nil, folder.isAbsent(path), try await !checkRoot() { return }
+        await noteAttachment(path, stamp)
     }
 
     private static func record(

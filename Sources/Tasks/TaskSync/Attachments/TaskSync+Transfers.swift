@@ -112,7 +112,8 @@ extension TaskSync {
                 let incoming = "\(transfer.task)-\(content.id.hex.prefix(24))"
                 _ = try folder.openIncoming(incoming)
                 let download = DownloadTask(
-                    content, size: transfer.size > 0 ? transfer.size : nil, to: incoming, from: objects,
+                    content, size: transfer.size > 0 ? transfer.size : nil,
+                    sha256: transfer.sha256.flatMap { ContentHash(hex: $0) }, to: incoming, from: objects,
                     namespace: namespace,
                     partial: try folder.absolutePath(ofIncoming: incoming), base: earlierVersion(of: transfer),
                     // It is put into its place together with others, and a small one onto the disk as well.
@@ -146,10 +147,11 @@ extension TaskSync {
         Task {
             let part = activity.begin("the transfer of \(transfer.name)")
             defer { activity.end(part) }
-            async let watching: Void = transfer.size >= Self.watchedSize ? self.watch(work, id, run) : ()
+            // It ends with the work, too.
+            let watching = transfer.size >= Self.watchedSize ? Task { await self.watch(work, id, run) } : nil
             do {
                 let outcome = try await work.outcome
-                await watching
+                await watching?.value
                 let content = stored(outcome)
                 // A large file waits for the disk here, where nothing else has to; small ones do so together.
                 if case .upload = content, transfer.size >= Self.watchedSize, let path = self.filePath(of: transfer) {
@@ -157,7 +159,7 @@ extension TaskSync {
                 }
                 self.noteStored(StoredTransfer(id: id, run: run, content: content), work.snapshot)
             } catch {
-                await watching
+                await watching?.value
                 try? await self.exclusively { self.failed(id, run, error) }
             }
         }
