@@ -8,11 +8,8 @@ enum StorageThreads {
     static let shared = try? WorkerThreads(
         count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 2, named: "ferry-storage")
 
-    /// Runs `body` here, unless the surroundings bring a place to run.
-    static func run<Result: Sendable>(
-        in surroundings: Surroundings, _ body: @Sendable () async throws -> Result
-    ) async throws -> Result {
-        guard surroundings.executor == nil else { return try await body() }
-        return try await withTaskExecutorPreference(shared) { try await body() }
+    /// Where transfers run: here, unless the surroundings bring a place to run.
+    static func preferred(in surroundings: Surroundings) -> (any TaskExecutor)? {
+        surroundings.executor == nil ? shared : nil
     }
 }

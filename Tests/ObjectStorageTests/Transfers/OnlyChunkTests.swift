@@ -25,17 +25,18 @@ import Testing
         return try await task.outcome
     }
 
-    private func downloaded(_ content: ContentReference) async throws -> DownloadedFile {
+    private func downloaded(_ content: ContentReference, sha256: ContentHash? = nil) async throws -> DownloadedFile {
         let task = DownloadTask(
-            content, size: nil, to: directory.path + "/got", from: memory, namespace: namespace, partial: nil,
+            content, size: nil, sha256: sha256, to: directory.path + "/got", from: memory, namespace: namespace,
+            partial: nil,
             base: nil, isSynced: true, placement: nil, surroundings: .system)
         task.start()
         return try await task.outcome
     }
 
-    private func code(_ content: ContentReference) async -> ObjectStorageError.Code? {
+    private func code(_ content: ContentReference, sha256: ContentHash? = nil) async -> ObjectStorageError.Code? {
         do {
-            _ = try await downloaded(content)
+            _ = try await downloaded(content, sha256: sha256)
             return nil
         } catch {
             return (error as? ObjectStorageError)?.code
@@ -85,6 +86,16 @@ import Testing
         #expect(!directory.names().contains("got"))
         try await memory.delete(key)
         #expect(await code(up.content) == .notFound)
+    }
+
+    @Test(arguments: [50_000, 3 << 20])
+    func `what is not the file that its owner knows is never taken for it`(count: Int) async throws {
+        let content = Noise.bytes(count)
+        let up = try await uploaded(content)
+        #expect(await code(up.content, sha256: ContentHash(of: [1])) == .corrupt)
+        #expect(!directory.names().contains("got"))
+        #expect(try await downloaded(up.content, sha256: up.sha256).sha256 == ContentHash(of: content))
+        #expect(try directory.read("got") == content)
     }
 
     @Test func `of many files the store is asked in a listing, and what was there is not sent again`() async throws {

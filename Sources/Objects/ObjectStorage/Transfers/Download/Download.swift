@@ -1,8 +1,8 @@
 import Cryptography
 import SystemIO
 
-/// One pass of a file out of a store: the manifest, if there is one, then the chunks, a few at a time, each verified as it
-/// comes and the whole at the end; then the file appears under its name in one step.
+/// One pass of a file out of a store: the manifest, if there is one, then the chunks, a few at a time, and the whole verified
+/// at the end; then the file appears under its name in one step.
 ///
 /// May be run again after any failure: chunks that are in the partial file already are not fetched again.
 struct Download: Sendable {
@@ -17,6 +17,8 @@ struct Download: Sendable {
     let partialPath: String
     /// How many bytes there will be, as far as its owner knows: what a file of one chunk asks for of the memory that all share.
     var size: Int64?
+    /// Of the whole content, as far as its owner knows.
+    var sha256: ContentHash?
     /// A file that may have some of the chunks, such as an earlier version; nil where there is none.
     var base: String?
     let placement: Placement?
@@ -25,11 +27,10 @@ struct Download: Sendable {
     var isSynced = true
     /// Chunks under way at once.
     var width = 10
-    var surroundings = Surroundings.system
 
     func run(_ progress: TransferProgress) async throws -> DownloadedFile {
         try await BufferPool.shared.withBuffers {
-            try await StorageThreads.run(in: surroundings) { try await pass(progress) }
+            try await pass(progress)
         }
     }
 
@@ -49,34 +50,47 @@ struct Download: Sendable {
     ) async throws -> (size: Int64, ContentHash) {
         let manifest = try await fetchManifest(id, progress)
         progress.begin(total: manifest.size)
-        let file = try PartialFile(path: partialPath, size: manifest.size)
         // A small file costs less than looking for its parts.
         let base = manifest.chunks.count > 1 ? base.flatMap { BaseFile(path: $0, wanted: manifest) } : nil
-        let hash = try await fetchChunks(of: manifest, from: base, into: file, progress)
+        var file = try PartialFile(path: partialPath, size: manifest.size)
+        var hash = try await fetchChunks(of: manifest, from: base, into: file, verifyingEach: false, progress)
+        if hash != manifest.sha256 {
+            // Something has come damaged. Once more, now with a look at each chunk: those that are right stay.
+            progress.begin(total: manifest.size)
+            file = try PartialFile(path: partialPath, size: manifest.size)
+            hash = try await fetchChunks(of: manifest, from: base, into: file, verifyingEach: true, progress)
+        }
         guard hash == manifest.sha256 else {
             throw ObjectStorageError(
                 .corrupt, "\(name) hashes to \(hash.short)…, its manifest says \(manifest.sha256.short)…")
+        }
+        if let sha256, hash != sha256 {
+            throw ObjectStorageError(
+                .corrupt, "\(name) hashes to \(hash.short)…, expected was \(sha256.short)…")
         }
         if isSynced { try file.synchronize() }
         return (manifest.size, hash)
     }
 
-    /// The id of the chunk says of its bytes what a manifest would say.
+    /// The id of the chunk says of its bytes what a manifest would say. Where the hash of the whole is known, it says so too, of
+    /// what the sender has read, and is asked instead.
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash) {
         let share = try await budget.take(min(max(0, Int(size ?? .max)), ChunkSizes.standard.maximum))
         defer { share.shrink(to: 0) }
         let (object, bytes, wire) = try await verified("the content of \(name)") {
-            try await get(id, limit: ChunkSizes.standard.maximum)
+            try await get(id, limit: ChunkSizes.standard.maximum) { bytes in
+                if let sha256 { ContentHash(SHA256.hash(bytes)) == sha256 } else { ContentHash(ofChunk: bytes) == id }
+            }
         }
         share.shrink(to: object.count)
         progress.begin(total: Int64(bytes.count))
-        let file = try PartialFile(path: partialPath, size: Int64(bytes.count))
+        let file = try PartialFile(path: partialPath, size: nil)
         try file.write(bytes, at: 0)
         progress.sent(raw: bytes.count, wire: wire)
         if isSynced { try file.synchronize() }
-        let hash = ContentHash(bytes.withUnsafeBytes { SHA256.hash($0) })
+        let hash = sha256 ?? ContentHash(bytes.withUnsafeBytes { SHA256.hash($0) })
         BufferPool.shared.give(object)
         return (Int64(bytes.count), hash)
     }
@@ -114,8 +128,13 @@ struct Download: Sendable {
         return try Manifest(parsing: bytes)
     }
 
+    /// The hash of the whole, as it was written.
+    ///
+    /// - Parameter verifies: whether each chunk is hashed as well. That the whole is right says as much of all of them, for half of
+    ///   the hashing; only what is wrong has to be looked for.
     private func fetchChunks(
-        of manifest: Manifest, from base: BaseFile?, into file: PartialFile, _ progress: TransferProgress
+        of manifest: Manifest, from base: BaseFile?, into file: PartialFile, verifyingEach verifies: Bool,
+        _ progress: TransferProgress
     ) async throws -> ContentHash {
         try await withThrowingTaskGroup(of: (Int, Fetched).self) { group in
             var whole = SHA256()
@@ -133,7 +152,8 @@ struct Download: Sendable {
                             ? try await budget.take(chunk.length) : budget.takeNow(chunk.length)
                     else { break }
                     group.addTask {
-                        let (object, bytes) = try await fetch(chunk, from: base, at: place, into: file, progress)
+                        let (object, bytes) = try await fetch(
+                            chunk, from: base, at: place, into: file, verifies: verifies, progress)
                         return (index, Fetched(object: object, bytes: bytes, share: share))
                     }
                     started += 1
@@ -162,7 +182,7 @@ struct Download: Sendable {
     }
 
     private func fetch(
-        _ chunk: ChunkReference, from base: BaseFile?, at offset: Int64, into file: PartialFile,
+        _ chunk: ChunkReference, from base: BaseFile?, at offset: Int64, into file: PartialFile, verifies: Bool,
         _ progress: TransferProgress
     ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>) {
         if file.hasLeftovers {
@@ -178,7 +198,7 @@ struct Download: Sendable {
             return ([], bytes[...])
         }
         let (object, bytes, wire) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
-            try await get(chunk.id, limit: chunk.length)
+            try await get(chunk.id, limit: chunk.length) { !verifies || ContentHash(ofChunk: $0) == chunk.id }
         }
         guard bytes.count == chunk.length else {
             throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is shorter than listed")
@@ -188,9 +208,9 @@ struct Download: Sendable {
         return (object, bytes)
     }
 
-    /// The bytes of a chunk of at most `limit`, verified; what they are a part of; and how many travelled.
+    /// The bytes of a chunk of at most `limit`, of which `isRight` holds; what they are a part of; and how many travelled.
     private func get(
-        _ id: ContentHash, limit: Int
+        _ id: ContentHash, limit: Int, isRight: (ArraySlice<UInt8>) -> Bool
     ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>, wire: Int) {
         let content = try await store.get(namespace.chunk(id), range: nil)
         guard content.length <= Int64(ChunkHeader.byteCount + limit) else {
@@ -199,7 +219,7 @@ struct Download: Sendable {
         var object = BufferPool.shared.take(Int(content.length))
         try await content.collect(limit: Int(content.length), into: &object)
         let bytes = object[try ChunkCodec.open(&object, limit: limit)...]
-        guard ContentHash(ofChunk: bytes) == id else {
+        guard isRight(bytes) else {
             throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is damaged")
         }
         return (object, bytes, Int(content.length))

@@ -10,16 +10,17 @@ final class PartialFile: Sendable {
     private let descriptor: FileDescriptor
     private let window = Mutex(PageWindow())
 
-    init(path: String, size: Int64) throws {
+    /// - Parameter size: of the whole; nil for a file that is written at once, whatever is in it already.
+    init(path: String, size: Int64?) throws {
         self.path = path
         do throws(SystemError) {
             descriptor = try FileDescriptor(path: path, [.readWrite, .create, .noFollow], mode: 0o600)
             let status = try descriptor.status()
-            hasLeftovers = status.size == size && size > 0
+            hasLeftovers = status.size > 0 && status.size == size
             if !hasLeftovers {
                 // Of a file that was cut to nothing, even if it had nothing, ext4 writes all bytes out when it is closed.
                 if status.size > 0 { try descriptor.truncate(to: 0) }
-                try descriptor.truncate(to: size)
+                if let size { try descriptor.truncate(to: size) }
             }
         } catch {
             throw ObjectStorageError(error)

@@ -36,8 +36,7 @@ extension TransferTask where Outcome == UploadedFile {
     ) {
         let upload = Upload(
             store: store, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
-            budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, inventory: inventory,
-            surroundings: surroundings)
+            budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, inventory: inventory)
         let source = UploadSource(file, spool: spool)
         let work = TransferWork {
             try await upload.run(file, source.open(), $0)
@@ -71,8 +70,11 @@ extension TransferTask where Outcome == DownloadedFile {
     }
 
     /// The same in other surroundings.
+    ///
+    /// - Parameter sha256: of the whole content, as far as it is known: what comes must have it.
     package convenience init(
-        _ content: ContentReference, size: Int64?, to destination: String, from store: any ObjectStore,
+        _ content: ContentReference, size: Int64?, sha256: ContentHash? = nil, to destination: String,
+        from store: any ObjectStore,
         namespace: ObjectNamespace,
         partial: String?, base: String?, isSynced: Bool,
         placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
@@ -81,8 +83,7 @@ extension TransferTask where Outcome == DownloadedFile {
         let download = Download(
             store: store, namespace: namespace, content: content, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
-            size: size, base: base, placement: placement, budget: .shared, isSynced: isSynced,
-            surroundings: surroundings)
+            size: size, sha256: sha256, base: base, placement: placement, budget: .shared, isSynced: isSynced)
         let work = TransferWork {
             try await download.run($0)
         } clean: {

@@ -44,7 +44,7 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
     ) {
         let id = TransferID.random()
         let engine = TransferEngine(
-            id: id, name: name, direction: direction, total: total, work: work, now: { surroundings.now() })
+            id: id, name: name, direction: direction, total: total, work: work, surroundings: surroundings)
         engine.onEvent { [weak engine] event in
             if case .failed(let error) = event { engine?.giveUp(error) }
         }

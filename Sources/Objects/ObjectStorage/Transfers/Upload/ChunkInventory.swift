@@ -1,26 +1,39 @@
+import Synchronization
 package import SystemIO
 
 /// Which chunks a user has in a store, asked for one by one, or, where many are asked for soon after each other, by a
 /// listing that answers for a while.
 ///
 /// An answer that is old by as much as `trust` is still right: whoever collects garbage leaves a chunk alone for longer.
-package actor ChunkInventory {
+package final class ChunkInventory: Sendable {
     /// How long a listing counts, and how long it takes effect that there is too much to list.
-    private static let trust = Duration.seconds(30)
+    fileprivate static let trust = Duration.seconds(30)
     /// So many questions within `burst` are a reason to list.
-    private static let listingPays = 32
-    private static let burst = Duration.seconds(10)
+    fileprivate static let listingPays = 32
+    fileprivate static let burst = Duration.seconds(10)
     /// A thousand keys each.
     private static let pageLimit = 16
 
+    fileprivate struct State {
+        /// The lengths of the objects, and when they were listed. Nil lengths: there are too many.
+        var listing: (sizes: [ContentHash: Int64]?, time: Duration)?
+        var isListing = false
+        var questions = 0
+        var burstBegan = Duration.zero
+    }
+
+    fileprivate enum Answer {
+        /// Nil: it is not there.
+        case size(Int64?)
+        case list
+        case ask
+    }
+
     private let store: any ObjectStore
     private let namespace: ObjectNamespace
-    /// The lengths of the objects, and when they were listed. Nil lengths: there are too many.
-    private var listing: (sizes: [ContentHash: Int64]?, time: Duration)?
-    private var isListing = false
-    private var questions = 0
-    private var burstBegan = Duration.zero
     private let surroundings: Surroundings
+    /// Under a lock and in no actor: each question would cost a change of executors.
+    private let state = Mutex(State())
 
     package init(store: any ObjectStore, namespace: ObjectNamespace, surroundings: Surroundings) {
         self.store = store
@@ -32,21 +45,28 @@ package actor ChunkInventory {
     /// meanwhile is put once more, which harms nobody.
     func size(of chunk: ContentHash) async throws -> Int64? {
         let now = surroundings.now()
-        if let time = listing?.time, now - time > Self.trust { listing = nil }
-        if let sizes = listing?.sizes { return sizes[chunk] }
-        if now - burstBegan > Self.burst { (burstBegan, questions) = (now, 0) }
-        questions += 1
-        if questions >= Self.listingPays, listing == nil, !isListing {
-            isListing = true
-            defer { isListing = false }
-            listing = (try await list(), now)
-            if let sizes = listing?.sizes { return sizes[chunk] }
+        switch state.withLock({ $0.answer(for: chunk, now) }) {
+        case .size(let size): return size
+        case .ask: break
+        case .list:
+            let sizes: [ContentHash: Int64]?
+            do {
+                sizes = try await list()
+            } catch {
+                state.withLock { $0.isListing = false }
+                throw error
+            }
+            state.withLock { state in
+                state.listing = (sizes, now)
+                state.isListing = false
+            }
+            if let sizes { return sizes[chunk] }
         }
         return try await store.head(namespace.chunk(chunk))?.size
     }
 
     /// A chunk was put.
-    func note(_ chunk: ContentHash, size: Int64) { listing?.sizes?[chunk] = size }
+    func note(_ chunk: ContentHash, size: Int64) { state.withLock { $0.listing?.sizes?[chunk] = size } }
 
     private func list() async throws -> [ContentHash: Int64]? {
         var sizes: [ContentHash: Int64] = [:]
@@ -60,5 +80,17 @@ package actor ChunkInventory {
             if next == nil { return sizes }
         }
         return nil
+    }
+}
+
+extension ChunkInventory.State {
+    fileprivate mutating func answer(for chunk: ContentHash, _ now: Duration) -> ChunkInventory.Answer {
+        if let time = listing?.time, now - time > ChunkInventory.trust { listing = nil }
+        if let sizes = listing?.sizes { return .size(sizes[chunk]) }
+        if now - burstBegan > ChunkInventory.burst { (burstBegan, questions) = (now, 0) }
+        questions += 1
+        guard questions >= ChunkInventory.listingPays, listing == nil, !isListing else { return .ask }
+        isListing = true
+        return .list
     }
 }

@@ -3,7 +3,7 @@ import Cryptography
 /// Reads a source and cuts it into chunks, hashing the whole on the way: each byte is looked at while it is still in
 /// the processor's cache, and lands where it will be sent from.
 struct ChunkReader: ~Copyable {
-    private static let blockLength = 256 << 10
+    private static let longestBlock = 256 << 10
 
     private let source: any ByteSource
     private var chunker: Chunker
@@ -11,13 +11,17 @@ struct ChunkReader: ~Copyable {
     /// Where the source is read next.
     private(set) var offset: Int64 = 0
     /// The block read last, of which `unused` belongs to chunks to come.
-    private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockLength, alignment: 4096)
+    private let block: UnsafeMutableRawBufferPointer
     private var unused = 0..<0
 
     init(_ source: any ByteSource, sizes: ChunkSizes) {
         self.source = source
         chunker = Chunker(sizes: sizes)
+        block = .allocate(byteCount: max(1, Int(min(source.size, Int64(Self.longestBlock)))), alignment: 64)
     }
+
+    /// Whether there is no next chunk.
+    var isAtEnd: Bool { unused.isEmpty && offset >= source.size }
 
     deinit { block.deallocate() }
 
@@ -55,6 +59,8 @@ struct ChunkReader: ~Copyable {
 
     /// False at the end.
     private mutating func readBlock() throws -> Bool {
+        // What may have come behind it since is no part of the version that is read.
+        guard offset < source.size else { return false }
         let count = try source.read(into: block, at: offset)
         whole.update(UnsafeRawBufferPointer(rebasing: block[..<count]))
         offset += Int64(count)

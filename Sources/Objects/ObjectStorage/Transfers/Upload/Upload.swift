@@ -22,14 +22,13 @@ struct Upload: Sendable {
     var replaces = false
     /// What answers whether a chunk is there; nil: the store.
     var inventory: ChunkInventory?
-    var surroundings = Surroundings.system
 
     /// From about so many chunks on one listing costs less than a question for each.
     private static let listingPays = 32
 
     func run(_ file: File, _ source: any ByteSource, _ progress: TransferProgress) async throws -> UploadedFile {
         try await BufferPool.shared.withBuffers {
-            try await StorageThreads.run(in: surroundings) { try await pass(file, source, progress) }
+            try await pass(file, source, progress)
         }
     }
 
@@ -86,6 +85,11 @@ struct Upload: Sendable {
                 let share = try await budget.take(sizes.maximum)
                 guard let object = try reader.next() else { break }
                 share.shrink(to: object.count)
+                if chunks.isEmpty, reader.isAtEnd {
+                    // There is nothing to be done beside it.
+                    let (chunk, isNew) = try await storeChunk(Handover(object), share, type: type, listed, progress)
+                    return (try reader.finish(), [chunk], isNew)
+                }
                 let index = chunks.count
                 chunks.append(nil)
                 underWay += 1
@@ -156,7 +160,7 @@ struct Upload: Sendable {
         try await pilot.sending(object.count) { [object] in
             try await store.put(key, object, type: .octetStream, hash: smaller == nil ? id : nil)
         }
-        await inventory?.note(id, size: Int64(object.count))
+        inventory?.note(id, size: Int64(object.count))
         try await ledger.record(id, KnownChunk(storedLength: object.count, wasSent: true))
         progress.sent(raw: length, wire: object.count)
         return (ChunkReference(id: id, length: length, storedLength: object.count), true)
