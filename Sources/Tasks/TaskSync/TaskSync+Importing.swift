@@ -101,10 +101,16 @@ extension TaskSync {
     func importFiles(_ paths: [TaskPath], isSettled: Bool = true) async throws {
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
-        for path in paths where seen.insert(path).inserted {
-            if let file = try await read(path, isSettled: isSettled, claimed: imported) { imported.append(file) }
+        var replaced = Set<String>()
+        // Whose name was given to another may be found under a new one, which is looked at first.
+        let known = paths.filter { index[$0] != nil }
+        for path in paths.filter({ index[$0] == nil }) + known where seen.insert(path).inserted {
+            if let file = try await read(path, isSettled: isSettled, claimed: imported, &replaced) {
+                imported.append(file)
+            }
         }
         guard !imported.isEmpty else { return }
+        for task in replaced where !imported.contains(where: { $0.task == task }) { try await forgetReplaced(task) }
         // A power cut must not take back on this disk what others have been told.
         folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
         var listIDs: [TaskPath: String?] = [:]
@@ -115,10 +121,12 @@ extension TaskSync {
         let surroundings = surroundings
         let (rows, madeLists) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            let rows = try files.map { file in
+            // Before any of them gets a name that was another one's.
+            let shadows = try files.map { try tables.file($0.task) }
+            let rows = try zip(files, shadows).map { file, row in
                 let merge = DocumentID.make(in: surroundings)
                 return try Self.take(
-                    file, list: directories[file.path.parent] ?? nil, userID, hosts, merge, transaction, tables)
+                    file, row, list: directories[file.path.parent] ?? nil, userID, hosts, merge, transaction, tables)
             }
             var made: [DocumentSnapshot] = []
             // One that was deleted elsewhere has got tasks here meanwhile.
@@ -144,11 +152,11 @@ extension TaskSync {
     }
 
     private static func take(
-        _ file: ImportedFile, list: String?, _ userID: String, _ hosts: [String: String], _ merge: String,
+        _ file: ImportedFile, _ row: FileRow?, list: String?, _ userID: String, _ hosts: [String: String],
+        _ merge: String,
         _ transaction: ReplicaTransaction, _ tables: SyncTables
     ) throws -> (row: FileRow, isAppended: Bool) {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)
-        let row = try tables.file(file.task)
         var shadow: FileImport.Said?
         if let row {
             shadow = (try? TaskFile(parsing: row.bytes, named: row.path.name)).map {
@@ -185,7 +193,11 @@ extension TaskSync {
     }
 
     /// The file if it is there, changed, and readable; what keeps it out is noted.
-    private func read(_ path: TaskPath, isSettled: Bool, claimed: [ImportedFile]) async throws -> ImportedFile? {
+    ///
+    /// - Parameter replaced: gets the task whose place another one's file has taken.
+    private func read(
+        _ path: TaskPath, isSettled: Bool, claimed: [ImportedFile], _ replaced: inout Set<String>
+    ) async throws -> ImportedFile? {
         let content: TaskFileContent
         do throws(FolderError) {
             guard try folder.stamp(path) != nil else {
@@ -222,7 +234,7 @@ extension TaskSync {
                 for: path.string)
             return nil
         }
-        let (task, isNew) = try await identify(path, content, claimed: claimed)
+        let (task, isNew) = try await identify(path, content, claimed: claimed, &replaced)
         // A move that nobody was told of: into a directory that was new itself, or while nobody watched.
         var source = movedFrom.removeValue(forKey: path)
         if !isNew, let old = index.path(of: task), old != path {
@@ -236,34 +248,37 @@ extension TaskSync {
 
     /// Whose a file is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
     private func identify(
-        _ path: TaskPath, _ content: TaskFileContent, claimed: [ImportedFile]
+        _ path: TaskPath, _ content: TaskFileContent, claimed: [ImportedFile], _ replaced: inout Set<String>
     ) async throws -> (task: String, isNew: Bool) {
-        func isFree(_ task: String, isMissed: (TaskPath) -> Bool) -> Bool {
+        func isFree(_ task: String) -> Bool {
             guard !claimed.contains(where: { $0.task == task }) else { return false }
             guard let known = index.path(of: task) else {
                 return catalog[task]?.deletion == nil && catalog[task] != nil
             }
-            return known != path && isMissed(known)
+            return known != path && folder.isAbsent(known)
         }
-        func isFree(_ task: String) -> Bool { isFree(task, isMissed: folder.isAbsent) }
         let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
         let identifier = try? folder.identifier(path)
+        // The known file of this number, which is not where it was, whatever is there by now, or where nobody can look.
+        func hasCome(_ entry: FileIndex.Entry) -> Bool {
+            guard !claimed.contains(where: { $0.task == entry.task }), let known = index.path(of: entry.task),
+                known != path
+            else { return false }
+            guard let there = try? folder.stamp(known) else { return isSame(content.stamp, as: entry, identifier) }
+            return !there.isFile(of: content.stamp)
+                && (identifier.map { $0 == entry.task } ?? entry.stamp.hasContent(of: content.stamp))
+        }
         if let entry = index[path] {
             // Another task's file was put in the place of this one's while nobody watched. An inode alone may be an old number
             // that was given to a new file.
             let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }
-            guard let other, other != entry.task, index.path(of: other) != nil, isFree(other) else {
-                return (entry.task, false)
-            }
-            try await forgetReplaced(entry.task)
+            guard let other, other != entry.task, index.path(of: other) != nil,
+                isFree(other) || sameInode.map({ $0.task == other && hasCome($0) }) == true
+            else { return (entry.task, false) }
+            replaced.insert(entry.task)
             return (other, false)
         }
-        // A file that is here cannot be where nobody can look, too.
-        if let sameInode, isFree(sameInode.task, isMissed: { (try? folder.stamp($0)) == nil }),
-            isSame(content.stamp, as: sameInode, identifier)
-        {
-            return (sameInode.task, false)
-        }
+        if let sameInode, hasCome(sameInode) { return (sameInode.task, false) }
         if let identifier, isFree(identifier) { return (identifier, false) }
         if let task = try await missingTask(like: content, named: path.name), isFree(task) { return (task, false) }
         return (DocumentID.make(in: surroundings), true)
