@@ -115,9 +115,11 @@ extension TaskSync {
                 let now = try? folder.stamp(path), now.hasContent(of: upload.stamp)
             else { continue }
             let row = attachments.row(of: transfer.task, named: transfer.name)
+            // Unless that is another file here by now, which came while this one was on its way.
+            let earlier = transfer.attachment.flatMap { attachments.rows(of: transfer.task)[$0] == nil ? $0 : nil }
             byTask[transfer.task, default: []].append(
                 Upload(
-                    name: transfer.name, attachment: row?.attachment ?? transfer.attachment, file: upload.file,
+                    name: transfer.name, attachment: row?.attachment ?? earlier, file: upload.file,
                     stamp: now, known: row?.sha256, isRepair: transfer.isRepair))
             paths.append(path)
         }
