@@ -67,6 +67,9 @@ final class SimulatedMachine: @unchecked Sendable {
     private var unread: (path: String, isBeingRead: Bool)?
     private var renames: [String: Duration] = [:]
     private var news: [String: Duration] = [:]
+    /// When the power went last, and whose files have lost their content by that: nobody can see any more whose they are.
+    private var powerLoss: Duration?
+    private(set) var emptied: [UInt8] = []
     private var started = Duration.zero
     /// What should never be seen: the process ended by itself.
     private(set) var failures: [String] = []
@@ -244,8 +247,14 @@ final class SimulatedMachine: @unchecked Sendable {
                 .joined().map(\.document)
         }
         let before = words
+        let files = exactFiles(.taskFile)
         kill()
         disk.losePower()
+        powerLoss = scheduler.now
+        let left = exactFiles(.taskFile)
+        for (path, bytes) in files where left[path].map({ Words.found(in: $0, "b").isEmpty }) == true {
+            emptied += bytes
+        }
         return before.subtracting(words).subtracting((known ?? []).flatMap(wordsOf))
     }
 
@@ -310,7 +319,8 @@ final class SimulatedMachine: @unchecked Sendable {
     func isNew(_ path: String) -> Bool { !hasHeard(of: path, since: news) }
 
     private func hasHeard(of path: String, since times: [String: Duration]) -> Bool {
-        guard let time = marks(path).compactMap({ times[$0] }).max() else { return true }
+        let marks = marks(path)
+        guard let time = marks.isEmpty ? powerLoss : marks.compactMap({ times[$0] }).max() else { return true }
         return isRunning && max(time, started) + .seconds(60) < scheduler.now
     }
 

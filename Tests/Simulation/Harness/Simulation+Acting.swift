@@ -88,6 +88,8 @@ extension Simulation {
             guard let path = random.pick(paths), let bytes = files[path] else { return }
             try disk.remove(path)
             words.delete(bytes)
+            // One that a power cut has emptied may be any of those.
+            if Words.found(in: bytes, "b").isEmpty { words.delete(machine.emptied) }
             words.rename(path, to: "")
             tell(machine, "deletes '\(path)'")
         case .replace:
