@@ -10,6 +10,7 @@ final class Daemon: NetworkSource, @unchecked Sendable {
     private let pointer: OpaquePointer
     private let loop: NetworkLoop
     private let core: Unmanaged<ServerCore>
+    private var isQuiet = false
     private var isClosed = false
 
     init(_ socket: ListeningSocket, _ tls: HTTPServer.TLS?, on loop: NetworkLoop, _ core: ServerCore) throws {
@@ -101,10 +102,15 @@ final class Daemon: NetworkSource, @unchecked Sendable {
     }
 
     /// Takes no more connections; the listening socket is the caller's again.
-    func quiesce() { _ = MHD_quiesce_daemon(pointer) }
+    func quiesce() {
+        if !isQuiet { _ = MHD_quiesce_daemon(pointer) }
+        isQuiet = true
+    }
 
     /// Closes all connections, none of which may be suspended.
     func close() {
+        // Or the listening socket would be closed here.
+        quiesce()
         isClosed = true
         loop.forget(self)
         MHD_stop_daemon(pointer)
