@@ -140,14 +140,15 @@ extension TaskSync {
         var reserved = Set<TaskPath>()
         var changedHere: [TaskPath] = []
         var expected: [TaskPath: Bool] = [:]
-        for item in pending { learn(TaskFacts(item.view)) }
-        for item in pending {
+        let facts = pending.map { TaskFacts($0.view) }
+        for facts in facts { learn(facts) }
+        for (item, facts) in zip(pending, facts) {
             await exportAttachments(of: item.view)
             if item.view.hasParkedWrites { noteParked(item.view) } else { problems["parked \(item.task)"] = nil }
             // A held delete stands until somebody decides, or somebody edits.
             if held[item.task] != nil, try await !cancelHold(item) { continue }
             do {
-                let list = TaskItem(fields: item.view.fields).listId
+                let list = facts.entry?.list
                 // A task that goes to the trash needs no directory: perhaps that went with it.
                 let isLiving = names.claim(of: item.task) != nil
                 let directory = isLiving ? try await self.directory(ofList: list) : .root

@@ -71,7 +71,7 @@ extension DocumentClient {
 
     func noteCurrent(_ targets: Set<Int32>) {
         dispensedTargets.subtract(targets)
-        for target in targets {
+        for target in targets where !status.refusedQueries.isEmpty {
             if let query = session.query(of: target) { status.refusedQueries[query] = nil }
         }
         guard targets != currentTargets else { return }

@@ -85,9 +85,9 @@ extension Replica {
 
     private func note(_ boundary: Boundary) throws {
         if !boundary.resumeToken.isEmpty, !boundary.targets.isEmpty {
-            let places = repeatElement("?", count: boundary.targets.count).joined(separator: ",")
+            let others = String(repeating: ",?", count: boundary.targets.count - 1)
             try database.execute(
-                "UPDATE client_target SET token=? WHERE id IN (\(places))",
+                "UPDATE client_target SET token=? WHERE id IN (?\(others))",
                 [.blob(boundary.resumeToken)] + boundary.targets.sorted().map { .integer(Int64($0)) })
         }
         try database.execute(

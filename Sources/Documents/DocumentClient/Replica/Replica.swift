@@ -22,6 +22,8 @@ final class Replica {
     var changedPaths: Set<String> = []
     private var number: Int64 = 0
     private var journalChanged = false
+    /// Some of the mutations that wait, decoded: each is looked at several times before it is gone.
+    private var decoded: [Int64: Mutation] = [:]
     /// Milliseconds of the local clock, for display only.
     private let clock: () -> Int64
 
@@ -65,6 +67,8 @@ final class Replica {
             }
         } catch {
             number = before
+            // Their numbers will be given to others.
+            decoded = [:]
             if journalChanged { try? loadJournal(keeping: journal.entries) }
             throw error
         }
@@ -113,16 +117,23 @@ final class Replica {
     }
 
     func mutation(_ sequence: Int64) throws -> Mutation {
+        if let known = decoded[sequence] { return known }
         let sql = "SELECT content FROM client_mutation WHERE sequence=?"
         guard let content = try database.first(sql, [.integer(sequence)], { $0.bytes(0) }) else {
             throw DocumentClientError(
                 .corrupt, "The journal lacks mutation \(sequence), which its index names. Restore the state file.")
         }
-        return try MutationRecord(decoding: content).mutation
+        let mutation = try MutationRecord(decoding: content).mutation
+        if content.count <= 16_384 {
+            if decoded.count >= 256 { decoded = [:] }
+            decoded[sequence] = mutation
+        }
+        return mutation
     }
 
     func deleteMutation(_ sequence: Int64) throws {
         journalChanged = true
+        decoded[sequence] = nil
         journal.remove(sequence)
         try database.execute("DELETE FROM client_mutation WHERE sequence=?", [.integer(sequence)])
     }
@@ -138,6 +149,7 @@ final class Replica {
         var appended = clock()
         var parked: String?
         if let old {
+            decoded[old] = nil
             let sql = "DELETE FROM client_mutation WHERE sequence=? RETURNING position, appended, parked"
             try database.query(sql, [.integer(old)]) { row in
                 position = row.int64(0)
