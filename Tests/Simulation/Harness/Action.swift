@@ -3,7 +3,8 @@
 package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user at the files
-        case create, edit, rename, move, copy, delete, replace, deleteMany, renameList, remakeList, removeList
+        case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
+            removeList
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A user at the command line
@@ -21,6 +22,8 @@ package struct Action: Sendable {
             switch self {
             case .create: 150
             case .edit: 430
+            // Only where it is asked for: several saves of one file before it has settled.
+            case .editAgain: 0
             case .rename: 60
             case .move: 50
             case .copy: 25
@@ -64,7 +67,8 @@ package struct Action: Sendable {
         /// Whether it stands for something that a user wants.
         package var isUser: Bool {
             switch self {
-            case .create, .edit, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList, .remakeList,
+            case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
+                .remakeList,
                 .removeList, .attach, .replaceAttachment, .renameAttachment, .detach, .addByCommand, .tagByCommand,
                 .removeByCommand, .restoreByCommand:
                 true
@@ -101,7 +105,7 @@ package struct Plan: Sendable {
         actions = []
         var machine = 0
         var lots = seed % 4 == 1 ? Self.lotsOfLists : Self.lots
-        if let often { lots += Array(repeating: often, count: often.weight * 19) }
+        if let often { lots += Array(repeating: often, count: max(20, often.weight) * 19) }
         for _ in 0..<actionCount {
             time += .milliseconds(random.chance(5) ? random.below(10_000) : random.below(longest))
             if random.chance(40) { machine = random.below(machineCount) }

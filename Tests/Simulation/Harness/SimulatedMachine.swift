@@ -61,6 +61,8 @@ final class SimulatedMachine: @unchecked Sendable {
     /// Called before calls of the disk, now and then: somebody else uses the tree at this very moment.
     var interfere: (_ path: String) -> Void = { _ in }
     private var isInterfering = false
+    /// The file that its user edited last, with what it said before and after that.
+    var lastEdit: (path: String, before: [UInt8], after: [UInt8])?
     /// Files that an editor is in the middle of saving.
     var busy: Set<String> = []
     /// One of them, of which a command has still to read what its user wants to be rid of; whether it has begun to.

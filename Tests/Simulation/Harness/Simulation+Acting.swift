@@ -9,7 +9,8 @@ extension Action.Kind {
     /// Whether a user does it to files, so that it may come in the middle of the bridge's own work.
     var isFile: Bool {
         switch self {
-        case .create, .edit, .rename, .move, .copy, .delete, .replace, .attach, .replaceAttachment, .renameAttachment,
+        case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .attach, .replaceAttachment,
+            .renameAttachment,
             .detach, .renameList, .remakeList:
             true
         default: false
@@ -51,8 +52,21 @@ extension Simulation {
             guard let path = isThere ? wanted : random.pick(paths), let old = files[path] else { return }
             var draft = Draft(old)
             let what = draft.edit(&random, words.make())
+            machine.lastEdit = (path, old, draft.bytes)
             try save(path, old, draft.bytes, machine, &random)
             tell(machine, "\(what) in '\(path)'")
+        case .editAgain:
+            guard let (path, before, after) = machine.lastEdit, paths.contains(path), let old = files[path] else {
+                return
+            }
+            var (draft, what) = (Draft(before), "takes the last edit back")
+            if old != after || random.chance(60) {
+                draft = Draft(old)
+                what = draft.edit(&random, words.make())
+            }
+            machine.lastEdit = (path, old, draft.bytes)
+            try save(path, old, draft.bytes, machine, &random)
+            tell(machine, "\(what) in '\(path)', once more")
         case .rename:
             guard let path = random.pick(paths.filter(machine.hasSeen)) else { return }
             let target = String(path.prefix { $0 != "/" } + (path.contains("/") ? "/" : ""))

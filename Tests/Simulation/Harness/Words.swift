@@ -46,6 +46,8 @@ package struct Words {
     /// As `replace`, in a task's file that stays what it is.
     mutating func edit(_ old: [UInt8], to new: [UInt8]) {
         replace(old, with: new)
+        // Those that an undo brings back.
+        for word in Self.found(in: new, "q").subtracting(Self.found(in: old, "q")) { retired[word] = nil }
         let before = Draft(old).head?.joined(separator: "\n") ?? ""
         let gone = Self.found(in: Array(before.utf8), "q").subtracting(Self.found(in: new, "q"))
         for word in gone.subtracting(copied) { retired[word] = Self.found(in: old, "b") }
