@@ -1,8 +1,9 @@
 import Glibc
 import Simulation
 
-// simulate [--seeds A-B | --first A] [--minutes N] [--actions N] [--often ACTION] [--shrink] [--progress]: runs plans and prints
-// the story of each that breaks a law. Without --seeds and --first it takes fresh ones.
+// simulate [--seeds A-B,C,... | --first A] [--share K/N] [--minutes N] [--actions N] [--failures N] [--often ACTION] [--shrink]
+// [--progress]: runs plans and tells of each that breaks a law. Without --seeds and --first it takes fresh ones; with --share it
+// takes the K-th of each N.
 
 // A run can only be repeated where sets and dictionaries have the same order each time.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
@@ -25,9 +26,16 @@ func processorSeconds() -> Double {
 
 func tellSeed(_ seed: UInt64) { "seed \(seed)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) } }
 
-let bounds = (value("--seeds") ?? "").split(separator: "-").compactMap { UInt64($0) }
-let first = bounds.first ?? value("--first").flatMap { UInt64($0) } ?? UInt64.random(in: 1_000_000..<1_000_000_000)
-let last = bounds.isEmpty ? UInt64.max : bounds.last ?? first
+let first = value("--first").flatMap { UInt64($0) } ?? UInt64.random(in: 1_000_000..<1_000_000_000)
+let ranges = value("--seeds").map { list in
+    list.split(separator: ",").compactMap { range -> ClosedRange<UInt64>? in
+        let bounds = range.split(separator: "-").compactMap { UInt64($0) }
+        guard let first = bounds.first, let last = bounds.last, first <= last else { return nil }
+        return first...last
+    }
+}
+let share = (value("--share") ?? "1/1").split(separator: "/").compactMap { Int($0) }
+let (part, parts) = share.count == 2 ? (share[0], max(1, share[1])) : (1, 1)
 let minutes = value("--minutes").flatMap(Double.init) ?? .infinity
 let actions = value("--actions").flatMap { Int($0) } ?? Runner.defaultActionCount
 let often = value("--often").flatMap { Action.Kind(rawValue: $0) }
@@ -35,9 +43,9 @@ let start = processorSeconds()
 var done = 0
 var runs = 0
 var failed = 0
-var seed = first
 Runner.tracesCalls = ["--story", "--trace"].allSatisfy(CommandLine.arguments.contains)
-while seed <= last, processorSeconds() - start < minutes * 60 {
+for (place, seed) in (ranges ?? [first...UInt64.max]).lazy.joined().enumerated() where place % parts == part - 1 {
+    if processorSeconds() - start >= minutes * 60 { break }
     // For whoever wants to know which run did not come to its end.
     if CommandLine.arguments.contains("--progress") { tellSeed(seed) }
     let plan = Plan(seed: seed, actionCount: actions, often: often)
@@ -48,6 +56,9 @@ while seed <= last, processorSeconds() - start < minutes * 60 {
     if !result.violations.isEmpty {
         failed += 1
         print("FAILED seed \(seed): \(result.violations[0])")
+        print(
+            "    its story: simulate --seeds \(seed) --actions \(actions)\(often.map { " --often \($0)" } ?? "") --shrink"
+        )
         fflush(nil)
         if CommandLine.arguments.contains("--shrink") {
             let short = Runner.shrink(plan)
@@ -57,10 +68,9 @@ while seed <= last, processorSeconds() - start < minutes * 60 {
         }
         if failed >= (value("--failures").flatMap { Int($0) } ?? 1) { break }
     }
-    seed += 1
 }
 let spent = processorSeconds() - start
 print(
-    "\(runs) runs from seed \(first), \(done) actions of users in \((spent * 10).rounded() / 10) s of processor time: \(Int(Double(done) / spent)) a second; \(failed) failed"
+    "\(runs) plans of \(value("--seeds") ?? "\(first)-"), \(done) actions of users in \((spent * 10).rounded() / 10) s of processor time: \(Int(Double(done) / spent)) a second; \(failed) failed"
 )
 exit(failed == 0 ? 0 : 1)
