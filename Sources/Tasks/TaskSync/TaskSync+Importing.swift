@@ -362,13 +362,17 @@ extension TaskSync {
         // Of a hundred thousand files hardly one is news; the others are not kept.
         var changed: [TaskPath] = []
         var found: [ScannedFile] = []
+        var emptied: [ScannedFile] = []
         var call = index.rollCall
         let scan: FolderScan
         do throws(FolderError) {
             scan = try folder.scan(puttingAsideLeftovers: isFirst) { file in
                 if file.isAttachment { return found.append(file) }
                 let known = index.entry(file.path, seenIn: &call)
-                if known.map({ !$0.stamp.hasContent(of: file.stamp) }) ?? true { changed.append(file.path) }
+                guard let known else { return changed.append(file.path) }
+                if known.stamp.hasContent(of: file.stamp) { return }
+                if isFirst, file.stamp.size == 0, known.stamp.size > 0 { return emptied.append(file) }
+                changed.append(file.path)
             }
         } catch {
             note(folder: SyncProblem(code: "scan-failed", subject: nil, message: error.message))
@@ -382,6 +386,7 @@ extension TaskSync {
         }
         try await forgetUnwrittenFiles()
         forgetProblemsOfAbsentFiles()
+        try await fillEmptied(emptied)
         for path in scan.lists.sorted() { _ = try await list(at: path) }
         missingInScan = Set(scan.isComplete ? index.paths(notSeenIn: call) : [])
         attachments.removeOrphans()

@@ -1,3 +1,4 @@
+import DocumentClient
 import TaskFolder
 
 /// Files that are not where they should be, while nobody has said that they were deleted.
@@ -46,6 +47,21 @@ extension TaskSync {
             problems[key]?.subject == key && (try? TaskPath(key)).map(folder.isAbsent) == true
         }
         for key in gone { problems[key] = nil }
+    }
+
+    /// Known files that are empty, and nobody saw it happen: so a power cut leaves what was saved and not written to disk. They get
+    /// back what they said when they were last in step.
+    func fillEmptied(_ files: [ScannedFile]) async throws {
+        for file in files {
+            guard let task = index[file.path]?.task,
+                var row = try await client.reading({ try SyncTables($0).file(task) }), row.path == file.path
+            else { continue }
+            let write = FolderWrite(
+                path: row.path, bytes: row.bytes, expecting: .stamp(file.stamp), identifier: task)
+            guard case .success(.written(let stamp))? = folder.write([write]).first else { continue }
+            row.stamp = stamp
+            try await remember([row])
+        }
     }
 
     private static func isUnreadable(_ problem: SyncProblem) -> Bool {
