@@ -356,6 +356,9 @@ extension TaskSync {
                 } else {
                     retries.insert(row.task)
                 }
+            case .failure(let error) where error.code == .notFound:
+                // Its directory has just gone, or has another name: the next try finds out.
+                retries.insert(row.task)
             case .failure(let error):
                 note(
                     SyncProblem(
