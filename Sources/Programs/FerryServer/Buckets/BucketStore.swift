@@ -104,8 +104,9 @@ final class BucketStore: Sendable {
         let (shard, name) = newName()
         let entry = ObjectJournal.Entry(file: "\(Self.shards[shard])/\(name)", bytes: bytes, digest: digest)
         let path = path(of: entry.file)
+        let output = try FileDescriptor(path: path, [.readWrite, .create, .exclusive], mode: 0o600)
         do {
-            try FileDescriptor(path: path, [.readWrite, .create, .exclusive], mode: 0o600).write(bytes)
+            try output.write(bytes)
         } catch {
             _ = try? FileSystem.remove(path)
             throw error

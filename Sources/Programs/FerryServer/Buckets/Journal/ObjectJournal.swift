@@ -31,13 +31,17 @@ final class ObjectJournal: Sendable {
     private struct State {
         var current = 0
         /// Where the next entry of each half begins.
-        var ends = [JournalFormat.block, 0]
+        var ends = [JournalFormat.block, JournalFormat.block]
         /// A half that has to be made needless before it is begun again.
         var old: Int?
         var isCheckpointing = false
+        /// Some file may not be on the disk, and the system tells of that once only: all entries are needed by the next start.
+        var hasFailed = false
     }
 
     private let directory: String
+    /// Open from the start: syncfs(2) tells of what has failed since then.
+    private let fileSystem: FileDescriptor
     private let halfSize: Int64
     private let halves: [JournalHalf]
     private let thread = SerialThread()
@@ -52,10 +56,10 @@ final class ObjectJournal: Sendable {
     init(directory: String, halfSize: Int64 = 64 << 20) throws {
         self.directory = directory
         self.halfSize = halfSize
+        fileSystem = try FileDescriptor(path: directory, [.read, .directory])
         halves = try Self.paths(in: directory).map { try JournalHalf(path: $0) }
         for half in halves { try half.begin() }
         try Directory(path: directory).synchronize()
-        state.withLock { $0.ends = [JournalFormat.block, JournalFormat.block] }
     }
 
     deinit { thread.stop() }
@@ -113,9 +117,9 @@ final class ObjectJournal: Sendable {
         }
     }
 
-    /// Makes the old half needless, on a thread of its own. Where that fails, the next entry without room tries again.
+    /// Makes the old half needless, on a thread of its own.
     private func startCheckpoint(_ state: inout State) {
-        guard let old = state.old, !state.isCheckpointing else { return }
+        guard let old = state.old, !state.isCheckpointing, !state.hasFailed else { return }
         state.isCheckpointing = true
         do {
             try WorkerThread.start(named: "object-journal") { [self] in
@@ -134,12 +138,20 @@ final class ObjectJournal: Sendable {
 
     /// Returns when every file that was written before the call is on the disk.
     private func synchronizeFiles() throws {
-        try FileDescriptor(path: directory, [.read, .directory]).synchronizeFileSystem()
+        do {
+            try fileSystem.synchronizeFileSystem()
+        } catch {
+            state.withLock { $0.hasFailed = true }
+            throw error
+        }
     }
 
-    /// Makes all files durable and removes the journal. Nothing may be appended any more. Blocks.
+    /// Makes all files durable and removes the journal, which stays where they may not be. Nothing may be appended any more. Blocks.
     func close() throws {
         try synchronizeFiles()
+        if state.withLock({ $0.hasFailed }) {
+            throw SystemError(.damagedMedium, operation: "write the file system to disk of", path: directory)
+        }
         for path in Self.paths(in: directory) { _ = try FileSystem.remove(path) }
     }
 }

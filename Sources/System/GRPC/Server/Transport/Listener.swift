@@ -108,7 +108,7 @@ final class Listener: NetworkSource, @unchecked Sendable {
                 descriptors.append(descriptor)
                 chosen = port
             // A machine may have IPv6 names without IPv6.
-            case .failure(let error): if failure == nil || error.number == EADDRINUSE { failure = error.number }
+            case .failure(let error): if failure == nil || error.errno == EADDRINUSE { failure = error.errno }
             }
         }
         guard let failure, descriptors.isEmpty || failure == EADDRINUSE else { return (descriptors, chosen) }
@@ -116,10 +116,10 @@ final class Listener: NetworkSource, @unchecked Sendable {
         throw GRPCServerError(binding: address, number: failure)
     }
 
-    private static func bind(_ info: addrinfo, port: Int, alsoIPv4: Bool) -> Result<(Int32, Int), SocketError> {
+    private static func bind(_ info: addrinfo, port: Int, alsoIPv4: Bool) -> Result<(Int32, Int), SystemError> {
         let type = info.ai_socktype | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(info.ai_family, type, 0)
-        guard descriptor >= 0 else { return .failure(SocketError(number: errno)) }
+        guard descriptor >= 0 else { return .failure(SystemError(errno: errno, operation: "listen")) }
         var yes: Int32 = 1
         let size = socklen_t(MemoryLayout<Int32>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, size)
@@ -142,16 +142,11 @@ final class Listener: NetworkSource, @unchecked Sendable {
         }
         guard isBound else {
             defer { _ = Glibc.close(descriptor) }
-            return .failure(SocketError(number: errno))
+            return .failure(SystemError(errno: errno, operation: "listen"))
         }
         let port = withUnsafePointer(to: name) { name in
             name.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { Int(in_port_t(bigEndian: $0.pointee.sin_port)) }
         }
         return .success((descriptor, port))
     }
-}
-
-/// A refusal of the system, by its number in errno(3).
-private struct SocketError: Error {
-    let number: Int32
 }
