@@ -69,6 +69,22 @@ struct EventTests {
         for try await _ in hub.events(after: nil, status: .null) { Issue.record("an event after the end") }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a listener that is cancelled while events come holds nobody up`() async {
+        let hub = EventHub()
+        let publishing = Task.detached {
+            while !Task.isCancelled { hub.publish(.task, .null) }
+        }
+        for _ in 0..<2000 {
+            let stream = hub.events(after: nil, status: .null)
+            let listener = Task { for try await _ in stream {} }
+            await Task.yield()
+            listener.cancel()
+            _ = await listener.result
+        }
+        publishing.cancel()
+        await publishing.value
+    }
+
     @Test func `a signal tells of a change that came before the wait`() async {
         let hub = EventHub()
         let signal = hub.subscribe()

@@ -116,6 +116,22 @@ import Testing
         #expect(late == [.done])
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a watcher that is cancelled while snapshots come holds nobody up`() async {
+        let task = UploadTask(File(name: "f", bytes: [1]), to: memory, namespace: namespace, sizes: .small)
+        task.pause()
+        let showing = Task.detached {
+            while !Task.isCancelled { task.pause() }
+        }
+        for _ in 0..<2000 {
+            let watching = Task { for await _ in task.snapshots {} }
+            await Task.yield()
+            watching.cancel()
+            await watching.value
+        }
+        showing.cancel()
+        await showing.value
+    }
+
     @Test func `a pause stops the traffic, and resuming sends only what was under way`() async throws {
         let content = Noise.bytes(187_500)
         let store = GatedObjectStore(memory)

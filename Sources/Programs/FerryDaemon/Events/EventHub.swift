@@ -85,7 +85,10 @@ final class EventHub: Sendable {
             continuation.finish()
             return stream
         }
-        continuation.onTermination = { [weak self] _ in self?.drop(id) }
+        // Not at once: a cancellation calls this with the listener's task locked, which `publish` wakes under its own lock.
+        continuation.onTermination = { [weak self] _ in
+            Task { self?.drop(id) }
+        }
         poke()
         return stream
     }

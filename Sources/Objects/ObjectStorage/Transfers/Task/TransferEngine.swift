@@ -110,8 +110,9 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
                 return state.nextWatcher
             }
             guard let number else { return continuation.finish() }
+            // Not at once: a cancellation calls this with the watcher's task locked, which `show` wakes under its own lock.
             continuation.onTermination = { [weak self] _ in
-                self?.state.withLock { state in _ = state.watchers.removeValue(forKey: number) }
+                Task { self?.state.withLock { state in _ = state.watchers.removeValue(forKey: number) } }
             }
         }
     }
