@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import Glibc
 import ObjectStorage
+import SQLite
 import Simulation
 import TaskModel
 import Testing
@@ -344,6 +345,22 @@ import Testing
             #expect(await desk.has("Odd.md", "mended\n"))
             #expect(await laptop.eventually { await laptop.sync.allProblems.isEmpty })
         }
+    }
+
+    @Test func `a task that lost its file to a crash gets one at the next start`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let before = try await Machine(store)
+        try before.write("Call Anna.md", "now\n")
+        #expect(await before.eventually { await before.hasUnited(1) })
+        await before.stop()
+        // Between a delete that was taken back, which forgets the file, and the new file.
+        let database = try SQLiteDatabase(path: "\(before.root)/replica.db")
+        try database.execute("DELETE FROM sync_file", [])
+        database.close()
+        before.remove("Call Anna.md")
+        let desk = try await Machine(store, home: before.home)
+        #expect(await desk.has("Call Anna.md", "now\n"))
+        await desk.stop()
     }
 
     @Test func `a machine that was off takes over what changed on both sides`() async throws {

@@ -46,9 +46,8 @@ extension TaskSync {
     func withoutUnseen(_ tasks: [String]) async throws -> [String] {
         let unseen = try await client.reading { transaction in
             try tasks.filter { task in
-                let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
                 guard let row = try SyncTables(transaction).file(task) else { return false }
-                return FileExport.isBehind(row, try transaction.document(name))
+                return FileExport.isBehind(row, try transaction.task(task))
             }
         }
         if !unseen.isEmpty {

@@ -84,10 +84,9 @@ extension TaskSync {
 
     /// The same for one whose file is half done at a moment.
     private func rememberRetry(_ task: String) async throws {
-        let all = rememberedRetries.union([task])
-        guard all != rememberedRetries else { return }
-        try await client.transaction { try SyncTables($0).setRetries(all) }
-        rememberedRetries = all
+        let known = rememberedRetries
+        guard !known.contains(task) else { return }
+        rememberedRetries = try await client.transaction { try SyncTables($0).addRetries([task], to: known) }
     }
 
     /// Nothing tells when a disk has room or a directory may be written again, so time does.
@@ -132,8 +131,7 @@ extension TaskSync {
         let pending = try await client.reading { transaction in
             let tables = SyncTables(transaction)
             return try tasks.map { task in
-                let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
-                return Pending(task: task, view: try transaction.document(name), row: try tables.file(task))
+                Pending(task: task, view: try transaction.task(task), row: try tables.file(task))
             }
         }
         var writes: [(row: FileRow, write: FolderWrite)] = []
@@ -208,6 +206,8 @@ extension TaskSync {
             }
         }
         try await perform(writes, &changedHere)
+        // Behind until that is read, which may have to wait.
+        retries.formUnion(changedHere.compactMap { index[$0]?.task })
         if !changedHere.isEmpty { try await importFiles(changedHere, isSettled: false) }
     }
 
@@ -444,6 +444,19 @@ extension TaskSync {
 extension SyncTables {
     fileprivate func setRetries(_ tasks: Set<String>) throws {
         try setState("retries", tasks.sorted().joined(separator: "\n"))
+    }
+
+    /// Keeps that the files of more tasks are behind; answers all that are known to be.
+    func addRetries(_ tasks: [String], to known: Set<String>) throws -> Set<String> {
+        let all = known.union(tasks)
+        if all != known { try setRetries(all) }
+        return all
+    }
+}
+
+extension ReplicaTransaction {
+    func task(_ id: String) throws -> DocumentSnapshot {
+        try document(DocumentName(database: databaseName, collection: "tasks", id: id))
     }
 }
 

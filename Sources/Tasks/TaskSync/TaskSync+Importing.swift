@@ -118,8 +118,8 @@ extension TaskSync {
             listIDs[file.path.parent] = try await list(at: file.path.parent)
         }
         let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
-        let surroundings = surroundings
-        let (rows, madeLists) = try await client.transaction { transaction in
+        let (surroundings, remembered) = (surroundings, rememberedRetries)
+        let (rows, madeLists, retries) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             // Before any of them gets a name that was another one's.
             let shadows = try files.map { try tables.file($0.task) }
@@ -138,15 +138,19 @@ extension TaskSync {
                 try Self.make(list: name, called: path.string, userID, in: transaction)
                 made.append(try transaction.document(name))
             }
-            return (rows, made)
+            // The document may say more than the file. What was appended comes back with the feed; of the rest a restart must know.
+            let behind = try rows.filter {
+                try !$0.isAppended && FileExport.isBehind($0.row, transaction.task($0.row.task))
+            }
+            return (rows, made, try tables.addRetries(behind.map(\.row.task), to: remembered))
         }
+        rememberedRetries = retries
         for list in madeLists { learn(list: list) }
         for (file, (row, isAppended)) in zip(imported, rows) {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
             held[row.task] = nil
             problems[file.path.string] = nil
-            // The document may say more than the file. What was appended comes back with the feed.
-            if !isAppended { retries.insert(row.task) }
+            if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)
         }
     }
@@ -180,16 +184,19 @@ extension TaskSync {
 
     /// The same text with another owner or mode: an export that waits for the stamp it knows must know this one.
     private func restamp(_ task: String, _ path: TaskPath, _ stamp: FileStamp) async throws {
-        let isKnown = try await client.transaction { transaction in
+        let remembered = rememberedRetries
+        let retries: Set<String>? = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            guard var row = try tables.file(task), row.path == path else { return false }
+            guard var row = try tables.file(task), row.path == path else { return nil }
             row.stamp = stamp
             try tables.put(row)
-            return true
+            let isBehind = FileExport.isBehind(row, try transaction.task(task))
+            return try tables.addRetries(isBehind ? [task] : [], to: remembered)
         }
-        guard isKnown else { return }
+        guard let retries else { return }
+        rememberedRetries = retries
         index.set(path, FileIndex.Entry(task: task, stamp: stamp))
-        retries.insert(task)
+        self.retries.insert(task)
     }
 
     /// The file if it is there, changed, and readable; what keeps it out is noted.

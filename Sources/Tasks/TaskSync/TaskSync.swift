@@ -132,6 +132,8 @@ package actor TaskSync {
     var observers: [Int: @Sendable () -> Void] = [:]
     var turn = Turn()
     private var isLoaded = false
+    /// Whether all that was on the remote at the first start has come here.
+    private var isSynced = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -213,7 +215,7 @@ package actor TaskSync {
                 try tables.files(), try tables.lists(), try tables.attachments(), try tables.held(),
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
-                try tables.state("pinned") ?? ""
+                try tables.state("pinned") ?? "", try tables.state("synced") != nil
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -226,6 +228,7 @@ package actor TaskSync {
         isOffering = tables.7
         pinned = Set(tables.8.split(separator: "\n").map(String.init))
         retries = rememberedRetries
+        isSynced = tables.9
         try await loadCatalog()
         try await loadSharing()
         let database = try await client.reading { $0.databaseName }
@@ -259,6 +262,8 @@ package actor TaskSync {
                 catalog.update(facts)
                 // What the files are called now is right for all of them but those below, so none is looked at again.
                 _ = names.set(facts.id, facts.claim)
+                // The last run was cut off between a delete that was taken back and the new file.
+                if isSynced, facts.claim != nil, index.path(of: facts.id) == nil { retries.insert(facts.id) }
                 if facts.hasAttachments || !attachments.rows(of: facts.id).isEmpty {
                     await exportAttachments(of: view)
                 }
@@ -286,7 +291,7 @@ package actor TaskSync {
 
     /// The first turn: the root, the watches, and what changed while nobody watched.
     private func begin() async throws {
-        let isFirst = try await client.reading { try SyncTables($0).state("synced") == nil }
+        let isFirst = !isSynced
         do throws(FolderError) {
             try folder.startWatching()
         } catch {
@@ -309,7 +314,9 @@ package actor TaskSync {
             try await rescan(isFirst: true)
             try await exportChanges()
             if isOffering { queueOffers() }
-            if isFirst { try await client.transaction { try SyncTables($0).setState("synced", "true") } }
+            guard isFirst else { return }
+            try await client.transaction { try SyncTables($0).setState("synced", "true") }
+            isSynced = true
         }
     }
 
