@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import ObjectStorage
+import SQLite
 import Synchronization
 import SystemIO
 import TaskFolder
@@ -24,6 +25,16 @@ import Testing
         try disk.rename("Call Anna.md", to: "Home/Call Anna.md", .exclusive)
         #expect(await machine.eventually { await machine.sync.path(ofTask: task) == "Home/Call Anna.md" })
         #expect(await machine.sync.catalog.trashed.map(\.id) == [])
+        await machine.stop()
+    }
+
+    @Test func `no turn follows one in which the state file failed`() async throws {
+        let machine = try await Machine(store)
+        await #expect(throws: SQLiteError.self) {
+            try await machine.sync.exclusively { throw SQLiteError(code: .full, message: "The disk is full.") }
+        }
+        await #expect(throws: SQLiteError.self) { try await machine.sync.exclusively { Issue.record("another turn") } }
+        #expect(await machine.end() is SQLiteError)
         await machine.stop()
     }
 

@@ -69,6 +69,16 @@ final class Machine: Sendable {
         await client.close()
     }
 
+    /// What ended it, by itself.
+    func end() async -> (any Error)? {
+        do {
+            try await work.value
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     // MARK: Files
 
     func path(_ name: String) -> String { "\(root)/Tasks/\(name)" }

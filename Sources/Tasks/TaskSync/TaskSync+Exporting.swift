@@ -124,10 +124,19 @@ extension TaskSync {
     /// As many files as are read or written together: what is held of them at a time is in memory.
     static let batchSize = 500
 
-    /// Brings the files of these tasks in step with their documents.
+    /// Brings the files of these tasks in step with their documents. Where it is cut off, all of them are still behind.
     private func export(_ tasks: [String]) async throws {
         guard !tasks.isEmpty else { return }
         retries.subtract(tasks)
+        do {
+            try await write(tasks)
+        } catch {
+            retries.formUnion(tasks)
+            throw error
+        }
+    }
+
+    private func write(_ tasks: [String]) async throws {
         let pending = try await client.reading { transaction in
             let tables = SyncTables(transaction)
             return try tasks.map { task in

@@ -13,7 +13,8 @@ extension TaskSync {
     }
 
     /// Runs `body` when no other turn is running; turns come in the order in which they were asked for. Throws `CancellationError`
-    /// where the task is cancelled before its turn comes.
+    /// where the task is cancelled before its turn comes. A failure of the state file is the last turn's, and ends `run`: what is
+    /// in memory may be more than the file has, and must not be written to it by another turn.
     ///
     /// - Parameter name: of the turn, for whoever asks what it is that takes so long.
     func exclusively<Result: Sendable>(
@@ -26,7 +27,20 @@ extension TaskSync {
             if turn.waiting.isEmpty { turn.isTaken = false } else { turn.waiting.removeFirst().continuation.resume() }
             for observer in observers.values { observer() }
         }
-        return try await body()
+        if let failure { throw failure }
+        do {
+            return try await body()
+        } catch let error as SQLiteError {
+            failure = error
+            failureBell.yield(error)
+            throw error
+        }
+    }
+
+    /// Throws as soon as a turn has failed.
+    func followFailure() async throws {
+        for await error in failures { throw error }
+        throw CancellationError()
     }
 
     /// Comes back when the turn is this task's.

@@ -131,6 +131,9 @@ package actor TaskSync {
     /// Called after every turn.
     var observers: [Int: @Sendable () -> Void] = [:]
     var turn = Turn()
+    /// Why no turn may follow; see `exclusively`.
+    var failure: SQLiteError?
+    let (failures, failureBell) = AsyncStream.makeStream(of: SQLiteError.self, bufferingPolicy: .bufferingOldest(1))
     private var isLoaded = false
     /// Whether all that was on the remote at the first start has come here.
     private var isSynced = false
@@ -200,6 +203,7 @@ package actor TaskSync {
             group.addTask { try await self.followFolder() }
             group.addTask { try await self.followHold() }
             group.addTask { try await self.followDocuments() }
+            group.addTask { try await self.followFailure() }
             try await group.next()
             group.cancelAll()
         }
