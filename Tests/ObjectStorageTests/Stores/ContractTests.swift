@@ -23,6 +23,7 @@ import Testing
 
     @Test(arguments: ObjectStoreContract.all)
     func `limited store`(contract: ObjectStoreContract) async throws {
-        try await contract.run(on: LimitedObjectStore(MemoryObjectStore(), up: 1000, down: 1000, sleep: { _ in }))
+        try await contract.run(
+            on: LimitedObjectStore(MemoryObjectStore(), up: 1000, down: 1000, surroundings: .still { _ in }))
     }
 }

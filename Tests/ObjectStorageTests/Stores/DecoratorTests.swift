@@ -1,5 +1,6 @@
 import ObjectStorage
 import Synchronization
+import SystemIO
 import Testing
 
 @Suite struct DecoratorTests {
@@ -63,7 +64,7 @@ import Testing
     }
 
     @Test func `a bucket lets the burst pass and then keeps the rate`() {
-        let start = ContinuousClock.now
+        let start = Duration.seconds(7)
         var bucket = TokenBucket(bytesPerSecond: 1000, burst: 500, now: start)
         #expect(bucket.take(500, now: start) == .zero)
         #expect(bucket.take(1000, now: start) == .seconds(1))
@@ -74,9 +75,8 @@ import Testing
 
     @Test func `a limited store waits for what it moved, up and down`() async throws {
         let waits = Mutex<Duration>(.zero)
-        let start = ContinuousClock.now
         let store = LimitedObjectStore(
-            MemoryObjectStore(), up: 1000, down: 2000, now: { start }, sleep: { wait in waits.withLock { $0 = wait } })
+            MemoryObjectStore(), up: 1000, down: 2000, surroundings: .still { wait in waits.withLock { $0 = wait } })
         let key = try ObjectKey("k")
         try await store.put(key, [UInt8](repeating: 0, count: 5000))
         #expect(waits.withLock { $0 } == .seconds(4))
@@ -86,5 +86,15 @@ import Testing
         waits.withLock { $0 = .zero }
         try await store.put(key, [UInt8](repeating: 0, count: 5000))
         #expect(waits.withLock { $0 } == .zero)
+    }
+}
+
+extension Surroundings {
+    /// Where time stands still, and nobody waits.
+    static func still(onSleep: @escaping @Sendable (Duration) -> Void) -> Surroundings {
+        var surroundings = system
+        surroundings.now = { .zero }
+        surroundings.sleepUntil = { onSleep($0) }
+        return surroundings
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import Synchronization
+import SystemIO
 import Testing
 
 @testable import ObjectStorage
@@ -130,6 +131,29 @@ import Testing
         }
         showing.cancel()
         await showing.value
+    }
+
+    @Test func `a transfer keeps to its own limit, until that is taken away`() async throws {
+        let content = Noise.bytes(46_875)
+        let waited = Mutex(Duration.zero)
+        let surroundings = Surroundings.still { wait in waited.withLock { $0 += wait } }
+        let file = File(name: "f", bytes: content)
+        let up = UploadTask(file, to: memory, namespace: namespace, sizes: .small, surroundings: surroundings)
+        up.limit(bytesPerSecond: 1000)
+        up.start()
+        let uploaded = try await up.outcome
+        // The bucket's time stands still, so that what each part waits for is all that went before it.
+        #expect(waited.withLock { $0 } > .seconds(46))
+
+        waited.withLock { $0 = .zero }
+        let down = DownloadTask(
+            .manifest(uploaded.manifest), size: nil, to: directory.path + "/got", from: memory, namespace: namespace,
+            partial: nil, base: nil, isSynced: false, placement: nil, surroundings: surroundings)
+        down.limit(bytesPerSecond: 1000)
+        down.limit(bytesPerSecond: nil)
+        down.start()
+        _ = try await down.outcome
+        #expect(waited.withLock { $0 } == .zero)
     }
 
     @Test func `a pause stops the traffic, and resuming sends only what was under way`() async throws {

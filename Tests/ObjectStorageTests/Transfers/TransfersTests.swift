@@ -138,6 +138,31 @@ import Testing
         await runningAgain.value
     }
 
+    @Test func `a limit survives a restart`() async throws {
+        let path = try directory.file("f.bin", Noise.bytes(46_875))
+        let transfers = try await open()
+        let up = try await transfers.upload(UploadRequest(File(path: path)))
+        // One that would take half a day.
+        up.limit(bytesPerSecond: 1)
+        up.pause()
+        let running = Task { await transfers.run() }
+        await end(of: up, .paused)
+        running.cancel()
+        await running.value
+        let journal = try TransferJournal(path: "\(directory.path)/state/transfers.sqlite")
+        #expect(try await journal.all().map(\.rate) == [1])
+        await journal.close()
+
+        let later = try await open()
+        let again = try #require(await later.all.first as? UploadTask)
+        again.limit(bytesPerSecond: nil)
+        again.resume()
+        let runningAgain = Task { await later.run() }
+        _ = try await again.outcome
+        runningAgain.cancel()
+        await runningAgain.value
+    }
+
     @Test func `a pause survives a restart, and so does the end of it`() async throws {
         let path = try directory.file("f.bin", Noise.bytes(78_125))
         let store = GatedObjectStore(memory)

@@ -1,30 +1,30 @@
 import Synchronization
+package import SystemIO
 
 /// Keeps another store's traffic below a rate, up and down. Whoever shares one of these shares its rates.
 public final class LimitedObjectStore: ObjectStore {
     private let store: any ObjectStore
     private let up: Mutex<TokenBucket?>
     private let down: Mutex<TokenBucket?>
-    private let now: @Sendable () -> ContinuousClock.Instant
-    private let sleep: @Sendable (Duration) async throws -> Void
+    private let surroundings: Surroundings
 
     /// Rates are in bytes a second; nil is no limit.
-    public init(
-        _ store: any ObjectStore, up: Int? = nil, down: Int? = nil,
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    ) {
+    public convenience init(_ store: any ObjectStore, up: Int? = nil, down: Int? = nil) {
+        self.init(store, up: up, down: down, surroundings: .system)
+    }
+
+    /// The same in other surroundings.
+    package init(_ store: any ObjectStore, up: Int? = nil, down: Int? = nil, surroundings: Surroundings) {
         self.store = store
-        self.now = now
-        self.sleep = sleep
-        self.up = Mutex(up.map { TokenBucket(bytesPerSecond: $0, now: now()) })
-        self.down = Mutex(down.map { TokenBucket(bytesPerSecond: $0, now: now()) })
+        self.surroundings = surroundings
+        self.up = Mutex(up.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) })
+        self.down = Mutex(down.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) })
     }
 
     /// Changes the rates; what is under way feels it with its next part.
     public func limit(up: Int?, down: Int?) {
-        self.up.withLock { $0 = up.map { TokenBucket(bytesPerSecond: $0, now: now()) } }
-        self.down.withLock { $0 = down.map { TokenBucket(bytesPerSecond: $0, now: now()) } }
+        self.up.withLock { $0 = up.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) } }
+        self.down.withLock { $0 = down.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) } }
     }
 
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
@@ -50,7 +50,7 @@ public final class LimitedObjectStore: ObjectStore {
     public func delete(_ key: ObjectKey) async throws { try await store.delete(key) }
 
     private func pace(_ bucket: borrowing Mutex<TokenBucket?>, _ count: Int) async throws {
-        let wait = bucket.withLock { $0?.take(count, now: now()) ?? .zero }
-        if wait > .zero { try await sleep(wait) }
+        let wait = bucket.withLock { $0?.take(count, now: surroundings.now()) ?? .zero }
+        if wait > .zero { try await surroundings.sleep(for: wait) }
     }
 }

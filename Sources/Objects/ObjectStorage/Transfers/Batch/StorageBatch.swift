@@ -24,8 +24,9 @@ public struct StorageBatch: Sendable {
         in store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy = .automatic,
         spool: String = "/var/tmp"
     ) -> TransferTask<StorageBatchResult> {
+        let limiter = LimitedObjectStore(store)
         let upload = Upload(
-            store: store, namespace: namespace, policy: compression, sizes: .standard, ledger: MemoryLedger(),
+            store: limiter, namespace: namespace, policy: compression, sizes: .standard, ledger: MemoryLedger(),
             budget: .shared)
         let run = StorageBatchRun(
             upload: upload, sources: files.map { ($0, UploadSource($0, spool: spool)) }, manifests: manifests)
@@ -37,6 +38,6 @@ public struct StorageBatch: Sendable {
                 try await run.run($0)
             } clean: {
                 run.discard()
-            })
+            }, limiter: limiter)
     }
 }

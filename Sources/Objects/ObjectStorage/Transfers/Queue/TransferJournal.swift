@@ -33,7 +33,8 @@ actor TransferJournal {
                 CREATE TABLE transfer_chunk(
                     transfer TEXT NOT NULL, chunk BLOB NOT NULL, stored INTEGER NOT NULL, sent INTEGER NOT NULL,
                     noted INTEGER NOT NULL, PRIMARY KEY (transfer, chunk)) STRICT, WITHOUT ROWID;
-                """)
+                """),
+        SQLiteMigration("limits of transfers", sql: "ALTER TABLE transfer ADD COLUMN rate INTEGER"),
     ]
 
     /// In the order in which they were added.
@@ -43,7 +44,7 @@ actor TransferJournal {
             try database.query(
                 """
                 SELECT id, direction, label, name, type, path, spooled, partial, priority, state, size, sha256,
-                    manifest, chunks, problem_code, problem FROM transfer ORDER BY number
+                    manifest, chunks, problem_code, problem, rate FROM transfer ORDER BY number
                 """
             ) { row in
                 if let record = TransferRecord(row) { records.append(record) }
@@ -59,10 +60,10 @@ actor TransferJournal {
                 try database.execute(
                     """
                     INSERT INTO transfer(id, direction, label, name, type, path, spooled, partial, priority, state, size,
-                        sha256, manifest, chunks, problem_code, problem) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+                        sha256, manifest, chunks, problem_code, problem, rate) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
                     ON CONFLICT(id) DO UPDATE SET state = excluded.state, size = excluded.size,
                         sha256 = excluded.sha256, manifest = excluded.manifest, chunks = excluded.chunks,
-                        problem_code = excluded.problem_code, problem = excluded.problem
+                        problem_code = excluded.problem_code, problem = excluded.problem, rate = excluded.rate
                         WHERE transfer.state <> 'done'
                     """, record.values)
                 if record.state == .done {
@@ -143,7 +144,8 @@ extension TransferRecord {
         else { return nil }
         self.init(
             id: id, direction: direction, label: row.text(2), name: row.text(3), type: type, path: row.text(5),
-            isSpooled: row.bool(6), partial: row.optionalText(7), priority: row.int(8), state: state,
+            isSpooled: row.bool(6), partial: row.optionalText(7), priority: row.int(8),
+            rate: row.optionalInt64(16).flatMap { Int(exactly: $0) }, state: state,
             size: row.optionalInt64(10), sha256: row.optionalBytes(11).flatMap { ContentHash(bytes: $0) },
             manifest: row.optionalBytes(12).flatMap { ContentHash(bytes: $0) }, chunkCount: row.int(13),
             problem: row.optionalText(15).map {
@@ -156,7 +158,7 @@ extension TransferRecord {
             .text(id.text), .text(direction.rawValue), .text(label), .text(name), .text(type.description), .text(path),
             .bool(isSpooled), .optional(partial), .int(priority), .text(state.rawValue), .optional(size),
             .optional(sha256?.bytes), .optional(manifest?.bytes), .int(chunkCount),
-            .optional(problem?.code.description), .optional(problem?.message),
+            .optional(problem?.code.description), .optional(problem?.message), .optional(rate.map(Int64.init)),
         ]
     }
 }

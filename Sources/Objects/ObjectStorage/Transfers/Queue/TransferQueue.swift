@@ -123,6 +123,7 @@ struct TransferQueue: Sendable {
             // It keeps its place until the engine says that it has ended.
             entries[id]?.status = .stopping
             actions.append(.cancel(id))
+        case .limit: break
         }
     }
 

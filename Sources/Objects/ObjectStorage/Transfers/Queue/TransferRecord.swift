@@ -23,6 +23,8 @@ struct TransferRecord: Sendable {
     /// Of a download, its file while it grows.
     var partial: String?
     var priority: Int
+    /// Bytes a second; nil: no limit of its own.
+    var rate: Int?
     var state = State.active
     var size: Int64?
     var sha256: ContentHash?

@@ -148,12 +148,13 @@ public actor Transfers {
 
     private func note(_ command: TransferCommand, _ id: TransferID) async {
         guard let entry = entries[id], !entry.handle.snapshot.state.isFinal else { return }
-        let state: TransferRecord.State =
-            switch command {
-            case .start, .resume: .active
-            case .pause: .paused
-            case .cancel: .cancelling
-            }
+        let state: TransferRecord.State
+        switch command {
+        case .start, .resume: state = .active
+        case .pause: state = .paused
+        case .cancel: state = .cancelling
+        case .limit(let rate): return await save(id) { $0.rate = rate }
+        }
         if entry.record.state != state, entry.record.state != .cancelling { await save(id) { $0.state = state } }
     }
 
@@ -224,14 +225,15 @@ public actor Transfers {
 
     @discardableResult
     private func adopt(_ record: TransferRecord) -> any TransferHandle {
-        switch record.direction {
-        case .up: adopt(record, work: uploadWork(record), outcome: record.uploaded)
-        case .down: adopt(record, work: downloadWork(record), outcome: record.downloaded)
+        let limiter = LimitedObjectStore(store, up: record.rate, down: record.rate)
+        return switch record.direction {
+        case .up: adopt(record, work: uploadWork(record, limiter), limiter, outcome: record.uploaded)
+        case .down: adopt(record, work: downloadWork(record, limiter), limiter, outcome: record.downloaded)
         }
     }
 
     private func adopt<Outcome: Sendable>(
-        _ record: TransferRecord, work: TransferWork<Outcome>, outcome: Outcome?
+        _ record: TransferRecord, work: TransferWork<Outcome>, _ limiter: LimitedObjectStore, outcome: Outcome?
     ) -> any TransferHandle {
         let (id, send) = (record.id, send)
         let engine = TransferEngine(
@@ -239,7 +241,7 @@ public actor Transfers {
             work: work)
         let task = TransferTask(
             id: id, name: record.name, label: record.label, direction: record.direction, priority: record.priority,
-            engine: engine
+            engine: engine, limiter: limiter
         ) { send.yield(.event(.command(id, $0))) }
         entries[id] = Entry(record: record, handle: task, engine: engine)
         order.append(id)
@@ -265,12 +267,12 @@ public actor Transfers {
         return task
     }
 
-    private func uploadWork(_ record: TransferRecord) -> TransferWork<UploadedFile> {
+    private func uploadWork(_ record: TransferRecord, _ store: any ObjectStore) -> TransferWork<UploadedFile> {
         let ledger = JournalLedger(id: record.id, journal: journal)
         let upload = Upload(
             store: store, namespace: namespace, policy: options.compression, sizes: options.sizes, ledger: ledger,
             budget: .shared)
-        let (journal, store, namespace, isSoleWriter) = (journal, store, namespace, options.isSoleWriter)
+        let (journal, namespace, isSoleWriter) = (journal, namespace, options.isSoleWriter)
         return TransferWork { progress in
             var file = File(name: record.name, bytes: [], type: record.type)
             file.content = .path(record.path)
@@ -296,7 +298,7 @@ public actor Transfers {
         }
     }
 
-    private func downloadWork(_ record: TransferRecord) -> TransferWork<DownloadedFile> {
+    private func downloadWork(_ record: TransferRecord, _ store: any ObjectStore) -> TransferWork<DownloadedFile> {
         let manifest = record.manifest ?? ContentHash(of: [])
         let id = record.id
         var placement: Download.Placement?

@@ -12,4 +12,5 @@ public protocol TransferHandle: AnyObject, Sendable {
     func pause()
     func resume()
     func cancel()
+    func limit(bytesPerSecond: Int?)
 }

@@ -34,8 +34,9 @@ extension TransferTask where Outcome == UploadedFile {
         replaces: Bool = false, inventory: ChunkInventory? = nil, namesOnlyChunk: Bool = false,
         surroundings: Surroundings = .system
     ) {
+        let limiter = LimitedObjectStore(store, surroundings: surroundings)
         let upload = Upload(
-            store: store, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
+            store: limiter, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
             budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, inventory: inventory)
         let source = UploadSource(file, spool: spool)
         let work = TransferWork {
@@ -43,7 +44,8 @@ extension TransferTask where Outcome == UploadedFile {
         } clean: {
             source.discard()
         }
-        self.init(name: file.name, direction: .up, total: file.size, work: work, surroundings: surroundings)
+        self.init(
+            name: file.name, direction: .up, total: file.size, work: work, limiter: limiter, surroundings: surroundings)
     }
 }
 
@@ -80,8 +82,9 @@ extension TransferTask where Outcome == DownloadedFile {
         placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
     ) {
         let name = FileSystem.split(destination).name
+        let limiter = LimitedObjectStore(store, surroundings: surroundings)
         let download = Download(
-            store: store, namespace: namespace, content: content, name: name, destination: destination,
+            store: limiter, namespace: namespace, content: content, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
             size: size, sha256: sha256, base: base, placement: placement, budget: .shared, isSynced: isSynced)
         let work = TransferWork {
@@ -89,6 +92,7 @@ extension TransferTask where Outcome == DownloadedFile {
         } clean: {
             download.discard()
         }
-        self.init(name: name, direction: .down, total: nil, work: work, surroundings: surroundings)
+        self.init(
+            name: name, direction: .down, total: nil, work: work, limiter: limiter, surroundings: surroundings)
     }
 }

@@ -22,11 +22,14 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
     public let priority: Int
 
     let engine: TransferEngine<Outcome>
+    private let limiter: LimitedObjectStore
     private let send: @Sendable (TransferCommand) -> Void
 
+    /// - Parameter limiter: what the engine's work moves its bytes through, and nobody else.
     init(
         id: TransferID, name: String, label: String = "", direction: TransferSnapshot.Direction, priority: Int = 0,
-        engine: TransferEngine<Outcome>, send: @escaping @Sendable (TransferCommand) -> Void
+        engine: TransferEngine<Outcome>, limiter: LimitedObjectStore,
+        send: @escaping @Sendable (TransferCommand) -> Void
     ) {
         self.id = id
         self.name = name
@@ -34,13 +37,14 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
         self.direction = direction
         self.priority = priority
         self.engine = engine
+        self.limiter = limiter
         self.send = send
     }
 
     /// A transfer of its own, which tries nothing again and ends with the process.
     convenience init(
         name: String, direction: TransferSnapshot.Direction, total: Int64?, work: TransferWork<Outcome>,
-        surroundings: Surroundings = .system
+        limiter: LimitedObjectStore, surroundings: Surroundings = .system
     ) {
         let id = TransferID.random()
         let engine = TransferEngine(
@@ -48,12 +52,13 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
         engine.onEvent { [weak engine] event in
             if case .failed(let error) = event { engine?.giveUp(error) }
         }
-        self.init(id: id, name: name, direction: direction, engine: engine) { [engine] command in
+        self.init(id: id, name: name, direction: direction, engine: engine, limiter: limiter) { [engine] command in
             switch command {
             case .start: engine.handle(.launch)
             case .pause: engine.handle(.pause)
             case .resume: engine.handle(.resume)
             case .cancel: engine.handle(.cancel)
+            case .limit: break
             }
         }
     }
@@ -69,6 +74,13 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
     /// Ends it for good and frees what it alone can need.
     public func cancel() { send(.cancel) }
 
+    /// Keeps its traffic below a rate, from the next part of it on; nil takes the limit away. A limit that several transfers
+    /// share (`LimitedObjectStore`) counts beside it. In a queue it is kept across restarts.
+    public func limit(bytesPerSecond: Int?) {
+        limiter.limit(up: bytesPerSecond, down: bytesPerSecond)
+        send(.limit(bytesPerSecond: bytesPerSecond))
+    }
+
     public var snapshot: TransferSnapshot { engine.snapshot }
 
     /// How it goes on from now: the present moment, then every change of state and about ten updates a second, then
@@ -81,4 +93,7 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
     }
 }
 
-enum TransferCommand: Sendable { case start, pause, resume, cancel }
+enum TransferCommand: Sendable {
+    case start, pause, resume, cancel
+    case limit(bytesPerSecond: Int?)
+}
