@@ -64,7 +64,15 @@ static inline int ferry_write_out(int descriptor, long long offset, long long le
     return (int)syscall(SYS_sync_file_range, descriptor, offset, length, flags);
 }
 
+// lseek(2) with SEEK_DATA.
+static inline long long ferry_next_data(int descriptor, long long offset) { return lseek(descriptor, offset, 3); }
+
 static inline int ferry_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */); }
+
+// fallocate(2) with FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE: gives the blocks of a span back.
+static inline int ferry_punch(int descriptor, long long offset, long long length) {
+    return (int)syscall(SYS_fallocate, descriptor, 1 | 2, offset, length);
+}
 
 static inline int ferry_clone(int to, int from) { return ioctl(to, FICLONE, from); }
 

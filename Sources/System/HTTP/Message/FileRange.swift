@@ -5,6 +5,8 @@ package final class FileRange: Sendable {
     let descriptor: Int32
     package let offset: Int64
     package let length: Int
+    /// Let go once the span is sent, or will not be.
+    private let owner: (any Sendable)?
 
     /// Holds its own duplicate of the descriptor, so the caller may close theirs at once. Throws `.invalidMessage` for
     /// a negative span and where no descriptor is left.
@@ -17,7 +19,10 @@ package final class FileRange: Sendable {
     }
 
     /// Closes the descriptor at its end. Throws `.invalidMessage` for a negative span.
-    package init(owning descriptor: Int32, offset: Int64 = 0, length: Int) throws {
+    ///
+    /// - Parameter owner: what keeps the span's bytes as they are for as long as it lives.
+    package init(owning descriptor: Int32, offset: Int64 = 0, length: Int, owner: (any Sendable)? = nil) throws {
+        self.owner = owner
         self.descriptor = descriptor
         self.offset = offset
         self.length = length
