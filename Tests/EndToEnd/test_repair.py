@@ -1,5 +1,7 @@
 """An object whose bytes the server has lost: whoever has the file puts it there again."""
+import contextlib
 import os
+import sqlite3
 import threading
 
 import pytest
@@ -7,21 +9,53 @@ import pytest
 from harness import Machine, agree, until
 
 
-def lose(file):
-    file.unlink()
+class Stored:
+    """The bytes of an object on the server's disk: a file, or a span of a segment, `s/<number>/<offset>/<size>`."""
+    HEAD = 128
+
+    def __init__(self, server, name):
+        self.is_segment = name.startswith("s/")
+        if self.is_segment:
+            number, self.start, self.size = map(int, name.split("/")[1:])
+            self.file = server.data / "objects/segments" / str(number)
+            self.body = self.start + self.HEAD
+        else:
+            self.file = server.data / "objects/files" / name
+            self.start = self.body = 0
+            self.size = self.file.stat().st_size
+
+    def overwrite(self, position, content):
+        with self.file.open("r+b") as file:
+            file.seek(position)
+            file.write(content)
 
 
-def cut(file):
-    file.write_bytes(file.read_bytes()[:1000])
+def objects(server, least=0):
+    """The names of the objects, the largest last."""
+    with contextlib.closing(sqlite3.connect(server.data / "objects/index.db")) as index:
+        return [name for name, in index.execute("SELECT file FROM object WHERE size >= ? ORDER BY size", [least])]
 
 
-def turn_a_bit(file):
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
+def lose(stored):
+    if stored.is_segment:
+        stored.overwrite(stored.start, bytes(stored.HEAD + stored.size))
+    else:
+        stored.file.unlink()
 
 
-@pytest.mark.parametrize("size", [300_000, 5_000_000], ids=["one chunk", "many chunks"])
+def cut(stored):
+    os.truncate(stored.file, stored.body + 1000)
+
+
+def turn_a_bit(stored):
+    middle = stored.body + stored.size // 2
+    with stored.file.open("rb") as file:
+        file.seek(middle)
+        byte = file.read(1)[0]
+    stored.overwrite(middle, bytes([byte ^ 1]))
+
+
+@pytest.mark.parametrize("size", [100_000, 300_000, 5_000_000], ids=["in a segment", "one chunk", "many chunks"])
 @pytest.mark.parametrize("damage", [lose, cut, turn_a_bit])
 def test_what_the_server_has_lost_is_put_there_again(root, server, machines, damage, size):
     laptop, desk = machines
@@ -32,8 +66,9 @@ def test_what_the_server_has_lost_is_put_there_again(root, server, machines, dam
     agree(laptop, desk)
     for machine in machines:
         machine.stop()
-    files = [path for path in (server.data / "objects/files").rglob("*") if path.is_file()]
-    damage(max(files, key=lambda path: path.stat().st_size))
+    stored = Stored(server, objects(server)[-1])
+    assert stored.is_segment == (size < 256 << 10)
+    damage(stored)
     # Nobody who has it is there.
     phone = Machine(root, "phone")
     phone.start()
@@ -68,11 +103,11 @@ def test_where_a_repair_does_not_help_there_is_no_second_one(root, server, machi
 
     def break_all():
         while not enough.is_set():
-            for file in (server.data / "objects/files").rglob("*"):
+            for name in objects(server, least=100_000):
                 try:
-                    if file not in broken and file.is_file() and file.stat().st_size > 100_000:
-                        turn_a_bit(file)
-                        broken.add(file)
+                    if name not in broken:
+                        turn_a_bit(Stored(server, name))
+                        broken.add(name)
                 except FileNotFoundError:
                     pass  # It was replaced.
 

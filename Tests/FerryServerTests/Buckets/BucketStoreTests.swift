@@ -38,7 +38,7 @@ struct BucketStoreTests {
         let store = try BucketStore(directory: directory.path)
         #expect(try files(directory.path) == 2)
         let record = try #require(try await store.index.read { try $0.object("ferry", "b") })
-        #expect(try store.open(record).readAll() == Array("two".utf8))
+        #expect(try store.open(record).read(100, at: 0) == Array("two".utf8))
         #expect(try Directory(path: "\(directory.path)/incoming").entries().isEmpty)
     }
 

@@ -2,7 +2,7 @@ import JSON
 import SQLite
 import Synchronization
 
-/// Which objects there are, in SQLite; their bytes lie in files. A change is durable when its call returns; concurrent changes
+/// Which objects there are, in SQLite; their bytes lie elsewhere, see `ObjectPlace`. A change is durable when its call returns; concurrent changes
 /// share one sync.
 actor BucketIndex {
     private let database: SQLiteActor
@@ -45,6 +45,9 @@ actor BucketIndex {
                     bucket TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL,
                     PRIMARY KEY (bucket, key)) STRICT, WITHOUT ROWID;
                 """),
+        SQLiteMigration(
+            "places in segments that a collection has left without an owner",
+            sql: "CREATE TABLE released(file TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;"),
     ]
 
     /// Reads what is committed, on the thread of the index.

@@ -3,34 +3,38 @@ import SQLite
 import Synchronization
 import SystemIO
 
-/// Buckets of objects in a directory: an index in SQLite, each object's bytes in a file of its own.
+/// Buckets of objects in a directory: an index in SQLite, the bytes of small objects in segments, and of each large one in a file
+/// of its own.
 ///
-/// A put writes a file, makes it durable, and then commits the index: readers see the old object or the new one, whole. A large
-/// file grows under `incoming`, is renamed into `files` and synced; a small one is durable by way of the journal. A file that no
-/// record refers to is what a crash between the two leaves; the next start removes it.
+/// A put writes the bytes, makes them durable, and then commits the index: readers see the old object or the new one, whole. A
+/// large file grows under `incoming`, is renamed into `files` and synced. What no record refers to is what a crash between the two
+/// leaves; the next start gives it back.
 final class BucketStore: Sendable {
     let index: BucketIndex
     private let directory: String
     private let threads: WorkerThreads
-    private let journal: ObjectJournal
+    private let segments: ObjectSegments
     private let recent = RecentFiles(limit: 256 << 20)
     private let directories: [FileDirectory]
     /// Files that were kept, beginning with any number, so that the directories fill evenly.
     private let kept = Atomic(Int.random(in: 0..<1 << 16))
 
+    /// Objects up to this size are small, and wait in memory until they are whole.
+    static let smallSize: Int64 = 256 << 10
+
     /// - Parameter directory: made if absent; owned by this store alone.
-    init(directory: String) throws {
+    /// - Parameter segmentSize: bytes that a segment has at most.
+    init(directory: String, segmentSize: Int64 = 64 << 20) throws {
         self.directory = directory
+        try FileSystem.makeDirectories("\(directory)/segments", mode: 0o700)
         try FileSystem.makeDirectories("\(directory)/files", mode: 0o700)
         for name in Self.shards { try FileSystem.makeDirectories("\(directory)/files/\(name)", mode: 0o700) }
         try? FileSystem.removeTree("\(directory)/incoming")
         try FileSystem.makeDirectories("\(directory)/incoming", mode: 0o700)
         let path = "\(directory)/index.db"
-        if try !FileSystem.remove("\(directory)/\(Self.cleanMark)"), FileSystem.exists(path) {
-            try Self.recover(directory, index: path)
-        }
-        journal = try ObjectJournal(directory: directory)
+        let state = try Self.takeMark(directory) ?? Self.recover(directory, index: path)
         index = try BucketIndex(path: path)
+        segments = ObjectSegments(directory: directory, state, segmentSize: segmentSize)
         directories = Self.shards.map { FileDirectory(path: "\(directory)/files/\($0)") }
         threads = try WorkerThreads(count: 32, named: "buckets")
     }
@@ -38,22 +42,35 @@ final class BucketStore: Sendable {
     /// Closes the index and notes that nothing needs to be recovered.
     func close() async {
         await index.close()
-        guard (try? await run({ [journal] in try journal.close() })) != nil else { return }
-        try? FileSystem.replace("\(directory)/\(Self.cleanMark)", with: [], mode: 0o600)
+        let state = try? await run { [segments] in segments.close() }
+        guard let state = state ?? nil else { return }
+        try? FileSystem.replace("\(directory)/\(Self.cleanMark)", with: state.bytes, mode: 0o600)
     }
 
     /// A file that is there only between a close in good order and the next open.
     private static let cleanMark = "closed"
 
-    /// Restores what a power cut took, and removes the files that no record refers to, before anybody else uses the directory.
-    private static func recover(_ directory: String, index path: String) throws {
-        let database = try SQLiteDatabase(path: path)
-        defer { database.close() }
+    /// What the last close noted, which counts once; nil where this store, or one of an earlier version, was not closed in good order.
+    private static func takeMark(_ directory: String) throws -> SegmentState? {
+        let path = "\(directory)/\(cleanMark)"
+        guard let bytes = try FileSystem.readIfPresent(path) else { return nil }
+        try FileSystem.remove(path)
+        try Directory(path: directory).synchronize()
+        return SegmentState(bytes)
+    }
+
+    /// Restores what a power cut took, and gives back what no record refers to, before anybody else uses the directory.
+    private static func recover(_ directory: String, index path: String) throws -> SegmentState {
         var known = Set<String>()
-        guard try database.first("SELECT 1 FROM sqlite_schema WHERE name = 'part'", [], { _ in true }) == true else {
-            return
+        if FileSystem.exists(path) {
+            let database = try SQLiteDatabase(path: path)
+            defer { database.close() }
+            if try database.first("SELECT 1 FROM sqlite_schema WHERE name = 'part'", [], { _ in true }) == true {
+                try database.query("SELECT file FROM object UNION ALL SELECT file FROM part") {
+                    known.insert($0.text(0))
+                }
+            }
         }
-        try database.query("SELECT file FROM object UNION ALL SELECT file FROM part") { known.insert($0.text(0)) }
         try ObjectReplay(directory: directory).run { known.contains($0) }
         for shard in shards {
             for entry in try Directory(path: "\(directory)/files/\(shard)").entries()
@@ -61,6 +78,10 @@ final class BucketStore: Sendable {
                 try FileSystem.remove("\(directory)/files/\(shard)/\(entry.name)")
             }
         }
+        let places = known.compactMap { name in
+            if case .segment(let place)? = ObjectPlace(name) { place } else { nil }
+        }
+        return try SegmentState(recovering: directory, places)
     }
 
     deinit { threads.stop() }
@@ -76,18 +97,30 @@ final class BucketStore: Sendable {
         try IncomingObject(path: "\(directory)/incoming/\(SystemRandom.hex(16))", wanted)
     }
 
-    func path(of file: String) -> String { "\(directory)/files/\(file)" }
+    func open(_ record: ObjectRecord) throws -> StoredObject { try open(record.file, size: record.size) }
 
-    func open(_ record: ObjectRecord) throws -> FileDescriptor {
-        let path = path(of: record.file)
-        let file = try FileDescriptor(path: path, .read)
-        recent.note(path, size: record.size)
-        return file
+    /// Opens an object, whose bytes stay for as long as somebody has it open.
+    ///
+    /// - Throws: `SystemError` with `.notFound` where a put has replaced the object since its record was read, or the disk has lost it.
+    func open(_ file: String, size: Int64) throws -> StoredObject {
+        guard let place = ObjectPlace(file) else { throw Self.nothing(at: file) }
+        guard case .segment(let span) = place else {
+            let object = try StoredObject(place, in: directory)
+            recent.note("\(directory)/\(place.path)", size: size)
+            return object
+        }
+        guard let lease = segments.lease(span) else { throw Self.nothing(at: file) }
+        return try StoredObject(place, in: directory, lease: lease)
+    }
+
+    private static func nothing(at file: String) -> SystemError {
+        SystemError(.notFound, operation: "find an object", path: file)
     }
 
     /// Whether an object's bytes are there, as many as there should be.
     func holds(_ record: ObjectRecord) -> Bool {
-        (try? FileDescriptor(path: path(of: record.file), .read).status().size) == record.size
+        guard let place = ObjectPlace(record.file) else { return false }
+        return (try? StoredObject(place, in: directory).size) == record.size
     }
 
     /// Makes what has come in a durable file with a new name below `files`, which is the answer.
@@ -95,38 +128,19 @@ final class BucketStore: Sendable {
         let (shard, name) = newName()
         try incoming.keep(as: name, in: directories[shard])
         let file = "\(Self.shards[shard])/\(name)"
-        recent.note(path(of: file), size: incoming.size)
+        recent.note("\(directory)/\(ObjectPlace.file(file).path)", size: incoming.size)
         return file
     }
 
-    /// Writes a small object into a file with a new name, which is durable after `synchronize`. Blocks.
-    func write(_ bytes: [UInt8], _ digest: SHA256Digest) throws -> ObjectJournal.Entry {
-        let (shard, name) = newName()
-        let entry = ObjectJournal.Entry(file: "\(Self.shards[shard])/\(name)", bytes: bytes, digest: digest)
-        let path = path(of: entry.file)
-        let output = try FileDescriptor(path: path, [.readWrite, .create, .exclusive], mode: 0o600)
-        do {
-            try output.write(bytes)
-        } catch {
-            _ = try? FileSystem.remove(path)
-            throw error
-        }
-        return entry
+    /// Writes a small object, which is durable after `synchronize`. Blocks.
+    func write(_ bytes: [UInt8], _ digest: SHA256Digest) throws -> ObjectSegments.Written {
+        try segments.write(bytes, digest)
     }
 
-    /// Returns when what `write` has written is durable; where that fails, the file is gone.
-    func synchronize(_ entry: ObjectJournal.Entry) async throws {
-        if await journal.append(entry) { return }
-        let path = path(of: entry.file)
-        do {
-            try await run {
-                try FileDescriptor(path: path, .read).synchronize()
-                try Directory(path: FileSystem.split(path).parent).synchronize()
-            }
-        } catch {
-            await discard([entry.file])
-            throw error
-        }
+    /// Returns, when what `write` has written is durable, what the index is to call it; where that fails, nothing is left of it.
+    func synchronize(_ written: ObjectSegments.Written) async throws -> String {
+        try await segments.synchronize(written)
+        return written.place.description
     }
 
     /// A directory, and a name for a file there.
@@ -139,10 +153,33 @@ final class BucketStore: Sendable {
     /// So many files go into one directory before the next gets some.
     private static let filesInARow = 256
 
-    /// Removes files that a committed change has left without an owner; what cannot be removed now is found later.
+    /// Gives back files and places that a committed change has left without an owner; what cannot be given back now is found later.
     func discard(_ files: [String]) async {
         // Removing a large file takes a while.
-        if !files.isEmpty { try? await run { for file in files { _ = try? FileSystem.remove(path(of: file)) } } }
+        if !files.isEmpty { try? await run { discardHere(files) } }
+    }
+
+    private func discardHere(_ files: [String]) {
+        var places: [SegmentPlace] = []
+        for file in files {
+            switch ObjectPlace(file) {
+            case .segment(let place)?: places.append(place)
+            case .file?: _ = try? FileSystem.remove("\(directory)/files/\(file)")
+            case nil: break
+            }
+        }
+        segments.release(places)
+    }
+
+    /// Gives back what `ObjectCollection` has left without an owner. Only the store does so, as it knows who is reading.
+    func discardReleased() async throws {
+        await discard(
+            try await index.write { database in
+                var files: [String] = []
+                try database.query("SELECT file FROM released") { files.append($0.text(0)) }
+                if !files.isEmpty { try database.execute("DELETE FROM released") }
+                return files
+            })
     }
 
     /// Makes a bucket; false if it is there already.

@@ -1,7 +1,7 @@
 /// What the index knows of an object.
 struct ObjectRecord: Sendable, Hashable {
     var key: String
-    /// The name of the file with its bytes, below the store's `files`.
+    /// Where its bytes lie, see `ObjectPlace`.
     var file: String
     var size: Int64
     /// Without quotes.

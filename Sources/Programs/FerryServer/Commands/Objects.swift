@@ -1,4 +1,6 @@
 import CommandLineTool
+import Glibc
+import SystemIO
 
 extension Command {
     static let objects: Command = Command(
@@ -21,7 +23,11 @@ extension Command {
                             "days aside; more than any machine stays away after an upload; objects-grace by default"),
                     .data, .config,
                 ],
-                action: { try collect($0, changes: true) }),
+                action: { arguments in
+                    let status = try collect(arguments, changes: true)
+                    try await giveBack(try Administration.dataDirectory(arguments))
+                    return status
+                }),
         ])
 }
 
@@ -40,4 +46,22 @@ private func collect(_ arguments: ParsedArguments, changes: Bool) throws -> Exit
     if report.expiredUploads > 0 { console.print("multipart uploads given up: \(report.expiredUploads)") }
     for problem in report.problems { console.note("ferry-server: \(problem)") }
     return report.problems.isEmpty ? .success : .failure
+}
+
+/// Space within segments is given back by the store: the one of a running server, or else here.
+private func giveBack(_ path: String) async throws {
+    guard FileSystem.exists("\(path)/\(DataLayout.index)") else { return }
+    if let server = DataDirectory.server(of: path) {
+        kill(server, SIGHUP)
+        return
+    }
+    let directory = try DataDirectory(path: path)
+    let store = try BucketStore(directory: directory.objects)
+    do {
+        try await store.discardReleased()
+    } catch {
+        await store.close()
+        throw error
+    }
+    await store.close()
 }

@@ -8,18 +8,24 @@ struct CollectionService: Service {
     /// Collects; asked in between whether to stop.
     let collect: @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> ObjectCollection.Report
     let logger: Logger
+    /// Called after each collection.
+    var discardReleased: @Sendable () async throws -> Void = {}
     /// From the start to the first time: whoever restarts the server wants it up, not busy.
     var delay = Duration.seconds(3600)
     var interval = Duration.seconds(24 * 3600)
 
     /// The collection of a data directory, by the wall clock.
-    init(_ layout: DataLayout, graceDays: Int, logger: Logger) {
+    init(
+        _ layout: DataLayout, graceDays: Int, logger: Logger,
+        discardReleased: @escaping @Sendable () async throws -> Void
+    ) {
         self.init(logger: logger) { isCancelled in
             try ObjectCollection(
                 layout: layout, now: WallClock.microseconds(), grace: ObjectCollection.microseconds(days: graceDays),
                 isCancelled: isCancelled
             ).run(changes: true)
         }
+        self.discardReleased = discardReleased
     }
 
     init(
@@ -51,6 +57,7 @@ struct CollectionService: Service {
                     flag.isSet.store(true, ordering: .relaxed)
                 }
                 tell(report)
+                try await discardReleased()
             } catch is CancellationError {
                 return
             } catch {

@@ -14,6 +14,7 @@ struct Stores: Sendable {
         do {
             buckets = try BucketStore(directory: directory.objects)
             _ = try await buckets.createBucket(ServerEndpoints.bucket, now: WallClock.microseconds())
+            try await buckets.discardReleased()
         } catch {
             await catalog.close()
             throw error

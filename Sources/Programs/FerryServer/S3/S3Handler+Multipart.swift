@@ -147,14 +147,11 @@ extension S3Handler {
         let (file, size) = try await store.run {
             var incoming = try store.makeIncoming([])
             for part in parts {
-                let input = try FileDescriptor(path: store.path(of: part.file), .read)
-                var position: Int64 = 0
-                while position < part.size {
-                    let bytes = try input.read(Int(min(1 << 20, part.size - position)), at: position)
-                    guard !bytes.isEmpty else { throw S3Error("InternalError", "A part's data is damaged.", 500) }
-                    try incoming.append(bytes)
-                    position += Int64(bytes.count)
+                let input = try store.open(part.file, size: part.size)
+                guard input.size == part.size else {
+                    throw S3Error("InternalError", "A part's data is damaged.", 500)
                 }
+                try input.forEachPart { try incoming.append($0) }
             }
             return (try store.keep(&incoming), incoming.size)
         }

@@ -6,7 +6,7 @@ import SystemIO
 extension S3Handler {
     /// GetObject and HeadObject.
     func getObject(_ call: S3Call) async throws -> HTTPResponse {
-        // A put between the look-up and the open replaces the file; then the look-up is done again.
+        // A put between the look-up and the open replaces the bytes; then the look-up is done again.
         for _ in 0..<8 {
             let record = try record(call.bucket, call.key, hidingCondemned: call.request.method == .head)
             do {
@@ -15,7 +15,7 @@ extension S3Handler {
                 continue
             }
         }
-        throw lost(call.bucket, call.key, "its file is not there")
+        throw lost(call.bucket, call.key, "nothing is there")
     }
 
     /// What a disk has lost does not come back by asking again: the object counts as absent, and who has it may put it anew.
@@ -48,16 +48,14 @@ extension S3Handler {
         let span = range ?? 0..<record.size
         if range != nil { headers["Content-Range"] = "bytes \(span.lowerBound)-\(span.upperBound - 1)/\(record.size)" }
         let status: HTTPStatus = range == nil ? .ok : .partialContent
-        let file = try store.open(record)
-        let size = try file.status().size
-        guard size == record.size else {
-            throw lost(call.bucket, call.key, "its file has \(size) bytes instead of \(record.size)")
+        let object = try store.open(record)
+        guard object.size == record.size else {
+            throw lost(call.bucket, call.key, "\(object.size) bytes are there instead of \(record.size)")
         }
         guard request.method != .head else {
             return HTTPResponse(status, headers: headers, body: .omitted(length: Int(span.count)))
         }
-        let body = try FileRange(owning: file.release(), offset: span.lowerBound, length: Int(span.count))
-        return HTTPResponse(status, headers: headers, body: .file(body))
+        return HTTPResponse(status, headers: headers, body: .file(try object.range(span)))
     }
 
     /// - Parameter hidingCondemned: whoever only asks whether an object is there means to rely on it.
@@ -87,7 +85,7 @@ extension S3Handler {
         return HTTPResponse(headers: answer)
     }
 
-    /// Makes a durable file the object `record.key`, if the conditions hold; else removes the file.
+    /// Makes durable bytes the object `record.key`, if the conditions hold; else gives them back.
     func commit(_ record: ObjectRecord, in bucket: String, conditions: HTTPHeaders) async throws {
         do {
             let unused = try await store.index.write { database in
@@ -188,7 +186,7 @@ extension S3Handler {
         return (bucket, source)
     }
 
-    /// The new durable file with a copy of an object's bytes.
+    /// A durable copy of an object's bytes.
     struct Copy: Sendable {
         let source: ObjectRecord
         let file: String
@@ -202,34 +200,57 @@ extension S3Handler {
         while true {
             let (bucket, source) = try await copySource(call)
             if let copy = try await copy(source, in: bucket, span: span(source)) { return copy }
-            // As in `getObject`, a put may have replaced the file.
+            // As in `getObject`, a put may have replaced the bytes.
             attempts += 1
-            guard attempts < 8 else { throw lost(bucket, source.key, "its file is not there") }
+            guard attempts < 8 else { throw lost(bucket, source.key, "nothing is there") }
         }
     }
 
-    /// Nil where there is no file of the source's.
+    /// Nil where nothing of the source's is there.
     private func copy(_ source: ObjectRecord, in bucket: String, span: Range<Int64>) async throws -> Copy? {
         let store = store
-        return try await store.run { () -> Copy? in
-            let input: FileDescriptor
+        let copied = try await store.run { () -> (StoredBytes, String)? in
+            let input: StoredObject
             do { input = try store.open(source) } catch let error as SystemError where error.code == .notFound {
                 return nil
+            }
+            guard input.size >= span.upperBound else {
+                throw lost(bucket, source.key, "\(input.size) bytes are there instead of \(source.size)")
+            }
+            if span.count <= BucketStore.smallSize {
+                let bytes = try input.read(Int(span.count), at: span.lowerBound)
+                var hasher = ObjectHasher(.md5)
+                hasher.update(bytes)
+                let digests = hasher.finish()
+                return (.small(try store.write(bytes, digests.sha256)), Hex.encode(digests.md5 ?? []))
             }
             var incoming = try store.makeIncoming(.md5)
             var position = span.lowerBound
             while position < span.upperBound {
                 let bytes = try input.read(Int(min(1 << 20, span.upperBound - position)), at: position)
-                guard !bytes.isEmpty else {
-                    throw lost(bucket, source.key, "its file has \(position) bytes instead of \(source.size)")
-                }
+                guard !bytes.isEmpty else { throw lost(bucket, source.key, "it ends at byte \(position)") }
                 try incoming.append(bytes)
                 position += Int64(bytes.count)
             }
             let digests = incoming.digests()
-            return Copy(
-                source: source, file: try store.keep(&incoming), size: incoming.size,
-                md5: Hex.encode(digests.md5 ?? []))
+            return (.file(try store.keep(&incoming)), Hex.encode(digests.md5 ?? []))
+        }
+        guard let (bytes, md5) = copied else { return nil }
+        return Copy(source: source, file: try await bytes.kept(in: store), size: Int64(span.count), md5: md5)
+    }
+}
+
+/// Bytes that are written.
+private enum StoredBytes: Sendable {
+    case small(ObjectSegments.Written)
+    /// Durable already.
+    case file(String)
+
+    /// What the index is to call them, once they are durable.
+    func kept(in store: BucketStore) async throws -> String {
+        switch self {
+        case .small(let written): try await store.synchronize(written)
+        case .file(let name): name
         }
     }
 }

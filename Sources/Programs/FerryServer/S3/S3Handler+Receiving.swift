@@ -3,7 +3,7 @@ import HTTP
 import SQLite
 import SystemIO
 
-/// An object's bytes that have arrived, were checked, and are durable in a file.
+/// An object's bytes that have arrived, were checked, and are durable.
 struct ReceivedObject: Sendable {
     let file: String
     let size: Int64
@@ -32,7 +32,7 @@ extension S3Handler {
         return bytes
     }
 
-    /// Takes a body of any size into a durable file, in memory of constant size.
+    /// Makes a body of any size durable, in memory of constant size.
     func receive(_ call: S3Call) async throws -> ReceivedObject {
         if Self.isSmall(call) { return try await receiveSmall(call) }
         let wanted = Self.digests(for: call.request.headers)
@@ -73,15 +73,15 @@ extension S3Handler {
         try Self.check(Int64(bytes.count), against: call)
         let trailer = body.trailer
         let store = store
-        let (entry, etag, checksums) = try await store.run { [bytes] in
+        let (written, etag, checksums) = try await store.run { [bytes] in
             var hasher = ObjectHasher(Self.digests(for: call.request.headers))
             hasher.update(bytes)
             let digests = hasher.finish()
             let checksums = try Self.verify(digests, call, trailer)
             return (try store.write(bytes, digests.sha256), Self.etag(digests), checksums)
         }
-        try await store.synchronize(entry)
-        return ReceivedObject(file: entry.file, size: Int64(bytes.count), etag: etag, checksums: checksums)
+        let file = try await store.synchronize(written)
+        return ReceivedObject(file: file, size: Int64(bytes.count), etag: etag, checksums: checksums)
     }
 
     private static func check(_ size: Int64, against call: S3Call) throws {
@@ -93,8 +93,8 @@ extension S3Handler {
         digests.md5.map(Hex.encode) ?? "\(digests.sha256.hex.prefix(32))-1"
     }
 
-    /// Bodies up to this length wait in memory until they are whole; larger ones are written in parts of about this length.
-    private static let smallBody = 256 << 10
+    /// Larger bodies are written in parts of about this length.
+    private static let smallBody = Int(BucketStore.smallSize)
 
     /// Whether the body announces a length up to that.
     static func isSmall(_ call: S3Call) -> Bool { call.request.headers.contentLength.map { $0 <= smallBody } ?? false }

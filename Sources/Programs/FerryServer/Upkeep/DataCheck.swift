@@ -43,30 +43,24 @@ struct DataCheck {
     }
 
     private func problem(of file: String, size: Int64, etag: String) -> String? {
-        let name = "objects/files/\(file)"
+        guard let place = ObjectPlace(file) else { return "\(DataLayout.index) refers to \(file), which is no place" }
+        let name = "objects/\(place)"
         do {
-            let descriptor = try FileDescriptor(path: "\(layout.path)/\(name)", .read)
-            let found = try descriptor.status().size
-            guard found == size else { return "\(name) has \(found) bytes instead of \(size)" }
-            return readsObjects ? try mismatch(descriptor, size: size, etag: etag).map { "\(name) \($0)" } : nil
+            let object = try StoredObject(place, in: layout.objects)
+            guard object.size == size else { return "\(name) has \(object.size) bytes instead of \(size)" }
+            return readsObjects ? try mismatch(object, etag: etag).map { "\(name) \($0)" } : nil
         } catch {
             return "\(name): \(error)"
         }
     }
 
     /// Entity tags are MD5 sums, or begin with half a SHA-256 and end with `-1`; those of objects put in parts tell nothing.
-    private func mismatch(_ descriptor: borrowing FileDescriptor, size: Int64, etag: String) throws -> String? {
+    private func mismatch(_ object: borrowing StoredObject, etag: String) throws -> String? {
         let isSHA256 = etag.hasSuffix("-1") && etag.utf8.count == 34
         guard isSHA256 || etag.utf8.count == 32 else { return nil }
         var md5 = MD5()
         var sha256 = SHA256()
-        var position: Int64 = 0
-        while position < size {
-            let bytes = try descriptor.read(1 << 20, at: position)
-            guard !bytes.isEmpty else { return "ends early" }
-            bytes.withUnsafeBytes { if isSHA256 { sha256.update($0) } else { md5.update($0) } }
-            position += Int64(bytes.count)
-        }
+        try object.forEachPart { $0.withUnsafeBytes { if isSHA256 { sha256.update($0) } else { md5.update($0) } } }
         let sum = isSHA256 ? "\(sha256.finish().hex.prefix(32))-1" : Hex.encode(md5.finish())
         return sum == etag ? nil : "is not what was put there"
     }

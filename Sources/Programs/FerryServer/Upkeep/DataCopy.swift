@@ -1,3 +1,4 @@
+import Cryptography
 import DocumentStore
 import SQLite
 import SystemIO
@@ -60,9 +61,10 @@ struct DataCopy {
             try FileSystem.replace("\(partial.path)/\(DataLayout.signingKeys)", with: keys, mode: 0o600)
         }
         guard FileSystem.exists("\(source.path)/\(DataLayout.index)") else { return summary }
+        var copied = Set<String>()
         for _ in 0..<Self.rounds {
             try copy(database: DataLayout.index, to: partial)
-            guard try copyFiles(to: partial, &summary) else { continue }
+            guard try copyObjects(to: partial, &copied, &summary) else { continue }
             summary.databases += 1
             return summary
         }
@@ -78,17 +80,24 @@ struct DataCopy {
         try database.backUp(to: copy)
     }
 
-    /// Copies the files of the index in `partial` that are not there yet; false where one is gone, because its object was
+    /// Copies what the index in `partial` refers to and is not there yet; false where something is gone, because its object was
     /// replaced since.
-    private func copyFiles(to partial: DataLayout, _ summary: inout Summary) throws -> Bool {
+    private func copyObjects(to partial: DataLayout, _ copied: inout Set<String>, _ summary: inout Summary) throws
+        -> Bool
+    {
         var isComplete = true
         try DataLayout.forEachFile(in: "\(partial.path)/\(DataLayout.index)") { file, size, _ in
-            let path = "\(partial.path)/objects/files/\(file)"
-            if FileSystem.exists(path) { return }
+            guard !copied.contains(file) else { return }
+            guard let place = ObjectPlace(file) else { throw ServerError(.damaged, "The index refers to \(file).") }
+            let (path, original) = ("\(partial.objects)/\(place.path)", "\(source.objects)/\(place.path)")
             do {
-                let input = try FileDescriptor(path: "\(source.path)/objects/files/\(file)", .read)
+                let input = try FileDescriptor(path: original, .read)
                 try FileSystem.makeDirectories(FileSystem.split(path).parent, mode: 0o700)
-                try Self.copy(input, to: path)
+                switch place {
+                case .file: try Self.copy(input, to: path)
+                case .segment(let place): try Self.copy(place, of: input, to: path)
+                }
+                copied.insert(file)
                 summary.objects += 1
                 summary.bytes += size
             } catch let error as SystemError where error.code == .notFound {
@@ -96,6 +105,26 @@ struct DataCopy {
             }
         }
         return isComplete
+    }
+
+    /// Copies an entry to the same place of the segment at `path`.
+    private static func copy(_ place: SegmentPlace, of input: borrowing FileDescriptor, to path: String) throws {
+        let entry = try input.read(EntryFormat.headSize + Int(place.size), at: place.offset)
+        func head(_ bytes: [UInt8]) throws -> EntryFormat.Head {
+            let head = EntryFormat.head(Array(bytes.prefix(EntryFormat.headSize)))
+            guard let head, head.name == place.description else {
+                throw SystemError(.notFound, operation: "find \(place) in", path: input.path)
+            }
+            return head
+        }
+        if try SHA256.hash(Array(entry.dropFirst(EntryFormat.headSize))) != head(entry).digest {
+            // Given back meanwhile, from its first block on; or damaged, and copied as it is.
+            _ = try head(input.read(EntryFormat.headSize, at: place.offset))
+        }
+        let isNew = !FileSystem.exists(path)
+        let output = try FileDescriptor(path: path, [.readWrite, .create], mode: 0o600)
+        if isNew { try output.write(input.read(Int(EntryFormat.block), at: 0), at: 0) }
+        try output.write(entry, at: place.offset)
     }
 
     private static func copy(_ input: borrowing FileDescriptor, to path: String) throws {

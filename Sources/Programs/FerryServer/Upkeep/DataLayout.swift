@@ -11,6 +11,9 @@ struct DataLayout: Sendable {
     static let accounts = "accounts/accounts.sqlite"
     static let signingKeys = "accounts/signing-keys.pem"
 
+    /// The directory of `BucketStore`.
+    var objects: String { "\(path)/objects" }
+
     /// The databases that are there, by their paths below the directory.
     func databases() throws -> [String] {
         let documents = try Directory(path: "\(path)/documents").entries().map(\.name)

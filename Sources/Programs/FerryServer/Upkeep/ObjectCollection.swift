@@ -8,7 +8,7 @@ import SystemIO
 /// nothing refers to is condemned first: it can still be read, but HEAD and listings no longer show it, so that from then on an
 /// upload that needs it puts it again, which acquits it. Only what has been condemned for the whole grace, longer than any
 /// upload takes or any machine stays away between its upload and its document, and is still not referred to, is removed. Killed
-/// at any point it leaves at worst a file that no record knows.
+/// at any point it leaves at worst a file that no record knows. What lies in segments is left to the store to give back.
 struct ObjectCollection {
     let layout: DataLayout
     /// Microseconds since 1970, by the server's clock.
@@ -118,18 +118,31 @@ struct ObjectCollection {
         }
         try inBatches(dead, database) { object in
             // Unless it was put again, or acquitted, since it was looked at.
-            try database.execute(
-                """
-                DELETE FROM object WHERE bucket = ?1 AND key = ?2 AND file = ?3
+            let condition = """
+                FROM object WHERE bucket = ?1 AND key = ?2 AND file = ?3
                     AND EXISTS (SELECT 1 FROM condemned WHERE bucket = ?1 AND key = ?2)
-                """, [.text(ServerEndpoints.bucket), .text(object.key), .text(object.file)])
+                """
+            let values: [SQLiteValue] = [.text(ServerEndpoints.bucket), .text(object.key), .text(object.file)]
+            try Self.release("SELECT file \(condition)", values, database)
+            try database.execute("DELETE \(condition)", values)
             if try database.object(ServerEndpoints.bucket, object.key) == nil {
                 try database.acquit(ServerEndpoints.bucket, object.key)
             }
         }
         for object in dead where try database.object(ServerEndpoints.bucket, object.key)?.file != object.file {
-            _ = try? FileSystem.remove("\(layout.path)/objects/files/\(object.file)")
+            remove(object.file)
         }
+    }
+
+    /// Leaves the places in segments among `files`, a query, to the store: see `BucketStore.discardReleased`.
+    private static func release(_ files: String, _ values: [SQLiteValue], _ database: SQLiteDatabase) throws {
+        try database.execute("INSERT OR IGNORE INTO released SELECT file FROM (\(files)) WHERE file LIKE 's/%'", values)
+    }
+
+    /// Removes a file that is an object's own.
+    private func remove(_ file: String) {
+        guard case .file? = ObjectPlace(file) else { return }
+        _ = try? FileSystem.remove("\(layout.objects)/files/\(file)")
     }
 
     /// Adds the chunks of the manifests to `needed`; false where one cannot be read, so that nobody knows what it needs.
@@ -140,9 +153,12 @@ struct ObjectCollection {
         for manifest in manifests {
             try checkCancellation()
             do {
-                let file = try FileDescriptor(path: "\(layout.path)/objects/files/\(manifest.file)", .read)
-                let bytes = try file.readAll(limit: Manifest.byteLimit)
-                guard ContentHash(of: bytes) == manifest.hash else {
+                guard let place = ObjectPlace(manifest.file) else {
+                    throw ServerError(.damaged, "\(manifest.file) is no place")
+                }
+                let object = try StoredObject(place, in: layout.objects)
+                let bytes = try object.read(Manifest.byteLimit, at: 0)
+                guard object.size <= Manifest.byteLimit, ContentHash(of: bytes) == manifest.hash else {
                     throw ServerError(.damaged, "it is not what was put there")
                 }
                 needed.formUnion(try Manifest(parsing: bytes).chunks.lazy.map(\.id))
@@ -201,15 +217,15 @@ struct ObjectCollection {
         var files: [String] = []
         let before = SQLiteValue.integer(now - Self.uploadLife)
         let count = try database.transaction {
-            try database.query(
-                "SELECT file FROM part JOIN upload ON upload.id = part.upload WHERE created < ?", [before]
-            ) { files.append($0.text(0)) }
+            let expired = "SELECT file FROM part JOIN upload ON upload.id = part.upload WHERE created < ?"
+            try database.query(expired, [before]) { files.append($0.text(0)) }
+            try Self.release(expired, [before], database)
             let count = try database.first("SELECT count(*) FROM upload WHERE created < ?", [before]) { $0.int(0) } ?? 0
             try database.execute("DELETE FROM part WHERE upload IN (SELECT id FROM upload WHERE created < ?)", [before])
             try database.execute("DELETE FROM upload WHERE created < ?", [before])
             return count
         }
-        for file in files { _ = try? FileSystem.remove("\(layout.path)/objects/files/\(file)") }
+        for file in files { remove(file) }
         return count
     }
 }

@@ -1,12 +1,14 @@
 import Cryptography
 
-/// The journal's bytes. A file begins with a block that names its epoch; an entry begins at the start of a block, with
+/// The bytes of a segment. It begins with a block that names its epoch, which nobody outside can know, so that nothing that a
+/// client puts into an object is taken for an entry; an entry begins at the start of a block, with
 ///
-///     magic 8 ▸ epoch 16 ▸ size of the object 8, little-endian ▸ name of its file 60, filled up with zeros
+///     magic 8 ▸ epoch 16 ▸ size of the object 8, little-endian ▸ its place 60, filled up with zeros
 ///     ▸ SHA-256 of the object 32 ▸ CRC-32C of all that 4 ▸ the object
 ///
-/// and ends at the end of one, so that no block has to be read before it is written.
-enum JournalFormat {
+/// and has its last block for itself, so that all its blocks can be given back. The journals of earlier versions, in which the
+/// name is that of the object's own file, are of the same format.
+enum EntryFormat {
     static let block: Int64 = 4096
     static let epochSize = 16
     static let headSize = 128
@@ -16,12 +18,12 @@ enum JournalFormat {
 
     /// The first bytes of an entry, taken apart.
     struct Head {
-        let file: String
+        let name: String
         let size: Int
         let digest: SHA256Digest
     }
 
-    /// Bytes of an entry in the journal.
+    /// Bytes of an entry in the file.
     static func entrySize(_ size: Int) -> Int64 { (Int64(headSize + size) + block - 1) / block * block }
 
     static func header(_ epoch: [UInt8]) -> [UInt8] {
@@ -29,7 +31,7 @@ enum JournalFormat {
         return header + [UInt8](repeating: 0, count: Int(block) - header.count)
     }
 
-    /// The epoch of a file that begins with these bytes; nil where it is not a journal's.
+    /// The epoch of a file that begins with these bytes; nil where it is neither a segment nor a journal.
     static func epoch(_ header: [UInt8]) -> [UInt8]? {
         let size = fileMagic.count + epochSize
         guard header.count >= size + 4, let bytes = opened(header.prefix(size + 4)), bytes.starts(with: fileMagic)
@@ -37,24 +39,20 @@ enum JournalFormat {
         return Array(bytes.dropFirst(fileMagic.count))
     }
 
-    static func entry(_ epoch: [UInt8], _ file: String, _ bytes: [UInt8], _ digest: SHA256Digest) -> [UInt8] {
-        var entry: [UInt8] = []
-        let size = Int(entrySize(bytes.count))
-        entry.reserveCapacity(size)
-        let name = file.utf8.prefix(nameSize)
-        entry += entryMagic + epoch
-        withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { entry += $0 }
-        entry += name
-        entry.append(contentsOf: repeatElement(0, count: nameSize - name.count))
-        entry += digest.bytes
-        entry = sealed(entry)
-        entry += bytes
-        entry.append(contentsOf: repeatElement(0, count: size - entry.count))
-        return entry
+    static func head(_ epoch: [UInt8], _ name: String, size: Int, _ digest: SHA256Digest) -> [UInt8] {
+        var head: [UInt8] = []
+        head.reserveCapacity(headSize)
+        let name = name.utf8.prefix(nameSize)
+        head += entryMagic + epoch
+        withUnsafeBytes(of: UInt64(size).littleEndian) { head += $0 }
+        head += name
+        head.append(contentsOf: repeatElement(0, count: nameSize - name.count))
+        head += digest.bytes
+        return sealed(head)
     }
 
-    /// nil where the bytes are no entry of this epoch.
-    static func head(_ bytes: [UInt8], epoch: [UInt8]) -> Head? {
+    /// nil where the bytes are no head, or one of another epoch than asked for.
+    static func head(_ bytes: [UInt8], epoch: [UInt8] = []) -> Head? {
         guard bytes.count == headSize, let head = opened(bytes[...]), head.starts(with: entryMagic + epoch) else {
             return nil
         }
@@ -65,7 +63,7 @@ enum JournalFormat {
             return nil
         }
         let name = names.prefix(nameSize).prefix { $0 != 0 }
-        return Head(file: String(decoding: name, as: UTF8.self), size: size, digest: digest)
+        return Head(name: String(decoding: name, as: UTF8.self), size: size, digest: digest)
     }
 
     private static func sealed(_ bytes: [UInt8]) -> [UInt8] {

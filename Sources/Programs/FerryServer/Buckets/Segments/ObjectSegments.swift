@@ -1,0 +1,253 @@
+import Cryptography
+import SQLite
+import Synchronization
+import SystemIO
+
+/// Keeps small objects one behind the other in large files, so that all who put at the same time share a sync, and no file is made
+/// for each.
+///
+/// A segment only grows. Each sync takes with it the commit of the file system that a longer file needs: blocks that are reserved
+/// ahead need the same commit, and zeros that are written ahead save it for twice the bytes. What no record refers to any
+/// more is punched out of its segment, once nobody reads it. A segment in which nothing is left is removed; where the file system
+/// cannot punch holes, that is when the space comes back.
+final class ObjectSegments: Sendable {
+    /// An object that is written, and not yet durable.
+    struct Written: Sendable {
+        let place: SegmentPlace
+        fileprivate let file: SegmentFile
+    }
+
+    /// Keeps a place as it is while it lives.
+    final class Lease: Sendable {
+        private let place: SegmentPlace
+        private let segments: ObjectSegments
+
+        fileprivate init(_ place: SegmentPlace, _ segments: ObjectSegments) {
+            self.place = place
+            self.segments = segments
+        }
+
+        deinit { segments.endLease(place) }
+    }
+
+    private struct Waiting: Sendable {
+        let file: SegmentFile
+        let done: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Queue {
+        var waiting: [Waiting] = []
+        var isSyncing = false
+    }
+
+    private struct Writing {
+        var current: SegmentFile?
+        /// Where the next entry of the current one begins.
+        var end: Int64 = 0
+        /// Made ahead, as that takes a while.
+        var next: SegmentFile?
+        var isPreparing = false
+        var isClosed = false
+        /// Never given again, so that a place means one object for ever.
+        var nextNumber: Int
+    }
+
+    private let directory: String
+    private let segmentSize: Int64
+    private let writing: Mutex<Writing>
+    private let ledger: Mutex<SegmentLedger>
+    private let queue = Mutex(Queue())
+    private let syncing = SerialThread()
+    /// Gives back what a reader was the last to need.
+    private let tidying = SerialThread()
+    private let punches = Atomic(true)
+
+    /// - Parameter directory: the store's.
+    /// - Parameter segmentSize: bytes that a segment has at most.
+    init(directory: String, _ state: SegmentState, segmentSize: Int64 = 64 << 20) {
+        self.directory = directory
+        self.segmentSize = segmentSize
+        writing = Mutex(Writing(nextNumber: state.nextNumber))
+        ledger = Mutex(SegmentLedger(live: state.live))
+    }
+
+    deinit {
+        syncing.stop()
+        tidying.stop()
+    }
+
+    // MARK: writing
+
+    /// Writes an object, which is durable after `synchronize`. Blocks.
+    func write(_ bytes: [UInt8], _ digest: SHA256Digest) throws -> Written {
+        let (file, place) = try reserve(Int64(bytes.count))
+        do {
+            try file.write(bytes, digest, at: place)
+        } catch {
+            release([place])
+            throw error
+        }
+        return Written(place: place, file: file)
+    }
+
+    /// Returns when an object is durable. Where that fails, its place is given back, and its segment is not written any more.
+    func synchronize(_ written: Written) async throws {
+        do {
+            try await withCheckedThrowingContinuation { done in
+                let mustStart = queue.withLock { queue in
+                    queue.waiting.append(Waiting(file: written.file, done: done))
+                    defer { queue.isSyncing = true }
+                    return !queue.isSyncing
+                }
+                if mustStart { syncing.async { [self] in sync() } }
+            }
+        } catch {
+            release([written.place])
+            throw error
+        }
+    }
+
+    /// Syncs for all who wait, group by group, until nobody does. On the thread for that.
+    private func sync() {
+        while true {
+            let group = queue.withLock { queue in
+                defer { queue.waiting = [] }
+                queue.isSyncing = !queue.waiting.isEmpty
+                return queue.waiting
+            }
+            if group.isEmpty { return }
+            var outcomes: [Int: Result<Void, any Error>] = [:]
+            for waiting in group {
+                let outcome = outcomes[waiting.file.number] ?? Result { try waiting.file.synchronize() }
+                outcomes[waiting.file.number] = outcome
+            }
+            for waiting in group {
+                if let outcome = outcomes[waiting.file.number] { waiting.done.resume(with: outcome) }
+            }
+        }
+    }
+
+    private func reserve(_ size: Int64) throws -> (SegmentFile, SegmentPlace) {
+        var actions: [SegmentLedger.Action] = []
+        defer { perform(actions) }
+        return try writing.withLock { writing in
+            let length = EntryFormat.entrySize(Int(size))
+            if let current = writing.current, current.hasFailed || writing.end + length > segmentSize {
+                writing.current = nil
+                actions = ledger.withLock { $0.seal(current.number) }
+            }
+            let file = try writing.current ?? begin(&writing)
+            let place = SegmentPlace(number: file.number, offset: writing.end, size: size)
+            writing.end += length
+            ledger.withLock { $0.take(place) }
+            if writing.end > segmentSize / 2 { prepare(&writing) }
+            return (file, place)
+        }
+    }
+
+    private func begin(_ writing: inout Writing) throws -> SegmentFile {
+        let file = try writing.next.take() ?? make(&writing)
+        ledger.withLock { $0.begin(file.number) }
+        writing.current = file
+        writing.end = EntryFormat.block
+        return file
+    }
+
+    private func make(_ writing: inout Writing) throws -> SegmentFile {
+        while true {
+            writing.nextNumber += 1
+            do {
+                return try SegmentFile(number: writing.nextNumber - 1, in: directory)
+            } catch let error as SystemError where error.code == .exists {
+                // Made ahead, and no longer known.
+                continue
+            }
+        }
+    }
+
+    /// Makes the next segment on a thread of its own.
+    private func prepare(_ writing: inout Writing) {
+        guard writing.next == nil, !writing.isPreparing else { return }
+        writing.isPreparing = true
+        writing.nextNumber += 1
+        let number = writing.nextNumber - 1
+        let isStarted: Void? = try? WorkerThread.start(named: "segments") { [self] in
+            // Where it cannot be made, whoever needs it tries again and is told why.
+            let made = try? SegmentFile(number: number, in: directory)
+            let isLate = self.writing.withLock { writing in
+                writing.isPreparing = false
+                if !writing.isClosed { writing.next = made }
+                return writing.isClosed
+            }
+            if isLate { remove(number) }
+        }
+        if isStarted == nil { writing.isPreparing = false }
+    }
+
+    // MARK: reading
+
+    /// Nil where the place is about to be given back.
+    func lease(_ place: SegmentPlace) -> Lease? {
+        ledger.withLock { $0.lease(place) } ? Lease(place, self) : nil
+    }
+
+    private func endLease(_ place: SegmentPlace) {
+        let actions = ledger.withLock { $0.endLease(place) }
+        // This may be a thread that must not block.
+        if !actions.isEmpty { tidying.async { [self] in perform(actions) } }
+    }
+
+    // MARK: giving back
+
+    /// No record refers to these places any more. Blocks.
+    func release(_ places: [SegmentPlace]) {
+        perform(ledger.withLock { ledger in places.flatMap { ledger.release($0) } })
+    }
+
+    /// What cannot be given back now is found by a start after a stop that was not in good order.
+    private func perform(_ actions: [SegmentLedger.Action]) {
+        for action in actions {
+            switch action {
+            case .remove(let number): remove(number)
+            case .giveBack(let place, let isLast):
+                punch(place)
+                if isLast { remove(place.number) }
+                ledger.withLock { $0.hasGivenBack(place) }
+            }
+        }
+    }
+
+    private func punch(_ place: SegmentPlace) {
+        guard punches.load(ordering: .relaxed),
+            let file = try? FileDescriptor(path: path(of: place.number), .readWrite)
+        else { return }
+        if (try? file.punchHole(at: place.blocks.lowerBound, count: place.blocks.length)) == false {
+            punches.store(false, ordering: .relaxed)
+        }
+    }
+
+    private func remove(_ number: Int) {
+        let path = path(of: number)
+        // A sum that went wrong must not cost anybody an object.
+        if punches.load(ordering: .relaxed), let file = try? FileDescriptor(path: path, .read),
+            (try? file.hasData(from: EntryFormat.block)) == true
+        {
+            return
+        }
+        _ = try? FileSystem.remove(path)
+    }
+
+    private func path(of number: Int) -> String { "\(directory)/\(SegmentPlace.path(of: number))" }
+
+    /// Ends writing, and answers what the next start needs to know; nil where it has to look for itself. Nothing may be written any
+    /// more. Blocks.
+    func close() -> SegmentState? {
+        let (current, next, nextNumber) = writing.withLock { writing in
+            writing.isClosed = true
+            return (writing.current.take(), writing.next.take(), writing.nextNumber)
+        }
+        if let current { perform(ledger.withLock { $0.seal(current.number) }) }
+        if let next { remove(next.number) }
+        return ledger.withLock { $0.isSettled ? SegmentState(nextNumber: nextNumber, live: $0.live) : nil }
+    }
+}

@@ -1,0 +1,58 @@
+import HTTP
+import SystemIO
+
+/// The bytes of an object on the disk, open.
+struct StoredObject: ~Copyable, Sendable {
+    /// How many bytes are there: not as many as there should be where a disk has lost some.
+    let size: Int64
+    private let descriptor: FileDescriptor
+    /// Where the object begins in the file.
+    private let start: Int64
+    /// Where the object lies in a segment of a running store.
+    private let lease: ObjectSegments.Lease?
+
+    /// - Parameters:
+    ///   - place: from the index.
+    ///   - directory: the store's.
+    /// - Throws: `SystemError` with `.notFound` where nothing is there: it was never written, is lost, or was given back.
+    init(_ place: ObjectPlace, in directory: String, lease: ObjectSegments.Lease? = nil) throws {
+        let file = try FileDescriptor(path: "\(directory)/\(place.path)", .read)
+        let end = try file.status().size
+        (start, size) = try Self.span(of: place, in: file, end: end)
+        descriptor = file
+        self.lease = lease
+    }
+
+    private static func span(of place: ObjectPlace, in file: borrowing FileDescriptor, end: Int64) throws -> (
+        start: Int64, size: Int64
+    ) {
+        guard case .segment(let place) = place else { return (0, end) }
+        let head = EntryFormat.head(try file.read(EntryFormat.headSize, at: place.offset))
+        guard let head, head.name == place.description, head.size == Int(place.size) else {
+            throw SystemError(.notFound, operation: "find \(place) in", path: file.path)
+        }
+        return (place.start, min(place.size, max(0, end - place.start)))
+    }
+
+    /// Fewer bytes than asked for only at the end.
+    func read(_ count: Int, at position: Int64) throws -> [UInt8] {
+        try descriptor.read(Int(max(0, min(Int64(count), size - position))), at: start + position)
+    }
+
+    /// Calls `body` with all bytes in order.
+    func forEachPart(_ body: ([UInt8]) throws -> Void) throws {
+        var position: Int64 = 0
+        while position < size {
+            let bytes = try read(1 << 20, at: position)
+            guard !bytes.isEmpty else { return }
+            try body(bytes)
+            position += Int64(bytes.count)
+        }
+    }
+
+    /// A span of it to be sent.
+    consuming func range(_ span: Range<Int64>) throws -> FileRange {
+        let (offset, lease) = (start + span.lowerBound, lease)
+        return try FileRange(owning: descriptor.release(), offset: offset, length: Int(span.count), owner: lease)
+    }
+}

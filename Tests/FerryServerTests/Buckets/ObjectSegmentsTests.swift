@@ -1,0 +1,231 @@
+import Cryptography
+import Glibc
+import SQLite
+import SystemIO
+import Testing
+
+@testable import FerryServer
+
+/// A killed server is played by letting go of the store; what a power cut takes, by writing into the segments.
+struct ObjectSegmentsTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func open(segmentSize: Int64 = 64 << 20) async throws -> BucketStore {
+        let store = try BucketStore(directory: directory.path, segmentSize: segmentSize)
+        _ = try await store.createBucket("ferry", now: 0)
+        return store
+    }
+
+    @discardableResult
+    private func put(_ bytes: [UInt8], as key: String, in store: BucketStore) async throws -> SegmentPlace {
+        let file = try await store.synchronize(try store.write(bytes, SHA256.hash(bytes)))
+        let record = ObjectRecord(
+            key: key, file: file, size: Int64(bytes.count), etag: "", modified: 0, contentType: "", headers: [:])
+        await store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
+        guard case .segment(let place)? = ObjectPlace(file) else { throw SystemError(.other, operation: "parse") }
+        return place
+    }
+
+    private func delete(_ key: String, in store: BucketStore) async throws {
+        let record = try await record(key, in: store)
+        await store.discard(
+            try await store.index.write { database in
+                try database.execute("DELETE FROM object WHERE key = ?", [.text(key)])
+                return [record.file]
+            })
+    }
+
+    private func record(_ key: String, in store: BucketStore) async throws -> ObjectRecord {
+        try #require(try await store.index.read { try $0.object("ferry", key) })
+    }
+
+    private func contents(_ key: String, in store: BucketStore) async throws -> [UInt8] {
+        let record = try await record(key, in: store)
+        return try store.open(record).read(1 << 20, at: 0)
+    }
+
+    private func noise(_ count: Int, _ seed: UInt64 = 1) -> [UInt8] {
+        var random = SeededGenerator(seed: seed)
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+
+    private func segment(_ number: Int) throws -> FileDescriptor {
+        try FileDescriptor(path: "\(directory.path)/segments/\(number)", .readWrite)
+    }
+
+    private var segments: [String] {
+        get throws { try Directory(path: "\(directory.path)/segments").entries().map(\.name).sorted() }
+    }
+
+    /// What the segment takes on the disk.
+    private func bytes(ofSegment number: Int) throws -> Int {
+        var status = stat()
+        try #require(stat("\(directory.path)/segments/\(number)", &status) == 0)
+        return Int(status.st_blocks) * 512
+    }
+
+    @Test func `small objects of any size come back, also after a start`() async throws {
+        let objects = [0, 1, 127, 3968, 3969, 4096, 70_000, 256 << 10].map { noise($0, UInt64($0)) }
+        do {
+            let store = try await open()
+            for object in objects { try await put(object, as: "\(object.count)", in: store) }
+            for object in objects { #expect(try await contents("\(object.count)", in: store) == object) }
+            await store.close()
+        }
+        for _ in 0..<2 {
+            // In good order the first time, not the second.
+            let store = try await open()
+            for object in objects { #expect(try await contents("\(object.count)", in: store) == object) }
+        }
+        #expect(try segments == ["1"])
+    }
+
+    @Test func `what is deleted or replaced gives its blocks back at once`() async throws {
+        let store = try await open()
+        for key in ["a", "b", "c"] { try await put(noise(100_000), as: key, in: store) }
+        let all = try bytes(ofSegment: 1)
+        try await delete("b", in: store)
+        let two = try bytes(ofSegment: 1)
+        // A file with many holes needs a block for the list of its extents.
+        #expect(two <= all - 90_000)
+        try await put([1], as: "a", in: store)
+        #expect(try bytes(ofSegment: 1) <= two - 80_000)
+        #expect(try await contents("c", in: store) == noise(100_000))
+        #expect(try await contents("a", in: store) == [1])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `whoever reads an object reads it to its end, and then its blocks are given back`() async throws {
+        let store = try await open()
+        let object = noise(200_000)
+        try await put(object, as: "a", in: store)
+        let record = try await record("a", in: store)
+        let before = try bytes(ofSegment: 1)
+        do {
+            let one = try store.open(record)
+            let other = try store.open(record)
+            try await delete("a", in: store)
+            #expect(throws: SystemError.self) { _ = try store.open(record) }
+            #expect(try one.read(1 << 20, at: 0) == object)
+            // The span that is sent keeps the place, too.
+            let range = try other.range(100..<200_000)
+            #expect(try bytes(ofSegment: 1) == before)
+            withExtendedLifetime(range) {}
+        }
+        while try bytes(ofSegment: 1) > before - 190_000 { await Task.yield() }
+        #expect(throws: SystemError.self) { _ = try store.open(record) }
+    }
+
+    @Test func `a full segment is followed by another, and goes with its last object`() async throws {
+        // Two objects of four blocks each, behind the header.
+        let store = try await open(segmentSize: 4096 * 9)
+        for key in 1...6 { try await put(noise(16_000, UInt64(key)), as: "\(key)", in: store) }
+        var places: [Int] = []
+        for key in 1...6 {
+            guard case .segment(let place)? = ObjectPlace(try await record("\(key)", in: store).file) else { continue }
+            places.append(place.number)
+        }
+        #expect(places[0] == places[1] && places[2] == places[3] && places[4] == places[5])
+        #expect(Set(places).count == 3)
+        try await delete("3", in: store)
+        #expect(try segments.contains("\(places[2])"))
+        try await delete("4", in: store)
+        #expect(try !segments.contains("\(places[2])"))
+        // The last one is still written.
+        for key in [5, 6] { try await delete("\(key)", in: store) }
+        #expect(try segments.contains("\(places[4])"))
+        await store.close()
+        #expect(try segments == ["\(places[0])"])
+        // What the close has noted is enough for the next start.
+        let again = try await open(segmentSize: 4096 * 9)
+        for key in [1, 2] { #expect(try await contents("\(key)", in: again) == noise(16_000, UInt64(key))) }
+        let next = try await put([7], as: "7", in: again)
+        #expect(next.number > (places.max() ?? 0))
+        for key in [1, 2] { try await delete("\(key)", in: again) }
+        #expect(try segments.filter { $0 != "\(next.number)" && $0 != "\(next.number + 1)" }.isEmpty)
+    }
+
+    @Test func `many at the same time, over several segments`() async throws {
+        let store = try await open(segmentSize: 1 << 20)
+        try await withThrowingTaskGroup { group in
+            for key in 0..<100 {
+                group.addTask { try await put(noise(key * 500, UInt64(key)), as: "\(key)", in: store) }
+            }
+            try await group.waitForAll()
+        }
+        for key in 0..<100 { #expect(try await contents("\(key)", in: store) == noise(key * 500, UInt64(key))) }
+        for key in 0..<100 { try await delete("\(key)", in: store) }
+        await store.close()
+        #expect(try segments.isEmpty)
+    }
+
+    @Test func `after a crash what no record refers to is given back, and the rest is there`() async throws {
+        let size: Int64 = 4096 * 9
+        do {
+            let store = try await open(segmentSize: size)
+            try await put(noise(16_000), as: "kept", in: store)
+            // The process ends between the sync and the commit: beside an object that has a record, and in a segment of its own.
+            for _ in 0..<3 {
+                _ = try await store.synchronize(try store.write(noise(16_000, 2), SHA256.hash(noise(16_000, 2))))
+            }
+        }
+        #expect(try segments.count >= 2)
+        #expect(try bytes(ofSegment: 1) > 30_000)
+        let store = try await open(segmentSize: size)
+        #expect(try segments.contains("1") && !segments.contains("2"))
+        #expect(try bytes(ofSegment: 1) < 30_000)
+        #expect(try await contents("kept", in: store) == noise(16_000))
+        try await delete("kept", in: store)
+        #expect(try !segments.contains("1"))
+        #expect(try await put([1], as: "next", in: store).number > 1)
+    }
+
+    @Test func `what a disk has lost is told from what is there`() async throws {
+        let store = try await open()
+        let places = [
+            try await put(noise(9000), as: "first", in: store), try await put(noise(9000), as: "head", in: store),
+            try await put(noise(9000), as: "cut", in: store),
+        ]
+        try segment(1).write([1], at: places[1].offset + 40)
+        try segment(1).truncate(to: places[2].start + 5000)
+        let head = try await record("head", in: store)
+        #expect(throws: SystemError.self) { _ = try store.open(head) }
+        #expect(!store.holds(head))
+        let cut = try await record("cut", in: store)
+        #expect(try store.open(cut).size == 5000)
+        #expect(!store.holds(cut))
+        #expect(try await contents("first", in: store) == noise(9000))
+        // Put again, they are whole again, and nobody else's place is touched.
+        for key in ["head", "cut"] {
+            try await put(noise(100, 3), as: key, in: store)
+            #expect(try await contents(key, in: store) == noise(100, 3))
+        }
+        #expect(try await contents("first", in: store) == noise(9000))
+    }
+
+    @Test func `a record that names another's place gets nothing`() async throws {
+        let store = try await open()
+        let place = try await put(noise(9000), as: "a", in: store)
+        for file in ["s/1/\(place.offset)/8999", "s/1/\(place.offset + 4096)/10", "s/2/4096/10", "../index.db"] {
+            #expect(throws: SystemError.self) { _ = try store.open(file, size: 10) }
+        }
+    }
+
+    @Test func `a server that was closed leaves a note for the next start`() async throws {
+        let store = try await open()
+        _ = try await put([1, 2, 3], as: "a", in: store)
+        await store.close()
+        #expect(
+            try Directory(path: directory.path).entries().map(\.name).sorted() == [
+                "closed", "files", "incoming", "index.db", "segments",
+            ])
+        let note = try FileSystem.read("\(directory.path)/closed")
+        let state = SegmentState(nextNumber: 2, live: [1: 4096])
+        #expect(SegmentState(note) == state)
+        #expect(state.bytes == note)
+        for length in 0..<note.count { #expect(SegmentState(Array(note.prefix(length))) == nil, "\(length)") }
+        #expect(SegmentState(Array("segments\n2\n2 4096\nend\n".utf8)) == nil)
+    }
+}
