@@ -110,6 +110,27 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `an attachment that is detached elsewhere while the directory is away goes when it is back`() async throws
+    {
+        let home = Home()
+        let disk = MemoryDisk(scratch: home.path)
+        let objects = MemoryObjectStore()
+        let laptop = try await Machine(store, objects: objects)
+        let desk = try await Machine(store, objects: objects, home: home, disk: disk)
+        try laptop.write("Trip.md", "go\n")
+        try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+        let path = "Trip.files/ticket.txt"
+        #expect(await desk.eventually { (try? disk.status(path)) != nil })
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        disk.setRootMissing(true)
+        laptop.remove(path)
+        #expect(await desk.eventually { await desk.sync.rootHold != nil })
+        disk.setRootMissing(false)
+        #expect(await desk.eventually { (try? disk.status(path)) == nil })
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `an attachment whose upload ends while the directory is away is uploaded when it is back`() async throws
     {
         let home = Home()

@@ -142,12 +142,16 @@ extension TaskSync {
     private func removeDetached(_ row: AttachmentRow) async {
         guard let path = path(of: row) else { return }
         problems[path.string] = nil
+        var isGone = false
         do throws(FolderError) {
             let outcome = try folder.trash([TrashItem(path: path, expecting: .stamp(stamp(of: row, at: path)))])
-            if case .changed(_, let stamp?) = outcome {
-                // It was changed here meanwhile: the edit survives, as a new attachment.
-                attachments.remove(row.attachment, of: row.task)
-                queueUpload(row.task, row.name, size: stamp.size)
+            if case .changed(_, let stamp) = outcome {
+                isGone = stamp == nil
+                if let stamp {
+                    // It was changed here meanwhile: the edit survives, as a new attachment.
+                    attachments.remove(row.attachment, of: row.task)
+                    queueUpload(row.task, row.name, size: stamp.size)
+                }
             }
         } catch {
             guard error.code == .notFound else {
@@ -158,6 +162,12 @@ extension TaskSync {
                 retries.insert(row.task)
                 return
             }
+            isGone = true
+        }
+        // While the whole directory is away, nothing in it is gone: the file is there again with it.
+        if isGone, (try? await checkRoot()) != true {
+            retries.insert(row.task)
+            return
         }
         attachments.remove(row.attachment, of: row.task)
         try? await client.transaction { try SyncTables($0).remove(attachment: row.attachment, of: row.task) }
