@@ -124,6 +124,31 @@ struct FaultTests {
         #expect(try write(long, .stamp(stamp())) == .written(stamp()))
     }
 
+    private func writeToWork() throws -> [Result<WriteOutcome, FolderError>] {
+        folder.write(
+            try ["Work/b.md", "Work/c.md"].map {
+                FolderWrite(path: try TaskPath($0), bytes: bytes("new"), expecting: .absent)
+            })
+    }
+
+    @Test func `a directory that gets another name between two new files is not made anew`() throws {
+        before("write", 2) { try $0.rename("Work", to: "Home", .exclusive) }
+        for result in try writeToWork() { #expect(code { _ = try result.get() } == .notFound) }
+        #expect(!names.contains("Work"))
+    }
+
+    @Test func `new files whose directory gets another name before it is on the disk are written`() throws {
+        try disk.makeDirectories("Work")
+        before("write to disk") { try $0.rename("Work", to: "Home", .exclusive) }
+        for result in try writeToWork() {
+            guard case .written = try result.get() else {
+                Issue.record("refused")
+                continue
+            }
+        }
+        #expect(names == ["Home", "Home/b.md", "Home/c.md", "a.md"])
+    }
+
     @Test func `a failing flush of a batch writes nothing of it`() throws {
         disk.setFault { name, _ in name == "write to disk" ? 28 : nil }
         let writes = try (0..<10).map {

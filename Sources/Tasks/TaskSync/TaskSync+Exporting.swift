@@ -341,9 +341,6 @@ extension TaskSync {
     /// Writes files together, so that they share their syncs, and remembers those that were written.
     private func perform(_ writes: [(row: FileRow, write: FolderWrite)], _ changedHere: inout [TaskPath]) async throws {
         guard !writes.isEmpty else { return }
-        for directory in Set(writes.map { $0.write.path.parent }) where !directory.isRoot {
-            try? folder.makeDirectory(directory)
-        }
         // Whose a new file is must be known before it is there: it may be edited before this replica, cut off, looks again.
         let new = writes.filter { $0.write.expecting == .absent }.map(\.row)
         try await remember(new)
