@@ -93,7 +93,11 @@ extension TaskSync {
         }
         for (list, _, path) in listMoves { lists.set(list, path) }
         retryMisnamedLists()
-        if listMoves.isEmpty { _ = try await list(at: to) }
+        if listMoves.isEmpty {
+            _ = try await list(at: to)
+            // Nothing is known of it, and something is in it perhaps: as where the name was given to another one before this was told.
+            changes.askForScan()
+        }
     }
 
     /// The file of a task is in the directory of another list than it was, without having moved.
