@@ -160,7 +160,7 @@ extension SettledChange {
     /// Told to be gone, by itself or by a move.
     func isEnd(of path: TaskPath) -> Bool {
         switch self {
-        case .removed(path): true
+        case .removed(path), .movedAway(path): true
         case .moved(path, _, _): true
         default: false
         }

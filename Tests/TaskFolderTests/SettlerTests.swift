@@ -296,7 +296,12 @@ struct SettlerTests {
                 try watch.advance(pause)
                 story.append("wait \(pause)")
                 for change in watch.log.dropFirst(before) {
-                    if case .removed(let path) = change, watch.known[path] != nil {
+                    let gone: TaskPath? =
+                        switch change {
+                        case .removed(let path), .movedAway(let path): path
+                        default: nil
+                        }
+                    if let path = gone, watch.known[path] != nil {
                         Issue.record("seed \(seed): \(path) was told twice\n\(story)")
                     }
                 }

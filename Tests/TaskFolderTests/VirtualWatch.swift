@@ -68,7 +68,7 @@ final class VirtualWatch {
         case .moved(let from, let to, let stamp):
             known[from] = nil
             known[to] = stamp
-        case .removed(let path): known[path] = nil
+        case .removed(let path), .movedAway(let path): known[path] = nil
         case .directoryRemoved(let path): known = known.filter { !$0.key.isBeneath(path) }
         case .directoryMoved(let from, let to):
             known = Dictionary(known.map { ($0.key.moved(from: from, to: to), $0.value) }) { $1 }

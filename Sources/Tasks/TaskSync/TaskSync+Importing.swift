@@ -42,6 +42,9 @@ extension TaskSync {
                     files.append(to)
                 }
             case .removed(let path): removed.append(path)
+            case .movedAway(let path):
+                // Perhaps into what cannot be read: the scan when it can be finds it there, or misses it.
+                if !isPartlyUnreadable { removed.append(path) }
             case .directoryMoved(let from, let to): try await directoryMoved(from, to)
             case .directoryAppeared(let path):
                 // What is in it follows and is looked at anew.

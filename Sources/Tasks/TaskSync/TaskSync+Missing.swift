@@ -30,8 +30,11 @@ extension TaskSync {
     /// Files that are gone unless they come back: as long as something cannot be read, they may be in it. The scan that follows when
     /// it can be finds them, or misses them too.
     private func noteMissing(_ paths: [TaskPath]) {
-        if !paths.isEmpty, !folderProblems.values.contains(where: Self.isUnreadable) { changes.noteMissing(paths) }
+        if !paths.isEmpty, !isPartlyUnreadable { changes.noteMissing(paths) }
     }
+
+    /// Whether something of the directory cannot be read.
+    var isPartlyUnreadable: Bool { folderProblems.values.contains(where: Self.isUnreadable) }
 
     /// A directory has come, or this one has gone: what stood in the way there is over, and what could not be read may be anywhere.
     func forgetProblems(of directory: TaskPath) {

@@ -17,6 +17,7 @@ package enum FolderEvent: Hashable, Sendable {
     /// One half of a rename; the other has the same cookie, comes soon after, or not at all where the file left the
     /// tree or took an ignored name.
     case movedFrom(TaskPath, cookie: UInt32)
+    /// Also to a name that is ignored, of which nothing else is told.
     case movedTo(TaskPath, cookie: UInt32)
 
     // MARK: Directories

@@ -29,6 +29,8 @@ package struct FolderEventSettler: Sendable {
         /// It had content before: something else than a creation came first.
         var isKnown: Bool
         var removed: Duration?
+        /// By a rename whose other half nobody saw.
+        var isMovedAway = false
         /// Whether it was seen to be gone.
         var isAbsent = false
         var foundEmpty: Duration?
@@ -84,9 +86,14 @@ package struct FolderEventSettler: Sendable {
             remove(path, at: now)
         case .movedFrom(let path, let cookie):
             leaving[cookie] = (path, pending[path]?.origin ?? path, now)
-            remove(path, at: now)
+            remove(path, at: now, isMovedAway: true)
         case .movedTo(let path, let cookie):
-            arrive(path, from: leaving.removeValue(forKey: cookie), at: now)
+            let source = leaving.removeValue(forKey: cookie)
+            switch path.kind(isDirectory: false) {
+            case .taskFile, .attachment: arrive(path, from: source, at: now)
+            // To a name that is ignored: it is gone as if it had been removed.
+            default: if let source { pending[source.path]?.isMovedAway = false }
+            }
         case .directoryAppeared(let path):
             forget(path)
             settled.append(.directoryAppeared(path))
@@ -142,7 +149,7 @@ package struct FolderEventSettler: Sendable {
                 settled.append(.directoryRemoved(path))
             } else {
                 if let origin = state.origin { settled.append(.removed(origin)) }
-                settled.append(.removed(path))
+                settled.append(state.isMovedAway ? .movedAway(path) : .removed(path))
             }
         case .file(let stamp):
             if stamp.size == 0, state.isKnown {
@@ -188,10 +195,11 @@ package struct FolderEventSettler: Sendable {
         schedule(path, state)
     }
 
-    private mutating func remove(_ path: TaskPath, at now: Duration) {
+    private mutating func remove(_ path: TaskPath, at now: Duration, isMovedAway: Bool = false) {
         var state = pending[path] ?? Pending(number: 0, deadline: now, since: now, isKnown: true)
         // A file that came and went unseen leaves no trace but the question whether the path was known before.
         state.removed = now
+        state.isMovedAway = isMovedAway
         state.isAbsent = false
         state.isWriting = false
         state.isKnown = true
@@ -212,7 +220,10 @@ package struct FolderEventSettler: Sendable {
         }
         guard let source else { return }
         let isPaired = pending[source.path]?.removed != nil
-        if isPaired { pending[source.path]?.origin = nil }
+        if isPaired {
+            pending[source.path]?.origin = nil
+            pending[source.path]?.isMovedAway = false
+        }
         if movedAway[source.origin] == source.path { movedAway[source.origin] = nil }
         if source.origin == path { return }
         pending[path]?.origin = source.origin

@@ -13,6 +13,9 @@ package enum SettledChange: Hashable, Sendable {
     /// It was seen to go and did not come back under its name. Its file may be known under another path by now: compare
     /// inodes. Paths that were never known may appear here.
     case removed(TaskPath)
+    /// As `removed`, by a rename to where nobody watches: out of the directory, as to a desktop's trash, or to a part of it that
+    /// cannot be seen.
+    case movedAway(TaskPath)
     case directoryRemoved(TaskPath)
     case problem(FolderProblem)
     case rescanNeeded(RescanReason)

@@ -71,8 +71,12 @@ struct WatchState: Sendable {
             return outputs.append(.event(.rootChanged))
         }
         let isNew = !record.mask.isDisjoint(with: [.created, .movedTo])
-        if TaskPath.isIgnored(name) && !(record.mask.contains([.directory, .movedTo])) { return }
         let path = parent.appending(unchecked: name)
+        if TaskPath.isIgnored(name) && !(record.mask.contains([.directory, .movedTo])) {
+            // Of no interest itself, it tells where a file has gone.
+            if record.mask.contains(.movedTo) { outputs.append(.event(.movedTo(path, cookie: record.cookie))) }
+            return
+        }
         let kind = TaskPath.kind(
             of: name, in: parent.kind(isDirectory: true), isDirectory: record.mask.contains(.directory))
         if record.isInvalidName || NameProblem(of: name) != nil {
@@ -95,6 +99,9 @@ struct WatchState: Sendable {
             handleDirectory(record, path, kind, &outputs)
         } else if kind == .taskFile || kind == .attachment {
             outputs += fileEvents(record, path).map { .event($0) }
+        } else if record.mask.contains(.movedTo) {
+            // As with ignored names.
+            outputs.append(.event(.movedTo(path, cookie: record.cookie)))
         }
     }
 
