@@ -302,7 +302,7 @@ extension TaskSync {
         return !folder.keepsIdentifiers
     }
 
-    /// The task of a file that has just gone, and that this one continues: it says the same, or it has the same name elsewhere.
+    /// The task of a file that has just gone, and that this one continues: it says the same, or some of it under the same name elsewhere.
     private func missingTask(like content: TaskFileContent, named name: String) async throws -> String? {
         let missing = missingInScan.union(changes.missingPaths)
         let likely = missing.filter { index[$0].map { $0.stamp.size == content.stamp.size } ?? false }
@@ -313,7 +313,18 @@ extension TaskSync {
         }
         if let task = same.min() { return task }
         let namesakes = missing.filter { $0.name.utf8.elementsEqual(name.utf8) }
-        return namesakes.count == 1 ? namesakes.first.flatMap { index[$0]?.task } : nil
+        guard namesakes.count == 1, let task = namesakes.first.flatMap({ index[$0]?.task }) else { return nil }
+        let known = try await client.reading { try SyncTables($0).file(task)?.bytes ?? [] }
+        return Self.continues(content.bytes, known) ? task : nil
+    }
+
+    /// Whether a text may be another version of one: it has a line of it, as far as there was any.
+    private static func continues(_ text: [UInt8], _ old: [UInt8]) -> Bool {
+        func lines(_ text: [UInt8]) -> Set<ArraySlice<UInt8>> {
+            Set(text.split(separator: UInt8(ascii: "\n")).filter { $0.contains { $0 > 0x2D } })
+        }
+        let known = lines(old)
+        return known.isEmpty || !known.isDisjoint(with: lines(text))
     }
 
     /// `kebab-case` of a case's name.
