@@ -60,6 +60,58 @@ import Testing
         await desk.stop()
     }
 
+    @Test(arguments: [("go\nand pack\n", true), ("pack\n", false)])
+    func `a file that has just gone goes on elsewhere under its name where that says some of it`(
+        text: String, isSame: Bool
+    ) async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.makeDirectories("Home")
+        try disk.write("Home/Trip.md", Array("go\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = await machine.sync.task(atPath: "Home/Trip.md")
+        try disk.remove("Home/Trip.md")
+        try disk.write("Trip.md", Array(text.utf8))
+        #expect(await machine.eventually { await machine.sync.task(atPath: "Trip.md") != nil })
+        #expect(await (machine.sync.task(atPath: "Trip.md") == task) == isSame)
+        await machine.stop()
+    }
+
+    @Test func `a file that moves into what cannot be read is not deleted`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.write("Trip.md", Array("go\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.catalog.living.map(\.id).first)
+        try disk.makeDirectories("Home")
+        try disk.rename("Trip.md", to: "Home/Trip.md", .exclusive)
+        try disk.setMode("Home", 0)
+        #expect(
+            await machine.eventually {
+                let isSettled = await machine.sync.changes.missingPaths.isEmpty
+                return await !machine.sync.allProblems.isEmpty && isSettled
+            })
+        try disk.setMode("Home", 0o755)
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == "Home/Trip.md" })
+        #expect(await machine.sync.catalog.trashed.map(\.id) == [])
+        await machine.stop()
+    }
+
+    @Test func `a file that an editor has put in the place of a known one says whose it is`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.write("Trip.md", Array("go\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.catalog.living.map(\.id).first)
+        try disk.save("Trip.md", Array("go now\n".utf8), habit: .renamingOver)
+        #expect(
+            await machine.eventually {
+                let attributes = (try? disk.attributes("Trip.md")) ?? []
+                return attributes.map(\.value) == [Array(task.utf8)]
+            })
+        await machine.stop()
+    }
+
     @Test func `a problem of a directory goes with it`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)
@@ -110,8 +162,7 @@ import Testing
         await desk.stop()
     }
 
-    @Test func `an attachment that is detached elsewhere while the directory is away goes when it is back`() async throws
-    {
+    @Test func `an attachment detached elsewhere while the directory is away goes when it is back`() async throws {
         let home = Home()
         let disk = MemoryDisk(scratch: home.path)
         let objects = MemoryObjectStore()

@@ -210,7 +210,12 @@ extension TaskSync {
     ) async throws -> ImportedFile? {
         let content: TaskFileContent
         do throws(FolderError) {
-            guard try folder.stamp(path) != nil else {
+            guard let now = try folder.stamp(path) else {
+                problems[path.string] = nil
+                return nil
+            }
+            // The echo of what was read or written last.
+            if let entry = index[path], entry.stamp == now, held[entry.task] == nil {
                 problems[path.string] = nil
                 return nil
             }
@@ -244,7 +249,8 @@ extension TaskSync {
                 for: path.string)
             return nil
         }
-        let (task, isNew) = try await identify(path, content, claimed: claimed, &replaced)
+        let identifier = try? folder.identifier(path)
+        let (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
         // A move that nobody was told of: into a directory that was new itself, or while nobody watched.
         var source = movedFrom.removeValue(forKey: path)
         if !isNew, let old = index.path(of: task), old != path {
@@ -252,13 +258,15 @@ extension TaskSync {
             source = old
         }
         var stamp = content.stamp
-        if isNew, let changed = try? folder.setIdentifier(path, to: task, of: stamp) { stamp = changed }
+        // Also of a known one, where its editor has put a new file in its place: under another name nothing else tells whose it is.
+        if identifier != task, let changed = try? folder.setIdentifier(path, to: task, of: stamp) { stamp = changed }
         return ImportedFile(path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: source)
     }
 
     /// Whose a file is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
     private func identify(
-        _ path: TaskPath, _ content: TaskFileContent, claimed: [ImportedFile], _ replaced: inout Set<String>
+        _ path: TaskPath, _ content: TaskFileContent, _ identifier: String?, claimed: [ImportedFile],
+        _ replaced: inout Set<String>
     ) async throws -> (task: String, isNew: Bool) {
         func isFree(_ task: String) -> Bool {
             guard !claimed.contains(where: { $0.task == task }) else { return false }
@@ -268,7 +276,6 @@ extension TaskSync {
             return known != path && folder.isAbsent(known)
         }
         let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
-        let identifier = try? folder.identifier(path)
         // The known file of this number, which is not where it was, whatever is there by now, or where nobody can look.
         func hasCome(_ entry: FileIndex.Entry) -> Bool {
             guard !claimed.contains(where: { $0.task == entry.task }), let known = index.path(of: entry.task),

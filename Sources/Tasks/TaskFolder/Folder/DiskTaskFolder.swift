@@ -129,6 +129,8 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     package func setIdentifier(
         _ path: TaskPath, to identifier: String, of before: FileStamp
     ) throws(FolderError) -> FileStamp? {
+        // Another task's file may have been put in the place since.
+        guard try stamp(path)?.hasContent(of: before) == true else { return before }
         let isSet = try translating { () throws(SystemError) in
             try disk.setAttribute(path.string, FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)))
         }
