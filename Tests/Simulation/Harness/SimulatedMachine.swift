@@ -56,6 +56,7 @@ final class SimulatedMachine: @unchecked Sendable {
     var refuses: (Write) -> RemoteError.Code? = { _ in nil } { didSet { tell() } }
     /// Whether the disk of the state file has no room.
     private(set) var isStateFull = false
+    private var stateLastFull = Duration.seconds(-1)
     /// How many more calls of the disk the process lives through; nil: it is not about to die.
     var callsToLive: Int?
     /// Called before calls of the disk, now and then: somebody else uses the tree at this very moment.
@@ -201,7 +202,10 @@ final class SimulatedMachine: @unchecked Sendable {
 
     /// A state file without room ends the process; whoever started it starts it again.
     private func restarts(after error: any Error) -> Bool {
-        guard isStateFull, (error as? SQLiteError)?.code == .full else { return false }
+        // There may be room again by the time that the process has ended.
+        guard isStateFull || scheduler.now < stateLastFull + .seconds(1), (error as? SQLiteError)?.code == .full else {
+            return false
+        }
         onDeath()
         scheduler.after(.seconds(5)) { self.start() }
         return true
@@ -209,6 +213,7 @@ final class SimulatedMachine: @unchecked Sendable {
 
     /// No more pages than there are, or as many as it likes.
     func setStateFull(_ isFull: Bool) {
+        if isStateFull { stateLastFull = scheduler.now }
         isStateFull = isFull
         guard let client = process?.client else { return }
         try? client.assumeIsolated { client in
