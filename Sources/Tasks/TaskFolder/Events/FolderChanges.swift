@@ -46,6 +46,9 @@ package final class FolderChanges: Sendable {
     /// Those paths.
     package var missingPaths: Set<TaskPath> { settler.withLock { $0.missingPaths } }
 
+    /// Whether the reader was told of all that has gone; where not, it is before long.
+    package var hasToldRemovals: Bool { settler.withLock { $0.hasToldRemovals } }
+
     /// Paths that a scan did not find where the reader knew them: each is reported as removed after the settle time,
     /// unless it comes back.
     package func noteMissing(_ paths: [TaskPath]) {

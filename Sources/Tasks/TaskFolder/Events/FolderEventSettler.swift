@@ -57,6 +57,9 @@ package struct FolderEventSettler: Sendable {
     /// Those paths.
     package var missingPaths: Set<TaskPath> { Set(pending.filter { $0.value.removed != nil }.keys) }
 
+    /// Whether all that has gone was taken by whoever takes what has settled.
+    package var hasToldRemovals: Bool { settled.isEmpty && missingCount == 0 }
+
     /// When to call `duePaths` next; nil while nothing waits.
     package var nextDeadline: Duration? { queue.first?.deadline }
 
