@@ -1,7 +1,11 @@
-/* Makes every sync to the disk wait as long as the file that FERRY_STUCK_DISK names is there; preloaded into a daemon. */
+/* Makes every sync to the disk wait as long as the file that FERRY_STUCK_DISK names is there, and those of the contents of files
+ * below a directory called `segments` fail as long as the one that FERRY_FAILING_DISK names is; preloaded into a program. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,6 +13,19 @@ static void wait_as_long(void) {
     const char *file = getenv("FERRY_STUCK_DISK");
     struct timespec pause = {0, 20000000};
     while (file && access(file, F_OK) == 0) nanosleep(&pause, NULL);
+}
+
+static int fails(int descriptor) {
+    const char *file = getenv("FERRY_FAILING_DISK");
+    char link[64], path[4096];
+    if (!file || access(file, F_OK) != 0) return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0) return 0;
+    path[length] = 0;
+    if (!strstr(path, "/segments/")) return 0;
+    errno = EIO;
+    return 1;
 }
 
 int fsync(int descriptor) {
@@ -20,5 +37,5 @@ int fsync(int descriptor) {
 int fdatasync(int descriptor) {
     int (*original)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
     wait_as_long();
-    return original(descriptor);
+    return fails(descriptor) ? -1 : original(descriptor);
 }

@@ -94,6 +94,38 @@ def test_acknowledged_commits_and_objects_survive(monkeypatch):
         check(server)
 
 
+def test_what_could_not_be_written_to_disk_is_not_acknowledged(tmp_path):
+    library, failing = tmp_path / "disk.so", tmp_path / "failing"
+    source = Path(__file__).parent.parent / "EndToEnd" / "stuck-disk.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
+    server = Server(tmp_path, "--emulator")
+    server.environment = {"LD_PRELOAD": str(library), "FERRY_FAILING_DISK": str(failing)}
+    server.start()
+    s3 = s3_client(server, *administrator_keys(server))
+    contents = {name: os.urandom(50_000) for name in ("before", "replaced", "after")}
+    for name in ("before", "replaced"):
+        s3.put_object(Bucket="ferry", Key=name, Body=contents[name])
+    written = {path for path, _ in entries(server)}
+    failing.touch()
+    for name in ("replaced", "new", "new"):
+        with pytest.raises(s3.exceptions.ClientError, match="InternalError"):
+            s3.put_object(Bucket="ferry", Key=name, Body=os.urandom(60_000))
+    # Nothing is left of them, and what was there is there.
+    assert len(entries(server)) == 2
+    failing.unlink()
+    s3.put_object(Bucket="ferry", Key="after", Body=contents["after"])
+    # Nobody trusts the segment any more.
+    assert len({path for path, _ in entries(server)} - written) == 1
+    for end in (server.kill, server.stop):
+        assert {o["Key"] for o in s3.list_objects_v2(Bucket="ferry")["Contents"]} == set(contents)
+        for name, content in contents.items():
+            assert s3.get_object(Bucket="ferry", Key=name)["Body"].read() == content
+        end()
+        check(server)
+        server.start()
+    server.stop()
+
+
 def entries(server):
     """Where the small objects lie: the segments, and where in them each begins."""
     found = []
