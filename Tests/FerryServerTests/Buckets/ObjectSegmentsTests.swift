@@ -182,6 +182,36 @@ struct ObjectSegmentsTests {
         #expect(try await put([1], as: "next", in: store).number > 1)
     }
 
+    /// As `ObjectCollection` does in a process of its own.
+    private func release(_ key: String, in store: BucketStore) async throws {
+        _ = try await store.index.write { database in
+            try database.execute("INSERT INTO released SELECT file FROM object WHERE key = ?", [.text(key)])
+            try database.execute("DELETE FROM object WHERE key = ?", [.text(key)])
+            return []
+        }
+    }
+
+    @Test func `what another process has removed is given back once`() async throws {
+        let size: Int64 = 4096 * 9
+        do {
+            let store = try await open(segmentSize: size)
+            for key in ["a", "b", "c"] { try await put(noise(16_000), as: key, in: store) }
+            let before = try bytes(ofSegment: 1)
+            try await release("a", in: store)
+            try await store.discardReleased()
+            #expect(try bytes(ofSegment: 1) <= before - 12_000)
+            try await put(noise(16_000), as: "d", in: store)
+            try await release("c", in: store)
+        }
+        // After a crash it is like all that no record refers to.
+        let store = try await open(segmentSize: size)
+        try await store.discardReleased()
+        for key in ["b", "d"] { #expect(try await contents(key, in: store) == noise(16_000)) }
+        try await delete("d", in: store)
+        try await delete("b", in: store)
+        #expect(try !segments.contains("1") && !segments.contains("2"))
+    }
+
     @Test func `what a disk has lost is told from what is there`() async throws {
         let store = try await open()
         let places = [

@@ -65,11 +65,13 @@ final class BucketStore: Sendable {
         if FileSystem.exists(path) {
             let database = try SQLiteDatabase(path: path)
             defer { database.close() }
-            if try database.first("SELECT 1 FROM sqlite_schema WHERE name = 'part'", [], { _ in true }) == true {
+            if try hasTable("part", database) {
                 try database.query("SELECT file FROM object UNION ALL SELECT file FROM part") {
                     known.insert($0.text(0))
                 }
             }
+            // They are among what no record refers to, and would else be given back a second time.
+            if try hasTable("released", database) { try database.execute("DELETE FROM released") }
         }
         try ObjectReplay(directory: directory).run { known.contains($0) }
         for shard in shards {
@@ -82,6 +84,10 @@ final class BucketStore: Sendable {
             if case .segment(let place)? = ObjectPlace(name) { place } else { nil }
         }
         return try SegmentState(recovering: directory, places)
+    }
+
+    private static func hasTable(_ name: String, _ database: SQLiteDatabase) throws -> Bool {
+        try database.first("SELECT 1 FROM sqlite_schema WHERE name = ?", [.text(name)]) { _ in true } ?? false
     }
 
     deinit { threads.stop() }
