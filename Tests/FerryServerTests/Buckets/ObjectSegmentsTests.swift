@@ -212,6 +212,20 @@ struct ObjectSegmentsTests {
         #expect(try !segments.contains("1") && !segments.contains("2"))
     }
 
+    @Test(arguments: [true, false]) func `where the index is lost nothing is given back`(wasClosed: Bool) async throws {
+        var store: BucketStore? = try await open()
+        if let store { try await put(noise(5000), as: "a", in: store) }
+        if wasClosed { await store?.close() }
+        store = nil
+        for file in ["index.db", "index.db-wal", "index.db-shm"] {
+            _ = try FileSystem.remove("\(directory.path)/\(file)")
+        }
+        for _ in 0..<2 {
+            #expect(throws: ServerError.self) { try BucketStore(directory: directory.path) }
+        }
+        #expect(try segments.contains("1"))
+    }
+
     @Test func `what a disk has lost is told from what is there`() async throws {
         let store = try await open()
         let places = [

@@ -32,6 +32,7 @@ final class BucketStore: Sendable {
         try? FileSystem.removeTree("\(directory)/incoming")
         try FileSystem.makeDirectories("\(directory)/incoming", mode: 0o700)
         let path = "\(directory)/index.db"
+        try Self.requireIndex(path, of: directory)
         let state = try Self.takeMark(directory) ?? Self.recover(directory, index: path)
         index = try BucketIndex(path: path)
         segments = ObjectSegments(directory: directory, state, segmentSize: segmentSize)
@@ -61,18 +62,7 @@ final class BucketStore: Sendable {
 
     /// Restores what a power cut took, and gives back what no record refers to, before anybody else uses the directory.
     private static func recover(_ directory: String, index path: String) throws -> SegmentState {
-        var known = Set<String>()
-        if FileSystem.exists(path) {
-            let database = try SQLiteDatabase(path: path)
-            defer { database.close() }
-            if try hasTable("part", database) {
-                try database.query("SELECT file FROM object UNION ALL SELECT file FROM part") {
-                    known.insert($0.text(0))
-                }
-            }
-            // They are among what no record refers to, and would else be given back a second time.
-            if try hasTable("released", database) { try database.execute("DELETE FROM released") }
-        }
+        let known = try names(in: path)
         try ObjectReplay(directory: directory).run { known.contains($0) }
         for shard in shards {
             for entry in try Directory(path: "\(directory)/files/\(shard)").entries()
@@ -84,6 +74,40 @@ final class BucketStore: Sendable {
             if case .segment(let place)? = ObjectPlace(name) { place } else { nil }
         }
         return try SegmentState(recovering: directory, places)
+    }
+
+    /// That an index is lost does not make the data nobody's.
+    private static func requireIndex(_ path: String, of directory: String) throws {
+        if try withTables(in: path, { _ in true }) == true { return }
+        let shards = shards.map { "files/\($0)" }
+        for part in ["segments"] + shards where try !Directory(path: "\(directory)/\(part)").entries().isEmpty {
+            throw ServerError(
+                .damaged,
+                "The index of the objects, \(path), is gone or empty, while their data is in \(directory). Put it back from a "
+                    + "backup; or move \(directory) away to begin with none: what a machine misses is uploaded anew by one that "
+                    + "has it.")
+        }
+    }
+
+    /// Of all files and places that records refer to; all others are about to be given back.
+    private static func names(in index: String) throws -> Set<String> {
+        try withTables(in: index) { database in
+            // They are among what no record refers to, and would else be given back a second time.
+            if try hasTable("released", database) { try database.execute("DELETE FROM released") }
+            var names = Set<String>()
+            try database.query("SELECT file FROM object UNION ALL SELECT file FROM part") { names.insert($0.text(0)) }
+            return names
+        } ?? []
+    }
+
+    /// Nil where there is no index yet.
+    private static func withTables<Result>(in index: String, _ body: (SQLiteDatabase) throws -> Result) throws
+        -> Result?
+    {
+        guard FileSystem.exists(index) else { return nil }
+        let database = try SQLiteDatabase(path: index)
+        defer { database.close() }
+        return try hasTable("part", database) ? body(database) : nil
     }
 
     private static func hasTable(_ name: String, _ database: SQLiteDatabase) throws -> Bool {

@@ -47,12 +47,9 @@ struct SegmentState: Sendable, Equatable {
     ///
     /// - Parameter directory: the store's.
     init(recovering directory: String, _ places: [SegmentPlace]) throws {
-        self.init()
         let byNumber = Dictionary(grouping: places, by: \.number)
-        var numbers = Set(byNumber.keys)
-        for entry in try Directory(path: "\(directory)/segments").entries() {
-            guard let number = Int(entry.name), String(number) == entry.name, number > 0 else { continue }
-            numbers.insert(number)
+        let numbers = try Self.numbers(in: directory)
+        for number in numbers {
             let path = "\(directory)/\(SegmentPlace.path(of: number))"
             guard let places = byNumber[number] else {
                 try FileSystem.remove(path)
@@ -60,8 +57,14 @@ struct SegmentState: Sendable, Equatable {
             }
             try Self.punch(FileDescriptor(path: path, .readWrite), outside: places.map(\.blocks))
         }
-        nextNumber = (numbers.max() ?? 0) + 1
+        nextNumber = (numbers.union(byNumber.keys).max() ?? 0) + 1
         live = byNumber.mapValues { $0.reduce(0) { $0 + $1.blocks.length } }
+    }
+
+    /// Of the segments that are there.
+    static func numbers(in directory: String) throws -> Set<Int> {
+        let names = try Directory(path: "\(directory)/segments").entries().map(\.name)
+        return Set(names.compactMap { name in Int(name).flatMap { String($0) == name && $0 > 0 ? $0 : nil } })
     }
 
     private static func punch(_ file: borrowing FileDescriptor, outside spans: [Range<Int64>]) throws {
