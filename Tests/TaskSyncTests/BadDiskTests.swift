@@ -112,6 +112,24 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `attachments follow a file that was put in the place of another while nobody watched`() async throws {
+        let objects = MemoryObjectStore()
+        let (before, desk) = (try await Machine(store, objects: objects), try await Machine(store, objects: objects))
+        try before.write("Trip.md", "go\n")
+        try before.write("Trip.files/ticket.txt", "seat 12\n")
+        try before.write("Old.md", "old\n")
+        #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+        #expect(await desk.has("Old.md", "old\n"))
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        before.rename("Trip.md", to: "Old.md")
+        let laptop = try await Machine(store, objects: objects, home: before.home)
+        #expect(await desk.has("Old.files/ticket.txt", "seat 12\n"))
+        #expect(await laptop.has("Old.files/ticket.txt", "seat 12\n"))
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a problem of a directory goes with it`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

@@ -15,6 +15,8 @@ extension TaskSync {
         let isNew: Bool
         /// Where it was before, if it has moved.
         var source: TaskPath?
+        /// Where its attachments are, if they have to follow it.
+        var attachmentSource: TaskPath?
     }
 
     /// Takes over a batch of settled changes.
@@ -114,6 +116,10 @@ extension TaskSync {
         }
         guard !imported.isEmpty else { return }
         for task in replaced where !imported.contains(where: { $0.task == task }) { try await forgetReplaced(task) }
+        // Not before the attachments of a task that had the place are out of the way.
+        for file in imported {
+            if let source = file.attachmentSource { moveAttachments(from: source, to: file.path) }
+        }
         // A power cut must not take back on this disk what others have been told.
         folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
         var listIDs: [TaskPath: String?] = [:]
@@ -252,15 +258,14 @@ extension TaskSync {
         let identifier = try? folder.identifier(path)
         let (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
         // A move that nobody was told of: into a directory that was new itself, or while nobody watched.
-        var source = movedFrom.removeValue(forKey: path)
-        if !isNew, let old = index.path(of: task), old != path {
-            moveAttachments(from: old, to: path)
-            source = old
-        }
+        let origin = movedFrom.removeValue(forKey: path)
+        let old = isNew ? nil : index.path(of: task).flatMap { $0 == path ? nil : $0 }
         var stamp = content.stamp
         // Also of a known one, where its editor has put a new file in its place: under another name nothing else tells whose it is.
         if identifier != task, let changed = try? folder.setIdentifier(path, to: task, of: stamp) { stamp = changed }
-        return ImportedFile(path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: source)
+        return ImportedFile(
+            path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: old ?? origin, attachmentSource: old
+        )
     }
 
     /// Whose a file is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
