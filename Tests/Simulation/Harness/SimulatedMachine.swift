@@ -384,8 +384,12 @@ final class SimulatedMachine: @unchecked Sendable {
 
     /// Every file of a kind by path, as users see them: of two whose names differ in Unicode form only one.
     func files(_ kind: TaskPath.Kind) -> [String: [UInt8]] {
-        let found = exactFiles(kind)
-        return Dictionary(found.map { ($0.key.string, $0) }) { $0.key < $1.key ? $0 : $1 }.mapValues(\.value)
+        var found: [String: (path: TaskPath, bytes: [UInt8])] = [:]
+        for (path, bytes) in exactFiles(kind) where found[path.string].map({ path < $0.path }) ?? true {
+            found[path.string] = (path, bytes)
+        }
+        // The name and the content of the same file.
+        return Dictionary(found.values.map { ($0.path.string, $0.bytes) }) { first, _ in first }
     }
 
     /// Every file of a kind.
