@@ -232,7 +232,7 @@ struct ObjectSegmentsTests {
             try await put(noise(9000), as: "first", in: store), try await put(noise(9000), as: "head", in: store),
             try await put(noise(9000), as: "cut", in: store),
         ]
-        try segment(1).write([1], at: places[1].offset + 40)
+        try segment(1).write([UInt8](repeating: 0, count: 4096), at: places[1].offset)
         try segment(1).truncate(to: places[2].start + 5000)
         let head = try await record("head", in: store)
         #expect(throws: SystemError.self) { _ = try store.open(head) }
@@ -247,6 +247,21 @@ struct ObjectSegmentsTests {
             #expect(try await contents(key, in: store) == noise(100, 3))
         }
         #expect(try await contents("first", in: store) == noise(9000))
+    }
+
+    @Test func `a head is told from all others and from nothing`() {
+        let bytes = EntryFormat.head([UInt8](repeating: 3, count: 16), "s/1/4096/50", size: 50, SHA256.hash([]))
+        #expect(EntryFormat.isHead(bytes, named: "s/1/4096/50"))
+        for name in ["s/1/4096/5", "s/1/4096/500", "s/2/4096/50", ""] {
+            #expect(!EntryFormat.isHead(bytes, named: name), "\(name)")
+        }
+        #expect(!EntryFormat.isHead([UInt8](repeating: 0, count: EntryFormat.headSize), named: "s/1/4096/50"))
+        #expect(!EntryFormat.isHead(Array(bytes.dropLast()), named: "s/1/4096/50"))
+        let long = String(repeating: "1", count: 60)
+        #expect(
+            EntryFormat.isHead(
+                EntryFormat.head([UInt8](repeating: 3, count: 16), long, size: 1, SHA256.hash([])), named: long))
+        #expect(!EntryFormat.isHead(bytes, named: long + long))
     }
 
     @Test func `a record that names another's place gets nothing`() async throws {

@@ -27,8 +27,8 @@ struct StoredObject: ~Copyable, Sendable {
         start: Int64, size: Int64
     ) {
         guard case .segment(let place) = place else { return (0, end) }
-        let head = EntryFormat.head(try file.read(EntryFormat.headSize, at: place.offset))
-        guard let head, head.name == place.description, head.size == Int(place.size) else {
+        let head = try file.read(EntryFormat.headSize, at: place.offset)
+        guard EntryFormat.isHead(head, named: place.description) else {
             throw SystemError(.notFound, operation: "find \(place) in", path: file.path)
         }
         return (place.start, min(place.size, max(0, end - place.start)))

@@ -66,6 +66,15 @@ enum EntryFormat {
         return Head(name: String(decoding: name, as: UTF8.self), size: size, digest: digest)
     }
 
+    /// Whether the bytes begin as the head of an entry of that name does, which is enough to tell it from what was given back or lost.
+    static func isHead(_ bytes: [UInt8], named name: String) -> Bool {
+        guard bytes.count == headSize, bytes.starts(with: entryMagic) else { return false }
+        let field = bytes[(entryMagic.count + epochSize + 8)...].prefix(nameSize)
+        var rest = field.makeIterator()
+        for byte in name.utf8 where rest.next() != byte { return false }
+        return rest.next().map { $0 == 0 } ?? true
+    }
+
     private static func sealed(_ bytes: [UInt8]) -> [UInt8] {
         var check = CRC32(.castagnoli)
         check.update(bytes)
