@@ -149,6 +149,13 @@ struct FaultTests {
         #expect(names == ["Home", "Home/b.md", "Home/c.md", "a.md"])
     }
 
+    @Test func `a file that was put in the place of another is not said to be that one`() throws {
+        try disk.save("b.md", bytes("other"))
+        before("set the attribute of") { try $0.rename("b.md", to: "a.md", .replacing) }
+        #expect(try folder.setIdentifier(path, to: "a", of: stamp()) == nil)
+        #expect(try folder.identifier(path) == nil)
+    }
+
     @Test func `a failing flush of a batch writes nothing of it`() throws {
         disk.setFault { name, _ in name == "write to disk" ? 28 : nil }
         let writes = try (0..<10).map {

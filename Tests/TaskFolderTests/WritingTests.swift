@@ -46,7 +46,8 @@ struct WritingTests {
         let grounds = try Grounds(kind)
         try grounds.save("a.md", "one")
         try grounds.user.setMode("a.md", 0o640)
-        let tagged = try grounds.user.setAttribute("a.md", FileAttribute(name: "user.tag", value: bytes("red")))
+        let tagged = try grounds.user.setAttribute(
+            "a.md", FileAttribute(name: "user.tag", value: bytes("red")), of: nil)
         let results = grounds.folder.write([
             FolderWrite(path: try TaskPath("a.md"), bytes: bytes("two"), expecting: .anything, identifier: "id7")
         ])

@@ -53,8 +53,10 @@ package protocol FolderDisk: AnyObject, Sendable {
 
     /// The extended attributes in the namespace `user`; none where the file system has none.
     func attributes(_ path: String) throws(SystemError) -> [FileAttribute]
-    /// False where the file system has none.
-    func setAttribute(_ path: String, _ attribute: FileAttribute) throws(SystemError) -> Bool
+    /// False where the file system has none, or another file is there.
+    ///
+    /// - Parameter inode: of the file that is meant; nil: whichever is there.
+    func setAttribute(_ path: String, _ attribute: FileAttribute, of inode: UInt64?) throws(SystemError) -> Bool
 
     /// A name that no file has yet, short enough for any use.
     func uniqueName() -> String

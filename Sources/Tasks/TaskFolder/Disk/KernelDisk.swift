@@ -155,8 +155,12 @@ package final class KernelDisk: FolderDisk {
         return attributes
     }
 
-    package func setAttribute(_ path: String, _ attribute: FileAttribute) throws(SystemError) -> Bool {
-        try open(path, .read).setAttribute(attribute.name, to: attribute.value)
+    package func setAttribute(
+        _ path: String, _ attribute: FileAttribute, of inode: UInt64?
+    ) throws(SystemError) -> Bool {
+        let file = try open(path, .read)
+        if let inode, try file.status().inode != inode { return false }
+        return try file.setAttribute(attribute.name, to: attribute.value)
     }
 
     package func uniqueName() -> String { SystemRandom.hex(8) }

@@ -129,10 +129,10 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     package func setIdentifier(
         _ path: TaskPath, to identifier: String, of before: FileStamp
     ) throws(FolderError) -> FileStamp? {
-        // Another task's file may have been put in the place since.
-        guard try stamp(path)?.hasContent(of: before) == true else { return before }
         let isSet = try translating { () throws(SystemError) in
-            try disk.setAttribute(path.string, FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)))
+            // Another task's file may have been put in the place since.
+            try disk.setAttribute(
+                path.string, FileAttribute(name: identifierAttribute, value: Array(identifier.utf8)), of: before.inode)
         }
         guard isSet, let after = try stamp(path) else { return nil }
         // An edit since then must not be taken for the echo of this call.
@@ -141,7 +141,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
 
     package var keepsIdentifiers: Bool {
         let attribute = FileAttribute(name: identifierAttribute, value: Array("root".utf8))
-        return (try? disk.setAttribute(RootMarker.path, attribute)) ?? false
+        return (try? disk.setAttribute(RootMarker.path, attribute, of: nil)) ?? false
     }
 }
 

@@ -277,9 +277,12 @@ package final class MemoryDisk: FolderDisk {
         }
     }
 
-    package func setAttribute(_ path: String, _ attribute: FileAttribute) throws(SystemError) -> Bool {
+    package func setAttribute(
+        _ path: String, _ attribute: FileAttribute, of wanted: UInt64?
+    ) throws(SystemError) -> Bool {
         try change("set the attribute of", path) { tree throws(SystemError) in
             let inode = try tree.find(path, "set the attribute of")
+            if let wanted, tree.status(of: inode)?.inode != wanted { return false }
             try tree.checkWritable("set the attribute of", path)
             tree.nodes[inode]?.attributes.removeAll { $0.name == attribute.name }
             tree.nodes[inode]?.attributes.append(attribute)
