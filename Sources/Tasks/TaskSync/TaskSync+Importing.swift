@@ -417,7 +417,8 @@ extension TaskSync {
             _ = try await checkRoot()
             return
         }
-        try await forgetUnwrittenFiles()
+        // Not those that were there a moment ago: what has become of them is told.
+        try await forgetUnwrittenFiles(among: Set(index.paths(notSeenIn: call)))
         forgetProblemsOfAbsentFiles()
         try await fillEmptied(emptied)
         for path in scan.lists.sorted() { _ = try await list(at: path) }

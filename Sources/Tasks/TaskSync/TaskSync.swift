@@ -328,8 +328,8 @@ package actor TaskSync {
     func forgetAbsentFiles() async throws { try await forget(index.allPaths.filter { folder.isAbsent($0) }) }
 
     /// What this replica was cut off from writing was never there, so it has not been deleted either.
-    func forgetUnwrittenFiles() async throws {
-        try await forget(index.unwrittenPaths.filter { folder.isAbsent($0) })
+    func forgetUnwrittenFiles(among paths: Set<TaskPath>) async throws {
+        try await forget(index.unwrittenPaths.filter { paths.contains($0) && folder.isAbsent($0) })
     }
 
     /// The files are written again.
