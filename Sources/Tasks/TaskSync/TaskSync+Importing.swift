@@ -278,7 +278,9 @@ extension TaskSync {
             guard let known = index.path(of: task) else {
                 return catalog[task]?.deletion == nil && catalog[task] != nil
             }
-            return known != path && folder.isAbsent(known)
+            // One that was written and not noted has no inode to know it by, so that where nobody can look is as good as gone.
+            let isUnwritten = index[known]?.stamp == FileStamp.none
+            return known != path && (isUnwritten ? (try? folder.stamp(known)) == nil : folder.isAbsent(known))
         }
         let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
         // The known file of this number, which is not where it was, whatever is there by now, or where nobody can look.
@@ -417,18 +419,20 @@ extension TaskSync {
             _ = try await checkRoot()
             return
         }
-        // Not those that were there a moment ago: what has become of them is told.
-        try await forgetUnwrittenFiles(among: Set(index.paths(notSeenIn: call)))
         forgetProblemsOfAbsentFiles()
         try await fillEmptied(emptied)
         for path in scan.lists.sorted() { _ = try await list(at: path) }
-        missingInScan = Set(scan.isComplete ? index.paths(notSeenIn: call) : [])
+        // Not those that were there a moment ago: what has become of them is told.
+        let absent = Set(index.paths(notSeenIn: call))
+        missingInScan = scan.isComplete ? absent : []
         attachments.removeOrphans()
         for file in found { await noteAttachment(file.path, file.stamp) }
         defer { missingInScan = [] }
         for start in stride(from: 0, to: changed.count, by: Self.batchSize) {
             try await importFiles(Array(changed[start..<min(start + Self.batchSize, changed.count)]))
         }
+        // One that was written, and not noted, may have been found under the name that its user has given it since.
+        try await forgetUnwrittenFiles(among: absent)
         let gone = missingInScan.filter { index[$0] != nil }
         if !gone.isEmpty { changes.noteMissing(Array(gone)) }
         await noteMissingAttachments(scan, found: found.map(\.path))
