@@ -131,7 +131,8 @@ fi
 # 200,000 actions of users.
 if wanted simulation; then
     headline "simulation, the same plans each time"
-    simulate "$FERRY_BIN/simulate" --seeds 1-4000 --failures 20
+    # The last ones broke a law once, under fresh seeds.
+    simulate "$FERRY_BIN/simulate" --seeds 1-4000,6000315,6001220 --failures 20
 fi
 
 # Runs Python tests and adds their numbers.

@@ -27,6 +27,7 @@ extension TaskSync {
         }
         let list = view.name.id
         lists.set(list, path)
+        problems["list \(list)"] = nil
         learn(list: view)
         retryMisplaced(in: list, at: path)
         return list
