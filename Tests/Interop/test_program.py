@@ -259,19 +259,27 @@ def test_a_backup_of_a_running_server_restores_everything(root, fresh):
 
 def test_check_finds_damage(root, fresh):
     user = User(fresh)
+    # Large ones have files of their own, small ones lie in a segment.
     for n in range(3):
-        user.s3().put_object(Bucket="ferry", Key=f"{user.id}/{n}", Body=b"x" * 1000)
+        user.s3().put_object(Bucket="ferry", Key=f"{user.id}/large-{n}", Body=b"x" * 300_000)
+        user.s3().put_object(Bucket="ferry", Key=f"{user.id}/small-{n}", Body=b"x" * 1000)
     result = run("check", "--objects", "--data", fresh.data)
     assert (result.returncode, result.stdout) == (0, f"{fresh.data} is sound\n")
     changed, shortened, gone = [path for path in (fresh.data / "objects" / "files").rglob("*") if path.is_file()]
-    changed.write_bytes(b"y" * 1000)
-    shortened.write_bytes(b"x" * 999)
+    changed.write_bytes(b"y" * 300_000)
+    shortened.write_bytes(b"x" * 299_999)
     gone.unlink()
+    [segment] = (fresh.data / "objects" / "segments").iterdir()
+    with segment.open("r+b") as file:
+        # An object lies behind the first 128 bytes of its blocks.
+        for offset, damage in ((4096 + 128 + 500, b"y"), (8192, bytes(4096))):
+            file.seek(offset)
+            file.write(damage)
     result = run("check", "--objects", "--data", fresh.data)
-    assert result.returncode == 1 and len(result.stdout.splitlines()) == 3
-    for path in (changed, shortened, gone):
-        assert path.name in result.stdout
-    assert len(run("check", "--data", fresh.data).stdout.splitlines()) == 2
+    assert result.returncode == 1 and len(result.stdout.splitlines()) == 5
+    for name in (changed.name, shortened.name, gone.name, "segments/1 at 4096", "segments/1 at 8192"):
+        assert name in result.stdout
+    assert len(run("check", "--data", fresh.data).stdout.splitlines()) == 3
     fresh.stop()
     database = fresh.data / "documents" / "main.db"
     user_tasks = [f"tasks/{n}" for n in range(3)]
