@@ -35,8 +35,11 @@ extension TaskSync {
 
     /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries.
     func exportList(_ name: DocumentName) async throws {
-        let view = try await client.document(name)
+        var view = try await client.document(name)
+        let host = hosts[name.id]
         try await followSharing(of: view)
+        // One that was let go is not here any more.
+        if host != nil, hosts[name.id] == nil { view = try await client.document(name) }
         learn(list: view)
         let list = name.id
         problems["list \(list)"] = nil

@@ -79,6 +79,8 @@ extension TaskSync {
         }
         let name = catalog.listNames[list] ?? lists.path(list)?.string ?? ""
         lists.remove(list)
+        // The directory keeps its name: the list of the user's own that it becomes has no namesake.
+        _ = listBook.set(list, nil)
         for task in tasks {
             index.remove(task: task)
             attachments.removeAll(of: task)
