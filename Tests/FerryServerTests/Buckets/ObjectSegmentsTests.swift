@@ -212,6 +212,22 @@ struct ObjectSegmentsTests {
         #expect(try !segments.contains("1") && !segments.contains("2"))
     }
 
+    @Test(arguments: ["\(Int.max)", "\(Int.max - 1)", "1000000000000000", "-1"])
+    func `a number that no segment can have is no segment's`(number: String) async throws {
+        var store: BucketStore? = try await open()
+        if let store { try await put([1], as: "a", in: store) }
+        store = nil
+        _ = try FileDescriptor(path: "\(directory.path)/segments/\(number)", [.readWrite, .create], mode: 0o600)
+        store = try await open()
+        if let store { #expect(try await contents("a", in: store) == [1]) }
+        await store?.close()
+        try FileSystem.replace(
+            "\(directory.path)/closed", with: Array("segments\n\(number)\nend\n".utf8), mode: 0o600)
+        let last = try await open()
+        #expect(try await put([2], as: "b", in: last).number < 10)
+        #expect(try await contents("a", in: last) == [1])
+    }
+
     @Test(arguments: [true, false]) func `where the index is lost nothing is given back`(wasClosed: Bool) async throws {
         var store: BucketStore? = try await open()
         if let store { try await put(noise(5000), as: "a", in: store) }

@@ -62,6 +62,7 @@ struct SegmentPlace: Sendable, Hashable, CustomStringConvertible {
     init?(_ parts: [Substring.UTF8View.SubSequence]) {
         guard parts.count == 4, parts[0].elementsEqual("s".utf8), let number = Self.number(parts[1]),
             let offset = Self.number(parts[2]), let size = Self.number(parts[3]), offset > 0,
+            size <= BucketStore.smallSize,
             Int64(offset) % EntryFormat.block == 0
         else { return nil }
         self.init(number: number, offset: Int64(offset), size: Int64(size))
@@ -74,6 +75,9 @@ struct SegmentPlace: Sendable, Hashable, CustomStringConvertible {
 
     /// The blocks that are nobody else's.
     var blocks: Range<Int64> { offset..<offset + EntryFormat.entrySize(Int(size)) }
+
+    /// Of segments: more than there will ever be, and far enough from where sums end.
+    static let numbers = 1..<1_000_000_000_000_000
 
     static func path(of number: Int) -> String { "segments/\(number)" }
 

@@ -21,7 +21,7 @@ struct SegmentState: Sendable, Equatable {
     init?(_ bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count >= 4, lines[0] == Self.firstLine, lines.suffix(2).elementsEqual([Self.lastLine[...], ""]),
-            let next = Int(lines[1]), next > 0
+            let next = Int(lines[1]), SegmentPlace.numbers.contains(next)
         else { return nil }
         nextNumber = next
         for line in lines[2..<lines.count - 2] {
@@ -64,7 +64,10 @@ struct SegmentState: Sendable, Equatable {
     /// Of the segments that are there.
     static func numbers(in directory: String) throws -> Set<Int> {
         let names = try Directory(path: "\(directory)/segments").entries().map(\.name)
-        return Set(names.compactMap { name in Int(name).flatMap { String($0) == name && $0 > 0 ? $0 : nil } })
+        return Set(
+            names.compactMap { name in
+                Int(name).flatMap { String($0) == name && SegmentPlace.numbers.contains($0) ? $0 : nil }
+            })
     }
 
     private static func punch(_ file: borrowing FileDescriptor, outside spans: [Range<Int64>]) throws {
