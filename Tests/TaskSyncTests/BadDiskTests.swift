@@ -157,18 +157,24 @@ import Testing
         await desk.stop()
     }
 
-    @Test func `an attachment that was detached elsewhere goes when the full disk has room for the trash`() async throws
-    {
+    /// Two machines, the second of which has got this attachment onto its disk.
+    private func machines(with attachment: String) async throws -> (laptop: Machine, desk: Machine, disk: MemoryDisk) {
         let home = Home()
         let disk = MemoryDisk(scratch: home.path)
         let objects = MemoryObjectStore()
         let laptop = try await Machine(store, objects: objects)
         let desk = try await Machine(store, objects: objects, home: home, disk: disk)
         try laptop.write("Trip.md", "go\n")
-        try laptop.write("Trip.files/ticket.txt", "seat 12\n")
-        let path = "Trip.files/ticket.txt"
-        #expect(await desk.eventually { (try? disk.status(path)) != nil })
+        try laptop.write(attachment, "seat 12\n")
+        #expect(await desk.eventually { (try? disk.status(attachment)) != nil })
         #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        return (laptop, desk, disk)
+    }
+
+    @Test func `an attachment that was detached elsewhere goes when the full disk has room for the trash`() async throws
+    {
+        let path = "Trip.files/ticket.txt"
+        let (laptop, desk, disk) = try await machines(with: path)
         disk.setCapacity(0)
         laptop.remove(path)
         #expect(await desk.eventually { await desk.sync.allProblems.map(\.code) == ["not-removed"] })
@@ -181,16 +187,8 @@ import Testing
     }
 
     @Test func `an attachment detached elsewhere while the directory is away goes when it is back`() async throws {
-        let home = Home()
-        let disk = MemoryDisk(scratch: home.path)
-        let objects = MemoryObjectStore()
-        let laptop = try await Machine(store, objects: objects)
-        let desk = try await Machine(store, objects: objects, home: home, disk: disk)
-        try laptop.write("Trip.md", "go\n")
-        try laptop.write("Trip.files/ticket.txt", "seat 12\n")
         let path = "Trip.files/ticket.txt"
-        #expect(await desk.eventually { (try? disk.status(path)) != nil })
-        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        let (laptop, desk, disk) = try await machines(with: path)
         disk.setRootMissing(true)
         laptop.remove(path)
         #expect(await desk.eventually { await desk.sync.rootHold != nil })

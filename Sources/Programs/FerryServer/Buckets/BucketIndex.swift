@@ -2,8 +2,8 @@ import JSON
 import SQLite
 import Synchronization
 
-/// Which objects there are, in SQLite; their bytes lie elsewhere, see `ObjectPlace`. A change is durable when its call returns; concurrent changes
-/// share one sync.
+/// Which objects there are, in SQLite; their bytes lie elsewhere, see `ObjectPlace`. A change is durable when its call returns;
+/// concurrent changes share one sync.
 actor BucketIndex {
     private let database: SQLiteActor
     private let reader: Mutex<SQLiteDatabase>
