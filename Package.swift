@@ -48,9 +48,9 @@ let package = Package(
     ],
     targets: [
         // C
-        cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CZlib"), cLibrary("CCurl"), cLibrary("CGRPC"),
-        cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"), cLibrary("CSystemd"),
-        cLibrary("CLinux"),
+        cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CISAL"), cLibrary("CZlib"), cLibrary("CCurl"),
+        cLibrary("CGRPC"), cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
+        cLibrary("CSystemd"), cLibrary("CLinux"),
 
         // System
         room("JSON", on: "System"),
@@ -58,7 +58,7 @@ let package = Package(
         room("SystemService", on: "System", uses: ["CSystemd", "SystemIO"]),
         room("SQLite", on: "System", uses: ["CSQLite"]),
         room("YAML", on: "System", uses: ["CYAML"]),
-        room("Compression", on: "System", uses: ["CDeflate"]),
+        room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
         room("Cryptography", on: "System", uses: ["COpenSSL"]),
         room("HTTP", on: "System", uses: ["CCurl", "CLinux", "CMicroHTTPD", "SystemIO"]),
         room("GRPC", on: "System", uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Cryptography", "SystemIO"]),

@@ -50,9 +50,32 @@ import Testing
         #expect(try restored(Array(stream[..<Int(length)]), room: text.count) == text)
     }
 
-    @Test func `an empty buffer has a stream, and it inflates into no room at all`() throws {
-        let stream = try compressed([])
+    @Test(arguments: [1, 6])
+    func `an empty buffer has a stream, and it inflates into no room at all`(level: Int) throws {
+        let stream = try compressed([], level: level)
         #expect(try restored(stream, room: 0).isEmpty)
+    }
+
+    @Test(arguments: [1, 6])
+    func `any length fits or is refused, whatever the room, and nothing is written behind that`(level: Int) throws {
+        var generator = SystemRandomNumberGenerator()
+        var deflater = try Deflater(level: level)
+        for length in Array(0...40) + [1_000, 65_535, 65_536, 300_000] {
+            let plain = (0..<length).map { _ in UInt8.random(in: 0...3, using: &generator) }
+            let needed = try compressed(plain, level: level).count
+            for room in [0, 1, 2, 5, 8, needed / 2, needed - 1, needed, needed + 1, needed + 300] {
+                var buffer = [UInt8](repeating: 0xAB, count: room + 16)
+                let written = buffer.withUnsafeMutableBytes { buffer in
+                    plain.withUnsafeBytes { deflater.compress($0, into: .init(rebasing: buffer[..<room])) }
+                }
+                #expect(buffer[room...].allSatisfy { $0 == 0xAB })
+                if let written {
+                    #expect(try restored(Array(buffer[..<written]), room: length) == plain)
+                } else {
+                    #expect(room <= needed + 8)
+                }
+            }
+        }
     }
 
     @Test func `other programs' streams are read`() throws {

@@ -1,0 +1,5 @@
+#pragma once
+#include <isa-l/igzip_lib.h>
+
+// Swift does not import macros that are made of other macros.
+static const uint32_t ferry_isal_level_2_workspace = ISAL_DEF_LVL2_DEFAULT;

@@ -1,0 +1,32 @@
+import CISAL
+
+/// Level 1 of a `Deflater`, by ISA-L's second: of logs and tables that makes 0.259 of the size at 540 MiB/s, where libdeflate's first
+/// makes 0.252 at 220.
+struct QuickCompressor {
+    /// Both of many pages, so not on the stack.
+    private let stream = UnsafeMutablePointer<isal_zstream>.allocate(capacity: 1)
+    private let workspace = UnsafeMutablePointer<UInt8>.allocate(capacity: Int(ferry_isal_level_2_workspace))
+
+    /// To be called once, by its owner.
+    func deallocate() {
+        stream.deallocate()
+        workspace.deallocate()
+    }
+
+    func compress(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let size = UInt32(exactly: input.count) else { return nil }
+        isal_deflate_stateless_init(stream)
+        stream.pointee.level = 2
+        stream.pointee.level_buf = workspace
+        stream.pointee.level_buf_size = ferry_isal_level_2_workspace
+        stream.pointee.gzip_flag = UInt16(IGZIP_ZLIB)
+        stream.pointee.end_of_stream = 1
+        // It is only read, though the declaration does not say so.
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: input.assumingMemoryBound(to: UInt8.self).baseAddress)
+        stream.pointee.avail_in = size
+        stream.pointee.next_out = output.assumingMemoryBound(to: UInt8.self).baseAddress
+        stream.pointee.avail_out = UInt32(clamping: output.count)
+        guard isal_deflate_stateless(stream) == COMP_OK else { return nil }
+        return Int(stream.pointee.total_out)
+    }
+}
