@@ -30,6 +30,13 @@ static inline CURLcode ferry_curl_set_seek_callback(CURL *handle, ferry_curl_see
 static inline CURLMcode ferry_curl_multi_set_long(CURLM *handle, CURLMoption option, long value) {
     return curl_multi_setopt(handle, option, value);
 }
+static inline void ferry_curl_multi_set_callbacks(
+    CURLM *handle, curl_socket_callback socket, curl_multi_timer_callback timer, void *context) {
+    curl_multi_setopt(handle, CURLMOPT_SOCKETFUNCTION, socket);
+    curl_multi_setopt(handle, CURLMOPT_SOCKETDATA, context);
+    curl_multi_setopt(handle, CURLMOPT_TIMERFUNCTION, timer);
+    curl_multi_setopt(handle, CURLMOPT_TIMERDATA, context);
+}
 static inline long ferry_curl_get_long(CURL *handle, CURLINFO info) {
     long value = 0;
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;

@@ -12,7 +12,7 @@ extension Transfer {
                 }
                 endOutgoing()
             } catch {
-                if finish(error) { engine.post(.cancel(self)) }
+                if finish(error) { engine.cancel(self) }
             }
         }
         let isLate = state.withLock { state in
@@ -30,7 +30,7 @@ extension Transfer {
             state.outgoingBytes += chunk.count
             return state.sendingIsPaused
         }
-        if isWaited { engine.post(.unpause(self)) }
+        if isWaited { engine.unpause(self) }
         return await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in
                 if state.end != nil { return false }
@@ -47,7 +47,7 @@ extension Transfer {
             state.outgoingHasEnded = true
             return state.sendingIsPaused
         }
-        if isWaited { engine.post(.unpause(self)) }
+        if isWaited { engine.unpause(self) }
     }
 
     /// libcurl's read callback.

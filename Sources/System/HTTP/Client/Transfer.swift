@@ -89,7 +89,7 @@ final class Transfer: @unchecked Sendable {
                     state.reader = continuation
                     return nil
                 }
-                if mustUnpause { engine.post(.unpause(self)) }
+                if mustUnpause { engine.unpause(self) }
                 if let result { continuation.resume(with: result) }
             }
         } onCancel: {
@@ -98,7 +98,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     func cancel() {
-        if finish(CancellationError()) { engine.post(.cancel(self)) }
+        if finish(CancellationError()) { engine.cancel(self) }
     }
 
     /// Ends the exchange with an error, or well (nil); false where it had ended already.

@@ -28,6 +28,7 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     private var sources: [Int32: any NetworkSource] = [:]
     private var unsent: [any NetworkSource] = []
     private var nextCheck: ContinuousClock.Instant?
+    private var otherChecks: [(ContinuousClock.Instant) -> Void] = []
 
     package init() throws(SystemError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -109,6 +110,10 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
         nextCheck = min(nextCheck ?? time, time)
     }
 
+    /// Calls that, too, when it calls every source's `check`; for who waits for a time without a socket. To be called before the
+    /// thread begins.
+    package func alsoCheck(_ check: @escaping (ContinuousClock.Instant) -> Void) { otherChecks.append(check) }
+
     package func forEachSource(_ body: (any NetworkSource) -> Void) {
         for source in Array(sources.values) { body(source) }
     }
@@ -167,6 +172,7 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
         guard due <= now else { return }
         nextCheck = nil
         forEachSource { $0.check(at: now) }
+        for check in otherChecks { check(now) }
     }
 }
 
