@@ -26,6 +26,42 @@ import Testing
         #expect(hash.finish() == SHA256.hash("abc"))
     }
 
+    @Test func `parts and the whole have the digests that each has alone, wherever they begin and end`() {
+        var generator = SeededGenerator(seed: 20_261_122)
+        for _ in 0..<200 {
+            var nested = NestedSHA256()
+            var whole: [UInt8] = []
+            for _ in 0..<Int.random(in: 0...6, using: &generator) {
+                let head = (0..<Int.random(in: 0...130, using: &generator)).map { UInt8(truncatingIfNeeded: $0) }
+                nested.beginPart(head)
+                var part = head
+                for _ in 0..<Int.random(in: 0...4, using: &generator) {
+                    let most = [1, 63, 64, 65, 128, 200, 5_000].randomElement(using: &generator) ?? 0
+                    let bytes = (0..<Int.random(in: 0...most, using: &generator)).map { _ in
+                        UInt8.random(in: 0...255, using: &generator)
+                    }
+                    bytes.withUnsafeBytes { nested.update($0) }
+                    part += bytes
+                    whole += bytes
+                }
+                #expect(nested.finishPart() == SHA256.hash(part))
+            }
+            #expect(nested.finish() == SHA256.hash(whole))
+        }
+    }
+
+    @Test func `a whole of more than 512 MiB, whose bits take two words to count, has its digest`() {
+        let block = [UInt8](repeating: 0x5A, count: 8 << 20)
+        var nested = NestedSHA256()
+        var alone = SHA256()
+        for number in 0..<65 {
+            if number % 20 == 0 { nested.beginPart([1, 2, 3]) }
+            block.withUnsafeBytes { nested.update($0) }
+            alone.update(block)
+        }
+        #expect(nested.finish() == alone.finish())
+    }
+
     @Test func `a digest survives its bytes and its hex, and nothing shorter or longer is one`() {
         let digest = SHA256.hash("abc")
         #expect(SHA256Digest(bytes: digest.bytes) == digest)

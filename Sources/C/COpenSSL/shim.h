@@ -1,4 +1,6 @@
 #pragma once
+// The contexts of `sha256_pair.h` are of the interface that shows its state, which OpenSSL would like to see less used.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
@@ -13,6 +15,7 @@
 #include <openssl/bio.h>
 #include <openssl/kdf.h>
 #include <openssl/ssl.h>
+#include "sha256_pair.h"
 
 // Here rather than in Swift, as OSSL_PARAM_BLD keeps the pointers to the names. NULL if the numbers make no key.
 static inline EVP_PKEY *ferry_rsa_public_key(

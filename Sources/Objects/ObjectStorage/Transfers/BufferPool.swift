@@ -8,7 +8,7 @@ final class BufferPool: Sendable {
     /// Room for a chunk of the standard greatest length and its header.
     static let capacity = ChunkHeader.byteCount + ChunkSizes.standard.maximum
 
-    private static let keptAtMost = 8
+    private static let keptAtMost = 20
 
     private struct State {
         var buffers: [[UInt8]] = []

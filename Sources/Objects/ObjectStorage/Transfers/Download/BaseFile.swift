@@ -14,9 +14,8 @@ final class BaseFile: Sendable {
         var reader = ChunkReader(source, sizes: .standard)
         var offsets: [ContentHash: Int64] = [:]
         var offset: Int64 = 0
-        while let object = try? reader.next() {
+        while let (object, id) = try? reader.next() {
             if Task.isCancelled { return nil }
-            let id = ContentHash(of: object)
             if chunks.contains(id) { offsets[id] = offset }
             offset += Int64(object.count - ChunkHeader.byteCount)
             BufferPool.shared.give(object)

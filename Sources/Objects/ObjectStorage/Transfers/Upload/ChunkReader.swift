@@ -1,13 +1,13 @@
 import Cryptography
 
-/// Reads a source and cuts it into chunks, hashing the whole on the way: each byte is looked at while it is still in
+/// Reads a source and cuts it into chunks, hashing them and the whole on the way: each byte is looked at while it is still in
 /// the processor's cache, and lands where it will be sent from.
 struct ChunkReader: ~Copyable {
     private static let longestBlock = 256 << 10
 
     private let source: any ByteSource
     private var chunker: Chunker
-    private var whole = SHA256()
+    private var hash = NestedSHA256()
     /// Where the source is read next.
     private(set) var offset: Int64 = 0
     /// The block read last, of which `unused` belongs to chunks to come.
@@ -25,8 +25,8 @@ struct ChunkReader: ~Copyable {
 
     deinit { block.deallocate() }
 
-    /// The next chunk as an object that holds it raw; nil at the end. Blocks.
-    mutating func next() throws -> [UInt8]? {
+    /// The next chunk as an object that holds it raw, and its id; nil at the end. Blocks.
+    mutating func next() throws -> (object: [UInt8], id: ContentHash)? {
         let header = ChunkHeader.byteCount
         let left = max(0, source.size - offset) + Int64(unused.count)
         var object = BufferPool.shared.take(header + Int(min(left, Int64(chunker.sizes.maximum))))
@@ -42,9 +42,11 @@ struct ChunkReader: ~Copyable {
             if cut != nil { break }
         }
         guard object.count > header else { return nil }
-        object.replaceSubrange(
-            ..<header, with: ChunkHeader(codec: .raw, rawLength: object.count - header).bytes)
-        return object
+        let head = ChunkHeader(codec: .raw, rawLength: object.count - header).bytes
+        object.replaceSubrange(..<header, with: head)
+        hash.beginPart(head)
+        object.withUnsafeBytes { hash.update(UnsafeRawBufferPointer(rebasing: $0[header...])) }
+        return (object, ContentHash(hash.finishPart()))
     }
 
     /// The SHA-256 of everything read. Throws `.sourceChanged` if that is not one version of the source.
@@ -54,7 +56,7 @@ struct ChunkReader: ~Copyable {
             throw ObjectStorageError(
                 .sourceChanged, "\(source.name) had \(source.size) bytes and gave \(offset); it is read again later")
         }
-        return ContentHash(whole.finish())
+        return ContentHash(hash.finish())
     }
 
     /// False at the end.
@@ -62,7 +64,6 @@ struct ChunkReader: ~Copyable {
         // What may have come behind it since is no part of the version that is read.
         guard offset < source.size else { return false }
         let count = try source.read(into: block, at: offset)
-        whole.update(UnsafeRawBufferPointer(rebasing: block[..<count]))
         offset += Int64(count)
         unused = 0..<count
         return count > 0

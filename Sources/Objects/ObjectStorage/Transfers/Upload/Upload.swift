@@ -83,11 +83,12 @@ struct Upload: Sendable {
             while true {
                 while underWay >= width { try await collect() }
                 let share = try await budget.take(sizes.maximum)
-                guard let object = try reader.next() else { break }
+                guard let (object, id) = try reader.next() else { break }
                 share.shrink(to: object.count)
                 if chunks.isEmpty, reader.isAtEnd {
                     // There is nothing to be done beside it.
-                    let (chunk, isNew) = try await storeChunk(Handover(object), share, type: type, listed, progress)
+                    let (chunk, isNew) = try await storeChunk(
+                        id, Handover(object), share, type: type, listed, progress)
                     return (try reader.finish(), [chunk], isNew)
                 }
                 let index = chunks.count
@@ -96,7 +97,7 @@ struct Upload: Sendable {
                 let raw = Handover(object)
                 group.addTask {
                     defer { share.shrink(to: 0) }
-                    let (chunk, isNew) = try await storeChunk(raw, share, type: type, listed, progress)
+                    let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, listed, progress)
                     return (index, chunk, isNew)
                 }
             }
@@ -121,13 +122,12 @@ struct Upload: Sendable {
 
     /// - Parameter share: of the memory, for the raw object; what is no longer needed of it goes back.
     private func storeChunk(
-        _ raw: Handover, _ share: ByteBudget.Share, type: MIMEType, _ listed: [ContentHash: Int64]?,
+        _ id: ContentHash, _ raw: Handover, _ share: ByteBudget.Share, type: MIMEType, _ listed: [ContentHash: Int64]?,
         _ progress: TransferProgress
     ) async throws -> (ChunkReference, isNew: Bool) {
         var object = raw.take()
         defer { BufferPool.shared.give(object) }
         let length = object.count - ChunkHeader.byteCount
-        let id = ContentHash(of: object)
         if let known = try await ledger.find(id) {
             progress.found(length, wasSent: known.wasSent)
             return (ChunkReference(id: id, length: length, storedLength: known.storedLength), false)

@@ -1,0 +1,114 @@
+#pragma once
+// Two SHA-256 contexts of OpenSSL's that take the same bytes side by side. On processors with the SHA extensions each instruction
+// waits for the one before it, so that two messages at once take hardly longer than one.
+#include <openssl/sha.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+
+static inline int ferry_sha256_has_instructions(void) {
+    unsigned int a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_SSSE3) || !(c & bit_SSE4_1)) return 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 29));
+}
+
+static const uint32_t ferry_sha256_constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+// The instructions want the eight words of the state as (f e b a) and (h g d c), lowest first.
+struct ferry_sha256_state {
+    __m128i feba, hgdc;
+};
+
+__attribute__((target("sha,sse4.1"))) static inline struct ferry_sha256_state ferry_sha256_load(const SHA_LONG h[8]) {
+    struct ferry_sha256_state state = {
+        _mm_set_epi32((int)h[0], (int)h[1], (int)h[4], (int)h[5]),
+        _mm_set_epi32((int)h[2], (int)h[3], (int)h[6], (int)h[7]),
+    };
+    return state;
+}
+
+__attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_store(
+    struct ferry_sha256_state state, SHA_LONG h[8]) {
+    uint32_t words[8];
+    _mm_storeu_si128((__m128i *)words, state.feba);
+    _mm_storeu_si128((__m128i *)(words + 4), state.hgdc);
+    h[0] = words[3], h[1] = words[2], h[4] = words[1], h[5] = words[0];
+    h[2] = words[7], h[3] = words[6], h[6] = words[5], h[7] = words[4];
+}
+
+// FIPS 180-4, 6.2.2, for two messages; four of the 64 steps at a time.
+__attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_blocks(
+    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {
+    const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
+    struct ferry_sha256_state x = ferry_sha256_load(first), y = ferry_sha256_load(second);
+    for (; blocks > 0; blocks--, p += 64, q += 64) {
+        const struct ferry_sha256_state x_before = x, y_before = y;
+        __m128i v[4], w[4];
+        for (int i = 0; i < 4; i++) {
+            v[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + 16 * i)), big_endian);
+            w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(q + 16 * i)), big_endian);
+        }
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 16; i++) {
+            const __m128i constants = _mm_loadu_si128((const __m128i *)(ferry_sha256_constants + 4 * i));
+            const __m128i s = _mm_add_epi32(v[i & 3], constants), t = _mm_add_epi32(w[i & 3], constants);
+            x.hgdc = _mm_sha256rnds2_epu32(x.hgdc, x.feba, s);
+            y.hgdc = _mm_sha256rnds2_epu32(y.hgdc, y.feba, t);
+            x.feba = _mm_sha256rnds2_epu32(x.feba, x.hgdc, _mm_shuffle_epi32(s, 0x0e));
+            y.feba = _mm_sha256rnds2_epu32(y.feba, y.hgdc, _mm_shuffle_epi32(t, 0x0e));
+            if (i >= 12) continue;
+            // The words of four steps that come sixteen later.
+            v[i & 3] = _mm_sha256msg2_epu32(
+                _mm_add_epi32(
+                    _mm_sha256msg1_epu32(v[i & 3], v[(i + 1) & 3]), _mm_alignr_epi8(v[(i + 3) & 3], v[(i + 2) & 3], 4)),
+                v[(i + 3) & 3]);
+            w[i & 3] = _mm_sha256msg2_epu32(
+                _mm_add_epi32(
+                    _mm_sha256msg1_epu32(w[i & 3], w[(i + 1) & 3]), _mm_alignr_epi8(w[(i + 3) & 3], w[(i + 2) & 3], 4)),
+                w[(i + 3) & 3]);
+        }
+        x.feba = _mm_add_epi32(x.feba, x_before.feba), x.hgdc = _mm_add_epi32(x.hgdc, x_before.hgdc);
+        y.feba = _mm_add_epi32(y.feba, y_before.feba), y.hgdc = _mm_add_epi32(y.hgdc, y_before.hgdc);
+    }
+    ferry_sha256_store(x, first), ferry_sha256_store(y, second);
+}
+#else
+static inline int ferry_sha256_has_instructions(void) { return 0; }
+static inline void ferry_sha256_blocks(
+    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {}
+#endif
+
+static inline void ferry_sha256_count(SHA256_CTX *context, size_t bytes) {
+    const uint64_t bits = (((uint64_t)context->Nh << 32) | context->Nl) + ((uint64_t)bytes << 3);
+    context->Nh = (SHA_LONG)(bits >> 32), context->Nl = (SHA_LONG)bits;
+}
+
+// Both take `count` bytes; OpenSSL what stands before and behind whole blocks, and all where there are no instructions.
+static inline void ferry_sha256_pair_update(
+    SHA256_CTX *first, SHA256_CTX *second, const uint8_t *bytes, size_t count, int has_instructions) {
+    const size_t block = SHA256_CBLOCK;
+    const size_t to_first = (block - first->num) % block, to_second = (block - second->num) % block;
+    const size_t later = to_first > to_second ? to_first : to_second;
+    if (!has_instructions || count < later + block) {
+        SHA256_Update(first, bytes, count), SHA256_Update(second, bytes, count);
+        return;
+    }
+    SHA256_Update(first, bytes, to_first), SHA256_Update(second, bytes, to_second);
+    const size_t whole = (count - later) / block * block;
+    ferry_sha256_blocks(first->h, bytes + to_first, second->h, bytes + to_second, whole / block);
+    ferry_sha256_count(first, whole), ferry_sha256_count(second, whole);
+    SHA256_Update(first, bytes + to_first + whole, count - to_first - whole);
+    SHA256_Update(second, bytes + to_second + whole, count - to_second - whole);
+}
