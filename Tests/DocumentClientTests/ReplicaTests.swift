@@ -88,6 +88,63 @@ import Testing
         #expect(remote.refusedCount == 0)
     }
 
+    @Test func `what was made on top of a commit under way goes out as it was made`() throws {
+        let replica = try memoryReplica(policies: RebasePolicies(others: FieldwisePolicy(historyCollection: "history")))
+        let task = try name("tasks/a")
+        let changed = FieldTransform(try path("changed"), .serverTimestamp)
+        try replica.append([.create(task, ["n": .integer(0)], transforms: [changed])])
+        try replica.drain(into: remote)
+        for number in 1...3 {
+            try replica.append([.update(task, [try path("n"): .integer(1)], transforms: [changed])])
+            let request = try #require(try replica.nextRequest())
+            // The same value again is a change of its own, made after the one that is under way.
+            let next: [FieldPath: Value?] = [try path("n"): .integer(1), try path("m"): .integer(Int64(number))]
+            try replica.append([.update(task, next, transforms: [changed])])
+            try replica.perform(request, on: remote)
+            guard case .commit(let writes)? = try replica.nextRequest() else {
+                Issue.record("the second change is not sent")
+                return
+            }
+            #expect(writes.first?.mask == [try path("m"), try path("n")])
+            #expect(writes.first?.transforms == [changed])
+            try replica.perform(.commit(writes), on: remote)
+            #expect(remote.refusedCount == 0)
+            #expect(try replica.snapshot(task).document == remote.documents[task])
+        }
+        #expect(remote.documents.count == 1)
+    }
+
+    @Test func `a large document is seen as it is now, whoever changed it and whatever could not be recorded`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        func text(_ number: Int) -> Value { .string(String(repeating: "\(number)", count: 20_000)) }
+        try replica.append([.create(task, ["a": text(0), "b": text(0)])])
+        try replica.drain(into: remote)
+        for number in 1...3 {
+            try replica.append([.update(task, [try path("a"): text(number)])])
+            let request = try #require(try replica.nextRequest())
+            try replica.append([.update(task, [try path("b"): text(number)])])
+            #expect(try replica.snapshot(task)["b"] == text(number))
+            try replica.perform(request, on: remote)
+            #expect(try replica.snapshot(task)["b"] == text(number))
+            try replica.drain(into: remote)
+            #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
+            _ = try remote.commit([Write(.update(task, fields: ["a": text(number + 3)]), mask: [try path("a")])])
+            try replica.append([.update(task, [try path("b"): text(number + 3)])])
+            try replica.drain(into: remote)
+            #expect(try replica.snapshot(task)["a"] == text(number + 3))
+            #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
+            #expect(throws: CancellationError.self) {
+                try replica.transaction {
+                    try replica.moveBase(of: task.path, to: .missing(Timestamp(microseconds: .max)))
+                    #expect(try !replica.snapshot(task).exists)
+                    throw CancellationError()
+                }
+            }
+            #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
+        }
+    }
+
     @Test func `different fields changed on two replicas are both kept`() throws {
         let (one, two) = (try memoryReplica(id: "one"), try memoryReplica(id: "two"))
         let task = try name("tasks/a")

@@ -19,7 +19,7 @@ package struct ReplicaTransaction {
 
     /// The remote's version without local changes; nil if it does not exist or was never seen.
     package func base(_ name: DocumentName) throws -> Document? {
-        guard let row = try replica.row(name.path), case .exists(let fields, let time) = try row.base() else {
+        guard let row = try replica.row(name.path), case .exists(let fields, let time) = try replica.base(row) else {
             return nil
         }
         return Document(name: name, fields: fields, createTime: row.created, updateTime: time)

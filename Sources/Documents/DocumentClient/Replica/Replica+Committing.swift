@@ -62,14 +62,15 @@ extension Replica {
                 let content = try mutation(sequence)
                 let path = content.name.path
                 let row = try row(path)
-                let mutation = try signed(content, sequence, on: row?.base() ?? .unknown)
+                let base = try base(row)
+                let mutation = signed(content, sequence, on: base)
                 let mine = results.prefix(mutation.writeCount)
                 results = results.dropFirst(mutation.writeCount)
                 if mutation.isOnlyCompanions {
                     try deleteMutation(sequence)
                     try touch(path)
-                } else if let state = try state(after: mutation, row, mine.first, commitTime: result.commitTime) {
-                    try moveBase(of: path, to: state, after: sequence, row: row)
+                } else if let document = document(after: mutation, base, row, mine.first, result.commitTime) {
+                    try moveBase(of: path, to: document, result.commitTime, after: sequence, row: row)
                 } else {
                     // The remote's answer does not fit what was sent; what it has now must be read.
                     if let id = row?.id { try forgetBase(of: id) }
@@ -92,31 +93,40 @@ extension Replica {
         receipt == nil ? policies.policy(of: mutation.name.collectionID).signatureField : nil
     }
 
-    private func moveBase(of path: String, to state: RemoteState, after sequence: Int64, row: DocumentRow?) throws {
-        guard journal.sequences(of: path) != [sequence] else {
-            try store(state, at: path, row: row)
-            return try deleteMutation(sequence)
+    /// - Parameter document: what the remote made of the mutation; nil where that deleted it.
+    private func moveBase(
+        of path: String, to document: Document?, _ commitTime: Timestamp, after sequence: Int64, row: DocumentRow?
+    ) throws {
+        let state: RemoteState = document.map { .exists(EncodedDocument($0)) } ?? .missing(commitTime)
+        let others = journal.sequences(of: path).filter { $0 != sequence }
+        // Nobody came between: what was made on top of the mutation stands on top of its effect as it is.
+        let areKept =
+            document != nil && row?.state == .exists && others.allSatisfy { journal.entries[$0]?.isUnsent == true }
+        guard others.isEmpty || areKept else {
+            var settlement = Settlement()
+            settlement.applied = [sequence]
+            return try moveBase(of: path, to: state, settling: settlement)
         }
-        var settlement = Settlement()
-        settlement.applied = [sequence]
-        try moveBase(of: path, to: state, settling: settlement)
+        let id = try store(state, at: path, row: row)
+        if let document { remember(document.fields, of: id, state) }
+        try deleteMutation(sequence)
+        for other in others { journal.keep(other, isMoved: true, failed: false) }
     }
 
-    private func state(
-        after mutation: Mutation, _ row: DocumentRow?, _ result: WriteResult?, commitTime: Timestamp
-    ) throws -> RemoteState? {
-        guard let result else { return nil }
-        let base = try row?.base() ?? .unknown
-        guard let write = mutation.writes(on: base).first else { return nil }
+    /// The document as the remote has it after a mutation of `base`, .some(nil) where it has none; nil where its answer does not
+    /// fit what was sent.
+    private func document(
+        after mutation: Mutation, _ base: Base, _ row: DocumentRow?, _ result: WriteResult?, _ commitTime: Timestamp
+    ) -> Document?? {
+        guard let result, let write = mutation.writes(on: base).first else { return nil }
         let before = base.fields.map {
             Document(
                 name: mutation.name, fields: $0, createTime: row?.created ?? commitTime,
                 updateTime: base.updateTime ?? commitTime)
         }
         do {
-            let after = try WriteApplication.document(
-                after: write, of: before, result: result, commitTime: commitTime)
-            return after.map { .exists(EncodedDocument($0)) } ?? .missing(commitTime)
+            return .some(
+                try WriteApplication.document(after: write, of: before, result: result, commitTime: commitTime))
         } catch {
             return nil
         }

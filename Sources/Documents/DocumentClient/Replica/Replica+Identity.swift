@@ -63,6 +63,7 @@ extension Replica {
                 changedPaths.insert(path)
             }
             held = []
+            forgetDecoded()
             journal.forgetJobs()
             try database.execute("UPDATE client_document SET state=0, fields=NULL, version=0 WHERE state<>0")
             try database.execute("DELETE FROM client_member")

@@ -14,7 +14,7 @@ extension Replica {
         let chain = journal.sequences(of: name.path)
         // A document that no target has any more is only shown for the sake of changes made to it.
         let isHidden = row?.state == .outside && chain.isEmpty
-        let base = isHidden ? .missing : try row?.base(only: keys) ?? .unknown
+        let base = isHidden ? .missing : try base(row, only: keys)
         var view = LocalView(fields: base.fields)
         for sequence in chain { view.apply(try mutation(sequence)) }
         return DocumentSnapshot(

@@ -18,7 +18,7 @@ extension Replica {
                 try store(state, at: path, row: row)
                 return
             }
-            var old = try row?.base() ?? .unknown
+            var old = try base(row)
             var new = try state.base()
             try store(state, at: path, row: row)
             for sequence in chain {

@@ -24,6 +24,10 @@ final class Replica {
     private var journalChanged = false
     /// Some of the mutations that wait, decoded: each is looked at several times before it is gone.
     private var decoded: [Int64: Mutation] = [:]
+    /// Of those and the ones that are gone since.
+    private var decodedBytes = 0
+    /// The last large base that was looked at, decoded: a commit, its echo and its readers each look at it several times.
+    private var decodedBase: (id: Int64, version: Timestamp, fields: [String: Value])?
     /// Milliseconds of the local clock, for display only.
     private let clock: () -> Int64
 
@@ -68,10 +72,15 @@ final class Replica {
         } catch {
             number = before
             // Their numbers will be given to others.
-            decoded = [:]
+            forgetDecoded()
             if journalChanged { try? loadJournal(keeping: journal.entries) }
             throw error
         }
+    }
+
+    func forgetDecoded() {
+        (decoded, decodedBytes) = ([:], 0)
+        decodedBase = nil
     }
 
     func nextNumber() -> Int64 {
@@ -124,12 +133,17 @@ final class Replica {
                 .corrupt, "The journal lacks mutation \(sequence), which its index names. Restore the state file.")
         }
         let mutation = try MutationRecord(decoding: content).mutation
-        if content.count <= 16_384 {
-            if decoded.count >= 256 { decoded = [:] }
-            decoded[sequence] = mutation
-        }
+        keep(mutation, sequence, size: content.count)
         return mutation
     }
+
+    private func keep(_ mutation: Mutation, _ sequence: Int64, size: Int) {
+        if decoded.count >= 256 || decodedBytes + size > Self.decodedLimit { (decoded, decodedBytes) = ([:], 0) }
+        decoded[sequence] = mutation
+        decodedBytes += size
+    }
+
+    private static let decodedLimit = 1 << 20
 
     func deleteMutation(_ sequence: Int64) throws {
         journalChanged = true
@@ -173,6 +187,7 @@ final class Replica {
                 .integer(sequence), .integer(position), .text(mutation.name.path), .blob(content),
                 .integer(entry.group), .optional(parked), .integer(appended),
             ])
+        keep(mutation, sequence, size: content.count)
         return sequence
     }
 
@@ -236,11 +251,35 @@ final class Replica {
             Self.findRow, [.text(parts.collection), .text(parts.name)], DocumentRow.init)
     }
 
-    func base(_ path: String) throws -> Base { try row(path)?.base() ?? .unknown }
+    func base(_ path: String) throws -> Base { try base(row(path)) }
+
+    /// - Parameter keys: the fields that are needed; nil: all.
+    func base(_ row: DocumentRow?, only keys: Set<String>? = nil) throws -> Base {
+        guard let row else { return .unknown }
+        guard row.fields.count >= Self.largeDocument, row.state == .exists || row.state == .outside else {
+            return try row.base(only: keys)
+        }
+        if let known = decodedBase, known.id == row.id, known.version == row.version {
+            return .exists(fields: known.fields, updateTime: row.version)
+        }
+        let base = try row.base(only: keys)
+        if keys == nil, let fields = base.fields { decodedBase = (row.id, row.version, fields) }
+        return base
+    }
+
+    /// The bytes from which on decoding a document costs more than keeping one decoded.
+    private static let largeDocument = 16_384
+
+    /// Keeps the fields of a version that was just stored, where they are at hand.
+    func remember(_ fields: [String: Value], of id: Int64, _ state: RemoteState) {
+        guard case .exists(let document) = state, document.fields.bytes.count >= Self.largeDocument else { return }
+        decodedBase = (id, document.updateTime, fields)
+    }
 
     /// Writes the remote's version of a document, without looking at the journal. Answers the row's id.
     @discardableResult func store(_ state: RemoteState, at path: String, row: DocumentRow?) throws -> Int64 {
         changedPaths.insert(path)
+        if decodedBase?.id == row?.id { decodedBase = nil }
         let sequence = nextNumber()
         let values: [SQLiteValue]
         switch state {
@@ -269,6 +308,7 @@ final class Replica {
 
     /// Makes the remote's version of a document unknown again.
     func forgetBase(of id: Int64) throws {
+        decodedBase = nil
         try database.execute("UPDATE client_document SET state=0, fields=NULL, version=0 WHERE id=?", [.integer(id)])
     }
 
