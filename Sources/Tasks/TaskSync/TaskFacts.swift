@@ -26,11 +26,12 @@ struct TaskFacts: Sendable {
             return
         }
         let fields = view.fields(pendingTimes: .previous)
-        let item = TaskItem(fields: fields)
+        let item = TaskItem(withoutAttachments: fields)
+        let attachmentCount = TaskItem.attachments(in: fields).count { $0.value.mapValue != nil }
         let isDeleted = item.isDeleted || FileExport.isBeingDeleted(view)
         entry = TaskCatalog.Entry(
             id: id, title: item.title, isCompleted: item.completed, priority: item.priority, due: item.due,
-            tags: item.tags, list: item.listId, attachmentCount: item.attachments.count,
+            tags: item.tags, list: item.listId, attachmentCount: attachmentCount,
             deletion: isDeleted ? TaskCatalog.Deletion(time: item.deletedTime) : nil,
             isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
         claim =
@@ -38,6 +39,6 @@ struct TaskFacts: Sendable {
             ? nil
             : NameBook.Claim(
                 place: item.listId ?? "", title: TaskLayout.title(of: item, fields), time: view.createTime)
-        hasAttachments = !item.attachments.isEmpty
+        hasAttachments = attachmentCount > 0
     }
 }

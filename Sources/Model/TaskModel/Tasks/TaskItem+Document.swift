@@ -3,12 +3,22 @@ public import DocumentModel
 extension TaskItem {
     /// The task that a document's fields tell of. Any field may be missing or of another type; it then counts as not said.
     public init(fields document: [String: Value]) {
+        self.init(withoutAttachments: document)
+        attachments = Self.attachments(in: document).compactMapValues { TaskAttachment($0) }
+    }
+
+    /// The `attachments` that a document's fields tell of, by id, as they are there: of thousands mostly a few are of interest.
+    package static func attachments(in document: [String: Value]) -> [String: Value] {
+        document["attachments"]?.mapValue ?? [:]
+    }
+
+    /// As `init(fields:)`, but for the attachments, which nothing else depends on.
+    package init(withoutAttachments document: [String: Value]) {
         let custom = document["fields"]?.mapValue ?? [:]
         self.init(
             title: Self.title(document["title"]), priority: Self.priority(document["priority"]),
             completed: document["completed"]?.booleanValue ?? false, due: Self.due(document, custom),
             tags: Self.tags(document["tags"]), notes: (document["notes"]?.stringValue ?? "").asNotes, fields: custom,
-            attachments: (document["attachments"]?.mapValue ?? [:]).compactMapValues { TaskAttachment($0) },
             listId: document["listId"]?.stringValue, userId: document["userId"]?.stringValue,
             createdTime: document["createdTime"]?.time, updatedTime: document["updatedTime"]?.time,
             completedTime: document["completedTime"]?.time, deletedTime: document["deletedTime"]?.time)

@@ -114,11 +114,18 @@ extension TaskSync {
     /// Queues what a document has and this machine lacks; takes away what others have detached.
     func exportAttachments(of view: DocumentSnapshot) async {
         let task = view.name.id
-        let item = TaskItem(fields: view.fields(pendingTimes: .previous))
-        guard view.exists, !item.isDeleted else { return }
+        let fields = view.fields(pendingTimes: .previous)
+        guard view.exists, !TaskItem(withoutAttachments: fields).isDeleted else { return }
+        let wanted = TaskItem.attachments(in: fields)
         let rows = attachments.rows(of: task)
         forgetDamage(task)
-        for (id, attachment) in item.attachments {
+        for (id, value) in wanted {
+            // Most are here: nothing of those is looked at that need not be.
+            if let row = rows[id], let map = value.mapValue, map["sha256"] == .string(row.sha256), map["damaged"] == nil
+            {
+                continue
+            }
+            guard let attachment = TaskAttachment(value) else { continue }
             if rows[id]?.sha256 == attachment.sha256 {
                 if attachment.isDamaged, let row = rows[id] { queueRepair(row, attachment) }
                 continue
@@ -136,7 +143,7 @@ extension TaskSync {
             }
             queueDownload(task, id, attachment)
         }
-        for (id, row) in rows where item.attachments[id] == nil { await removeDetached(row) }
+        for (id, row) in rows where wanted[id]?.mapValue == nil { await removeDetached(row) }
     }
 
     private func removeDetached(_ row: AttachmentRow) async {

@@ -162,12 +162,14 @@ extension TaskSync {
         let view = try transaction.document(name)
         guard view.exists else { return [] }
         let before = view.fields(pendingTimes: .previous)
-        let present = TaskItem(fields: before).attachments
+        let present = TaskItem.attachments(in: before)
         let attachments = FieldPath(key: "attachments")
         let tables = SyncTables(transaction)
         // A file that this machine has not told of yet may be one that the task has already: where it says the same, and no other
         // file here is that one. Otherwise two machines have each made a file of this name, and the task gets both.
-        let others = Dictionary(grouping: present.filter { !here.contains($0.key) }, by: \.value.sha256)
+        let others = Dictionary(
+            grouping: present.filter { !here.contains($0.key) }.compactMapValues { TaskAttachment($0) },
+            by: \.value.sha256)
         func same(_ upload: Upload) -> String? {
             others[upload.file.sha256.hex]?.filter { $0.value.name.utf8.elementsEqual(upload.name.utf8) }.map(\.key)
                 .min()
@@ -181,18 +183,19 @@ extension TaskSync {
                 task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex, stamp: upload.stamp)
             try tables.put(row)
             rows.append(row)
-            guard present[id]?.sha256 != row.sha256 else {
-                if upload.isRepair, present[id]?.isDamaged == true { repaired.append(damageMark(of: id)) }
+            let known = present[id].flatMap { TaskAttachment($0) }
+            guard known?.sha256 != row.sha256 else {
+                if upload.isRepair, known?.isDamaged == true { repaired.append(damageMark(of: id)) }
                 continue
             }
             // Where two machines each made a file of this name, one of them has a number here that is no part of its name.
             let attachment = TaskAttachment(
-                name: present[id]?.name ?? upload.name, mimeType: "\(upload.file.type)", size: upload.file.size,
+                name: known?.name ?? upload.name, mimeType: "\(upload.file.type)", size: upload.file.size,
                 sha256: row.sha256,
                 manifest: upload.file.content.key(in: namespace).description)
             let path = attachments.appending(id)
             // Another machine replaced it meanwhile. The document sees no conflict; the user has not seen that version.
-            let isUnseen = present[id].map { $0.sha256 != upload.known } ?? false
+            let isUnseen = known.map { $0.sha256 != upload.known } ?? false
             news.append(
                 (
                     path, attachment.value,
@@ -225,7 +228,7 @@ extension TaskSync {
     /// Puts downloaded, verified files into their places.
     private func place(_ downloads: [(transfer: StoredTransfer, incoming: String)]) async {
         guard !downloads.isEmpty else { return }
-        let wanted = await wantedAttachments(of: Set(downloads.compactMap { transfers[$0.transfer.id]?.task }))
+        let wanted = await wantedAttachments(of: downloads.compactMap { transfers[$0.transfer.id] })
         var left: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
         for (transfer, incoming) in downloads {
             do {
@@ -314,18 +317,25 @@ extension TaskSync {
         }
     }
 
-    /// What the tasks have by now: the SHA-256 of each attachment. Each document is read once for all that was downloaded of it.
-    private func wantedAttachments(of tasks: Set<String>) async -> Result<[String: [String: String?]], any Error> {
+    /// What the tasks have by now of these: the SHA-256 of each attachment, by task and id. Each document is read once for all
+    /// that was downloaded of it.
+    private func wantedAttachments(
+        of transfers: [Transfer]
+    ) async -> Result<[String: [String: String?]], any Error> {
+        let ids = Dictionary(grouping: transfers, by: \.task).mapValues { $0.compactMap(\.attachment) }
         do {
             return .success(
                 try await client.reading { transaction in
-                    try Dictionary(
-                        uniqueKeysWithValues: tasks.map { task in
-                            let name = try DocumentName(
-                                database: transaction.databaseName, collection: "tasks", id: task)
-                            let fields = try transaction.document(name).fields(pendingTimes: .previous)
-                            return (task, TaskItem(fields: fields).attachments.mapValues(\.sha256))
-                        })
+                    var wanted: [String: [String: String?]] = [:]
+                    for (task, ids) in ids {
+                        let fields = try transaction.task(task).fields(pendingTimes: .previous)
+                        let present = TaskItem.attachments(in: fields)
+                        for id in ids {
+                            guard let attachment = present[id].flatMap({ TaskAttachment($0) }) else { continue }
+                            wanted[task, default: [:]].updateValue(attachment.sha256, forKey: id)
+                        }
+                    }
+                    return wanted
                 })
         } catch {
             return .failure(error)

@@ -25,7 +25,7 @@ enum FileExport {
         isTaken: (TaskPath) throws -> Bool
     ) throws -> Plan {
         let fields = view.fields(pendingTimes: .previous)
-        let item = TaskItem(fields: fields)
+        let item = TaskItem(withoutAttachments: fields)
         guard view.exists, !item.isDeleted, !isBeingDeleted(view) else { return row.map { .trash($0) } ?? .nothing }
         guard let row else {
             let path = try freePath(in: directory, TaskLayout.title(of: item, fields), number, isTaken)
@@ -48,7 +48,7 @@ enum FileExport {
     /// Whether a living document says what its file does not: what came since it was written or read.
     static func isBehind(_ row: FileRow, _ view: DocumentSnapshot) -> Bool {
         let fields = view.fields(pendingTimes: .previous)
-        let item = TaskItem(fields: fields)
+        let item = TaskItem(withoutAttachments: fields)
         guard view.exists, !item.isDeleted, !isBeingDeleted(view) else { return false }
         guard let old = try? TaskFile(parsing: row.bytes, named: row.path.name),
             let file = try? TaskLayout.file(for: item, fields, named: row.path.name, instead: old)
