@@ -116,6 +116,20 @@ import Testing
         #expect(short.bytes.count == 1500 && !short.isTruncated)
     }
 
+    @Test func `a cut key of a large map is the beginning of the whole one`() {
+        var generator = ValueGenerator(seed: 7)
+        for count in [1, 10, 40, 400, 2000] {
+            var fields: [String: Value] = ["": .null]
+            for number in 0..<count { fields[String(number, radix: 36)] = generator.value() }
+            let whole = OrderingKey(.map(fields), limit: 1 << 20)
+            #expect(!whole.isTruncated)
+            for limit in [0, 1, 2, 3, 4, 5, 8, 9, 80, 300, whole.bytes.count - 1] where limit < whole.bytes.count {
+                let key = OrderingKey(.map(fields), limit: limit)
+                #expect(key.isTruncated && key.bytes.elementsEqual(whole.bytes.prefix(limit)), "\(count) \(limit)")
+            }
+        }
+    }
+
     @Test func `the range of a type holds its values and no other's`() {
         for typeClass in TypeClass.allCases {
             for isDescending in [false, true] {

@@ -92,7 +92,7 @@ package struct OrderingKey: Sendable, Hashable, Comparable {
                 for element in elements { encode(element, end: end) }
                 return
             }
-            for (key, value) in fields.sorted(by: { UTF8Order.precedes($0.key, $1.key) }) {
+            for (key, value) in leading(fields, end: end) {
                 guard bytes.count <= end else { return }
                 bytes.append(0x02)
                 encode(escaping: key.utf8, end: end)
@@ -100,6 +100,24 @@ package struct OrderingKey: Sendable, Hashable, Comparable {
             }
             bytes.append(0x01)
         }
+    }
+
+    /// The entries in the order of their names, without those that cannot begin before `end`: to sort thousands for the sake of
+    /// the first few would be most of the work.
+    private func leading(_ fields: [String: Value], end: Int) -> [(key: String, value: Value)] {
+        // The shortest entry: its tag, the end of an empty name, a value's tag.
+        let most = max(0, end - bytes.count) / 4 + 1
+        guard fields.count > 2 * most else {
+            return fields.sorted { UTF8Order.precedes($0.key, $1.key) }
+        }
+        var first: [(key: String, value: Value)] = []
+        for entry in fields {
+            if first.count == most, let last = first.last, UTF8Order.precedes(last.key, entry.key) { continue }
+            let place = first.firstIndex { UTF8Order.precedes(entry.key, $0.key) } ?? first.count
+            first.insert(entry, at: place)
+            if first.count > most { first.removeLast() }
+        }
+        return first
     }
 
     private mutating func encode(_ double: Double, rest: UInt16) {
