@@ -59,7 +59,7 @@ let package = Package(
         room("SQLite", on: "System", uses: ["CSQLite"]),
         room("YAML", on: "System", uses: ["CYAML"]),
         room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
-        room("Cryptography", on: "System", uses: ["COpenSSL"]),
+        room("Cryptography", on: "System", uses: ["CISAL", "COpenSSL"]),
         room("HTTP", on: "System", uses: ["CCurl", "CLinux", "CMicroHTTPD", "SystemIO"]),
         room("GRPC", on: "System", uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Cryptography", "SystemIO"]),
         room("CommandLineTool", on: "System"),

@@ -1,4 +1,5 @@
 #pragma once
+#include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 
 // Swift does not import macros that are made of other macros.
