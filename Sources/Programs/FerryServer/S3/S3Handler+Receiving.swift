@@ -39,18 +39,19 @@ extension S3Handler {
         let store = store
         let incoming = IncomingBox()
         var body = PayloadReader(call)
-        var (part, size): ([UInt8], Int64) = ([], 0)
+        var (part, length, size): ([[UInt8]], Int, Int64) = ([], 0, 0)
         // A part is written while the next arrives.
         var pending: Task<Void, any Error>?
         defer { pending?.cancel() }
         while let chunk = try await body.next() {
             size += Int64(chunk.count)
             guard size <= Self.objectLimit else { throw S3Error.entityTooLarge }
-            if part.isEmpty { part = chunk } else { part += chunk }
-            guard part.count >= Self.smallBody else { continue }
+            part.append(chunk)
+            length += chunk.count
+            guard length >= Self.smallBody else { continue }
             try await pending?.value
             pending = Task { [part] in try await store.run { try incoming.append(part, store, wanted) } }
-            part = []
+            (part, length) = ([], 0)
         }
         try await pending?.value
         try Self.check(size, against: call)
@@ -184,9 +185,9 @@ private final class IncomingBox: @unchecked Sendable {
     private var object: IncomingObject?
 
     /// Makes the object where this is its first part.
-    func append(_ bytes: [UInt8], _ store: BucketStore, _ wanted: ObjectDigests.Wanted) throws {
+    func append(_ part: [[UInt8]], _ store: BucketStore, _ wanted: ObjectDigests.Wanted) throws {
         if object == nil { object = try store.makeIncoming(wanted) }
-        try object?.append(bytes)
+        for bytes in part { try object?.append(bytes) }
     }
 
     func digests() throws -> ObjectDigests {

@@ -26,6 +26,7 @@ extension Exchange {
         state.withLock { state in
             state.stage = waits ? .expecting : .receiving
             if waits { suspend(&state) }
+            state.incomingExpected = headers.contentLength ?? 0
             if hasBody { start(request, &state) } else { state.waiting = request }
         }
         return true
@@ -97,6 +98,11 @@ extension Exchange {
             if let reader = state.reader {
                 state.reader = nil
                 return (reader, Array(data), nil, true)
+            }
+            // What comes before it is asked for grows in its place.
+            if state.incoming.isEmpty {
+                let expected = state.incomingExpected - state.incomingTotal + data.count
+                state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater))
             }
             state.incoming.append(contentsOf: data)
             if state.incoming.count >= Self.highWater { suspend(&state) }

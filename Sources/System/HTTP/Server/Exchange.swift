@@ -37,6 +37,8 @@ final class Exchange: @unchecked Sendable {
         // The request's body.
         var incoming: [UInt8] = []
         var incomingTotal = 0
+        /// How long the whole body says that it is; 0 where it does not.
+        var incomingExpected = 0
         var incomingDropped = 0
         var incomingFailure: HTTPError?
         var incomingIsUnwanted = false
