@@ -22,13 +22,6 @@ package final class ChunkInventory: Sendable {
         var burstBegan = Duration.zero
     }
 
-    fileprivate enum Answer {
-        /// Nil: it is not there.
-        case size(Int64?)
-        case list
-        case ask
-    }
-
     private let store: any ObjectStore
     private let namespace: ObjectNamespace
     private let surroundings: Surroundings
@@ -44,25 +37,25 @@ package final class ChunkInventory: Sendable {
     /// The length of a chunk's object; nil where there is none, or none of that the inventory knows: what others put
     /// meanwhile is put once more, which harms nobody.
     func size(of chunk: ContentHash) async throws -> Int64? {
+        try await prepare(for: 1)
+        if let known = state.withLock({ state in state.listing?.sizes.map { $0[chunk] } }) { return known }
+        return try await store.head(namespace.chunk(chunk))?.size
+    }
+
+    /// So many questions are about to come: lists what there is, where that costs less.
+    func prepare(for questions: Int) async throws {
         let now = surroundings.now()
-        switch state.withLock({ $0.answer(for: chunk, now) }) {
-        case .size(let size): return size
-        case .ask: break
-        case .list:
-            let sizes: [ContentHash: Int64]?
-            do {
-                sizes = try await list()
-            } catch {
-                state.withLock { $0.isListing = false }
-                throw error
-            }
+        guard state.withLock({ $0.mustList(for: questions, now) }) else { return }
+        do {
+            let sizes = try await list()
             state.withLock { state in
                 state.listing = (sizes, now)
                 state.isListing = false
             }
-            if let sizes { return sizes[chunk] }
+        } catch {
+            state.withLock { $0.isListing = false }
+            throw error
         }
-        return try await store.head(namespace.chunk(chunk))?.size
     }
 
     /// A chunk was put.
@@ -84,13 +77,14 @@ package final class ChunkInventory: Sendable {
 }
 
 extension ChunkInventory.State {
-    fileprivate mutating func answer(for chunk: ContentHash, _ now: Duration) -> ChunkInventory.Answer {
+    /// Counts the questions; true: whoever asks them is to list, and to tell how that ended.
+    fileprivate mutating func mustList(for questions: Int, _ now: Duration) -> Bool {
         if let time = listing?.time, now - time > ChunkInventory.trust { listing = nil }
-        if let sizes = listing?.sizes { return .size(sizes[chunk]) }
-        if now - burstBegan > ChunkInventory.burst { (burstBegan, questions) = (now, 0) }
-        questions += 1
-        guard questions >= ChunkInventory.listingPays, listing == nil, !isListing else { return .ask }
+        guard listing?.sizes == nil else { return false }
+        if now - burstBegan > ChunkInventory.burst { (burstBegan, self.questions) = (now, 0) }
+        self.questions += questions
+        guard self.questions >= ChunkInventory.listingPays, listing == nil, !isListing else { return false }
         isListing = true
-        return .list
+        return true
     }
 }

@@ -20,11 +20,8 @@ struct Upload: Sendable {
     var namesOnlyChunk = false
     /// Whether everything is put, whatever the store says that it has: what it has may be damaged.
     var replaces = false
-    /// What answers whether a chunk is there; nil: the store.
+    /// What answers whether a chunk is there, for many uploads; nil: one for this upload alone.
     var inventory: ChunkInventory?
-
-    /// From about so many chunks on one listing costs less than a question for each.
-    private static let listingPays = 32
 
     func run(_ file: File, _ source: any ByteSource, _ progress: TransferProgress) async throws -> UploadedFile {
         try await BufferPool.shared.withBuffers {
@@ -68,7 +65,8 @@ struct Upload: Sendable {
     private func storeChunks(
         of source: any ByteSource, type: MIMEType, _ progress: TransferProgress
     ) async throws -> (ContentHash, [ChunkReference], isNew: Bool) {
-        let listed = !replaces && source.size >= Int64(Self.listingPays * sizes.normal) ? try await listing() : nil
+        let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, surroundings: .system)
+        if !replaces { try await inventory.prepare(for: Int(clamping: source.size / Int64(sizes.normal))) }
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var reader = ChunkReader(source, sizes: sizes)
             var chunks: [ChunkReference?] = []
@@ -88,7 +86,7 @@ struct Upload: Sendable {
                 if chunks.isEmpty, reader.isAtEnd {
                     // There is nothing to be done beside it.
                     let (chunk, isNew) = try await storeChunk(
-                        id, Handover(object), share, type: type, listed, progress)
+                        id, Handover(object), share, type: type, inventory, progress)
                     return (try reader.finish(), [chunk], isNew)
                 }
                 let index = chunks.count
@@ -97,7 +95,7 @@ struct Upload: Sendable {
                 let raw = Handover(object)
                 group.addTask {
                     defer { share.shrink(to: 0) }
-                    let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, listed, progress)
+                    let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
                     return (index, chunk, isNew)
                 }
             }
@@ -122,7 +120,7 @@ struct Upload: Sendable {
 
     /// - Parameter share: of the memory, for the raw object; what is no longer needed of it goes back.
     private func storeChunk(
-        _ id: ContentHash, _ raw: Handover, _ share: ByteBudget.Share, type: MIMEType, _ listed: [ContentHash: Int64]?,
+        _ id: ContentHash, _ raw: Handover, _ share: ByteBudget.Share, type: MIMEType, _ inventory: ChunkInventory,
         _ progress: TransferProgress
     ) async throws -> (ChunkReference, isNew: Bool) {
         var object = raw.take()
@@ -133,17 +131,7 @@ struct Upload: Sendable {
             return (ChunkReference(id: id, length: length, storedLength: known.storedLength), false)
         }
         let key = namespace.chunk(id)
-        let present: Int64? =
-            if replaces {
-                nil
-            } else if let listed {
-                listed[id]
-            } else if let inventory {
-                try await inventory.size(of: id)
-            } else {
-                try await store.head(key)?.size
-            }
-        if let present, let stored = plausible(present, for: length) {
+        if !replaces, let present = try await inventory.size(of: id), let stored = plausible(present, for: length) {
             try await ledger.record(id, KnownChunk(storedLength: stored, wasSent: false))
             progress.found(length, wasSent: false)
             return (ChunkReference(id: id, length: length, storedLength: stored), false)
@@ -160,22 +148,10 @@ struct Upload: Sendable {
         try await pilot.sending(object.count) { [object] in
             try await store.put(key, object, type: .octetStream, hash: smaller == nil ? id : nil)
         }
-        inventory?.note(id, size: Int64(object.count))
+        inventory.note(id, size: Int64(object.count))
         try await ledger.record(id, KnownChunk(storedLength: object.count, wasSent: true))
         progress.sent(raw: length, wire: object.count)
         return (ChunkReference(id: id, length: length, storedLength: object.count), true)
-    }
-
-    /// The chunks of the user with the lengths of their objects, where one page of a listing holds them all; else nil,
-    /// and each is asked for. What others put meanwhile is put once more, which harms nobody.
-    private func listing() async throws -> [ContentHash: Int64]? {
-        let page = try await store.list(prefix: namespace.chunkPrefix, after: nil, limit: 1000)
-        guard page.next == nil else { return nil }
-        var sizes: [ContentHash: Int64] = [:]
-        for object in page.objects {
-            if let id = ContentHash(hex: object.key.text.suffix(64)) { sizes[id] = object.size }
-        }
-        return sizes
     }
 
     /// Nil for a length that no object of such a chunk can have; it is then put anew.
