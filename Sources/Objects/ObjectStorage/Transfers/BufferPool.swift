@@ -5,8 +5,8 @@ import Synchronization
 final class BufferPool: Sendable {
     static let shared = BufferPool()
 
-    /// Room for a chunk of the standard greatest length and its header.
-    static let capacity = ChunkHeader.byteCount + ChunkSizes.standard.maximum
+    /// Room for a chunk of the standard greatest length, its header, and what is read behind it.
+    static let capacity = ChunkHeader.byteCount + ChunkSizes.standard.maximum + ChunkReader.blockSize
 
     private static let keptAtMost = 20
 
