@@ -1,4 +1,4 @@
-"""A short one of the days that faults.py plays: a minute of kill -9, cut networks and full disks.
+"""A short one of the days that faults.py plays: a minute of kill -9, cut networks, full disks and wrong clocks.
 
 FERRY_MINUTES and FERRY_SEED make it another one.
 """
