@@ -32,7 +32,7 @@ extension TaskSync {
     /// How long what is stored waits for more of it, while more is under way: each write costs the remote and every machine as
     /// much as the whole document, so it takes longer the more its task has.
     private func gatheringTime(of task: String) -> Duration {
-        min(.milliseconds(250) + .microseconds(500) * attachments.rows(of: task).count, .seconds(2))
+        min(.milliseconds(400) + .milliseconds(1) * attachments.rows(of: task).count, .seconds(2))
     }
 
     func noteStored(_ transfer: StoredTransfer, _ snapshot: TransferSnapshot) {
