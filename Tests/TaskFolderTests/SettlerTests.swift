@@ -245,6 +245,51 @@ struct SettlerTests {
         #expect(watch.known == (try watch.files()) && watch.known.count == 20)
     }
 
+    @Test func `a directory of whose rename one half was lost is watched under its new name`() throws {
+        let path = try establish("Work/a.md")
+        disk.setQueueLimit(1)
+        try disk.rename("Work", to: "Home", .exclusive)
+        try watch.advance(.seconds(2))
+        disk.setQueueLimit(16_384)
+        let new = try TaskPath("Home/a.md")
+        #expect(watch.known[new] != nil && watch.known[path] == nil)
+        try disk.save("Home/a.md", bytes("more"))
+        try watch.advance(.seconds(1))
+        try disk.remove("Home/a.md")
+        try watch.advance(.seconds(2))
+        #expect(watch.log.last == .removed(new))
+        #expect(watch.known.isEmpty)
+    }
+
+    @Test func `a file that a rename of its directory brings back to its name is told of`() throws {
+        _ = try establish("A/x.md")
+        try disk.makeDirectories("B")
+        try watch.advance(.zero)
+        for (from, to) in [("A/x.md", "B/x.md"), ("A", "B 2"), ("B/x.md", "B 2/x.md")] {
+            try disk.rename(from, to: to, .exclusive)
+            try watch.advance(.zero)
+        }
+        try disk.removeDirectory("B")
+        try disk.rename("B 2", to: "B", .exclusive)
+        try watch.advance(.milliseconds(20))
+        #expect(watch.known == (try watch.files()))
+        #expect(watch.settler.nextDeadline.map { $0 > watch.now + .milliseconds(500) } ?? true)
+        watch.clearLog()
+        try disk.save("B/x.md", bytes("more"))
+        try watch.advance(.milliseconds(20))
+        #expect(watch.log == [try changed(TaskPath("B/x.md"))])
+    }
+
+    @Test func `a file that is replaced under the name that it has just got is gone`() throws {
+        let first = try establish("a.md")
+        _ = try establish("b.md")
+        try disk.rename("a.md", to: "c.md", .exclusive)
+        try disk.rename("b.md", to: "c.md", .replacing)
+        try watch.advance(.seconds(3))
+        #expect(watch.log.contains(.removed(first)))
+        #expect(watch.known == (try watch.files()) && watch.known.count == 1)
+    }
+
     @Test func `more changes than fit in memory are given up for a scan`() throws {
         var times = SettleTimes()
         times.limit = 100

@@ -216,7 +216,11 @@ package struct FolderEventSettler: Sendable {
         _ path: TaskPath, from source: (path: TaskPath, origin: TaskPath, since: Duration)?, at now: Duration
     ) {
         // It replaces what was there, or nothing: an empty file here may be the first half of a save.
-        if let replaced = pending[path]?.origin, movedAway[replaced] == path { movedAway[replaced] = nil }
+        if let replaced = pending[path]?.origin, movedAway[replaced] == path {
+            movedAway[replaced] = nil
+            // What had come from there a moment before is gone.
+            if pending[replaced] == nil { remove(replaced, at: now) }
+        }
         update(path, at: now, isKnown: true) { state in
             state.isWriting = false
             state.origin = nil
@@ -288,6 +292,8 @@ package struct FolderEventSettler: Sendable {
         for (path, state) in pending {
             if let origin = state.origin { movedAway[origin] = path }
         }
+        // Its file may be back where it was: it would wait for itself.
+        for path in movedAway.values { breakCircle(at: path) }
         for (cookie, half) in leaving {
             leaving[cookie] = (
                 half.path.moved(from: from, to: to), half.origin.moved(from: from, to: to), half.since

@@ -35,6 +35,8 @@ struct WatchState: Sendable {
     }
 
     mutating func insert(_ watch: Int32, path: TaskPath, parent: Int32?) {
+        // It has been found where the other half of its rename, lost to an overflow, would have told.
+        leaving = leaving.filter { $0.value.watch != watch }
         if let parent {
             tree.insert(watch, name: path.name, in: parent)
         } else if path.isRoot, tree.root != watch {
