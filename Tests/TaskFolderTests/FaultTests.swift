@@ -112,6 +112,7 @@ struct FaultTests {
         let long = String(repeating: "x", count: 100)
         #expect(code { _ = try write(long, .anything) } == .noSpace)
         #expect(code { _ = try write(long, .stamp(stamp())) } == .noSpace)
+        try disk.makeDirectories("L")
         let writes = try (0..<10).map {
             FolderWrite(path: try TaskPath("L/\($0).md"), bytes: bytes("1234"), expecting: .absent)
         }
@@ -125,7 +126,8 @@ struct FaultTests {
     }
 
     private func writeToWork() throws -> [Result<WriteOutcome, FolderError>] {
-        folder.write(
+        try disk.makeDirectories("Work")
+        return folder.write(
             try ["Work/b.md", "Work/c.md"].map {
                 FolderWrite(path: try TaskPath($0), bytes: bytes("new"), expecting: .absent)
             })
@@ -138,7 +140,6 @@ struct FaultTests {
     }
 
     @Test func `new files whose directory gets another name before it is on the disk are written`() throws {
-        try disk.makeDirectories("Work")
         before("write to disk") { try $0.rename("Work", to: "Home", .exclusive) }
         for result in try writeToWork() {
             guard case .written = try result.get() else {

@@ -4,10 +4,12 @@ import Testing
 
 /// The contract of writing, moving and reading, on both disks.
 struct WritingTests {
-    @Test(arguments: DiskKind.allCases) func `a new file is written with its list and found by its stamp`(
+    @Test(arguments: DiskKind.allCases) func `a new file is written into a list that is there, and found by its stamp`(
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)
+        #expect(code { _ = try grounds.write("Work/Ship 1.0.md", "hello", .absent) } == .notFound)
+        try grounds.folder.makeDirectory(TaskPath("Work"))
         let outcome = try grounds.write("Work/Ship 1.0.md", "hello", .absent)
         #expect(try outcome == .written(grounds.stamp("Work/Ship 1.0.md")))
         #expect(try grounds.folder.read(TaskPath("Work/Ship 1.0.md")).bytes == bytes("hello"))
@@ -78,6 +80,7 @@ struct WritingTests {
     ) throws {
         let grounds = try Grounds(kind)
         try grounds.save("taken.md", "user")
+        try grounds.folder.makeDirectory(TaskPath("L"))
         var writes = try (0..<20).map { number in
             FolderWrite(path: try TaskPath("L/\(number).md"), bytes: bytes("\(number)"), expecting: .absent)
         }

@@ -159,7 +159,7 @@ extension TaskSync {
                 // A task that goes to the trash needs no directory: perhaps that went with it.
                 let isLiving = names.claim(of: item.task) != nil
                 let directory = isLiving ? try await self.directory(ofList: list) : .root
-                if awaitsNews(of: directory, &expected) {
+                if try awaitsNews(of: directory, &expected) {
                     retries.insert(item.task)
                     continue
                 }

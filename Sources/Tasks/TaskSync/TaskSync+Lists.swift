@@ -92,7 +92,6 @@ extension TaskSync {
 
     /// Whether the directory of a list was first missed a moment ago: what has become of it is about to be told, and comes first.
     private func isRecentlyMissed(_ list: String) -> Bool {
-        guard folder.isFullyWatched else { return false }
         let now = surroundings.now()
         let since = missedLists[list] ?? now
         missedLists[list] = since
@@ -100,15 +99,16 @@ extension TaskSync {
     }
 
     /// Whether nothing may be put into a directory yet, since it is not where it was. One that is made there at that moment would be
-    /// taken for the list.
+    /// taken for the list. One that has been missed for longer is made.
     ///
     /// - Parameter known: what has been found out.
-    func awaitsNews(of directory: TaskPath, _ known: inout [TaskPath: Bool]) -> Bool {
+    func awaitsNews(of directory: TaskPath, _ known: inout [TaskPath: Bool]) throws(FolderError) -> Bool {
         guard let list = lists.id(directory) else { return false }
         if let known = known[directory] { return known }
         let isMissed = folder.isAbsent(directory)
         if !isMissed { missedLists[list] = nil }
         let awaits = isMissed && isRecentlyMissed(list)
+        if isMissed, !awaits { try folder.makeDirectory(directory) }
         known[directory] = awaits
         return awaits
     }

@@ -12,8 +12,7 @@ extension DiskTaskFolder {
     package func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>] {
         var results = [Result<WriteOutcome, FolderError>?](repeating: nil, count: writes.count)
         var staged: [Staged] = []
-        makeParents(of: writes, &results)
-        for (index, write) in writes.enumerated() where results[index] == nil {
+        for (index, write) in writes.enumerated() {
             do throws(FolderError) {
                 switch try stage(write, index: index, synchronize: writes.count <= 4) {
                 case .success(let file): staged.append(file)
@@ -121,22 +120,6 @@ extension DiskTaskFolder {
         switch path.kind(isDirectory: false) {
         case .taskFile, .attachment: return
         default: throw FolderError(.invalidName, "\(path) would be no task file and no attachment")
-        }
-    }
-
-    /// Makes the directories of new files, each once and before anything is written: one that gets another name in the middle is not
-    /// made anew, and half of its files are not left in another.
-    private func makeParents(of writes: [FolderWrite], _ results: inout [Result<WriteOutcome, FolderError>?]) {
-        var made: [TaskPath: FolderError?] = [:]
-        for (index, write) in writes.enumerated() {
-            if case .stamp = write.expecting { continue }
-            guard (try? checkIsFile(write.path)) != nil else { continue }
-            let parent = write.path.parent
-            if made[parent] == nil {
-                made[parent] = .some(nil)
-                do throws(FolderError) { try makeParents(of: write.path) } catch { made[parent] = .some(error) }
-            }
-            if let error = made[parent] ?? nil { results[index] = .failure(error) }
         }
     }
 

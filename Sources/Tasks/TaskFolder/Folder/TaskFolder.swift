@@ -38,7 +38,8 @@ package protocol TaskFolder: AnyObject, Sendable {
     func read(_ path: TaskPath) throws(FolderError) -> TaskFileContent
 
     /// Writes each file in one step or not at all, the lot of them durable when this returns. One result for each
-    /// write, in order; the failure of one does not stop the others.
+    /// write, in order; the failure of one does not stop the others. Their directories must be there: one that has just got another
+    /// name is not made anew.
     func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>]
 
     /// Renames a file or directory and never replaces anything; missing directories above `target` are made.
