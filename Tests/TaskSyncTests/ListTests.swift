@@ -2,6 +2,7 @@ import DocumentClient
 import DocumentModel
 import DocumentStore
 import Glibc
+import SQLite
 import Simulation
 import Synchronization
 import SystemIO
@@ -51,6 +52,29 @@ import Testing
             #expect(await machine.hasDisplaced("Shop"))
             #expect(await machine.sync.catalog.trashed.isEmpty)
         }
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `a move that was made for a list and not noted has put the task into it`() async throws {
+        let (laptop, before) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await before.has("Work/Ship.md", "now\n"))
+        await before.stop()
+        // The desk had heard of this, had renamed its file, and died.
+        laptop.rename("Work/Ship.md", to: "Ship.md")
+        let task = try #require(await laptop.sync.catalog.living.map(\.id).first)
+        #expect(await laptop.eventually { await laptop.sync.catalog[task]?.list == nil })
+        before.rename("Work/Ship.md", to: "Ship.md")
+        let database = try SQLiteDatabase(path: "\(before.root)/replica.db")
+        try database.execute("INSERT INTO sync_state VALUES ('move', 'Work/Ship.md' || char(10) || 'Ship.md')", [])
+        database.close()
+        let desk = try await Machine(store, home: before.home)
+        #expect(await desk.eventually { await desk.sync.catalog[task]?.list == nil })
+        var edit = TaskEdit()
+        edit.listName = "Work"
+        try await desk.sync.edit(task, edit)
+        for machine in [laptop, desk] { #expect(await machine.has("Work/Ship.md", "now\n")) }
         await laptop.stop()
         await desk.stop()
     }

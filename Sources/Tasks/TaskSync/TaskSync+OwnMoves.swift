@@ -43,11 +43,14 @@ extension TaskSync {
     func noteMove(_ from: TaskPath, to: TaskPath) async throws {
         let files = index.paths(beneath: from).compactMap { path in index[path].map { (path, $0) } }
         let directories = lists.paths.filter { $0.value.isBeneath(from) }.mapValues { $0.moved(from: from, to: to) }
+        let list = lists.id(to.parent)
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             for (path, entry) in files {
                 guard var row = try tables.file(entry.task) else { continue }
                 row.path = path.moved(from: from, to: to)
+                // A file that went to another directory did so for its list.
+                if path == from, from.parent != to.parent { row.list = list }
                 try tables.put(row)
             }
             for (list, path) in directories { try tables.put(list: list, at: path) }
