@@ -123,6 +123,8 @@ extension TaskSync {
         attachments.removeOrphans(beneath: path)
         // What stood in the way there has gone with it.
         forgetProblems(of: path)
+        // It may have gone as a whole, by a rename, of which its files do not tell.
+        noteAbsent(beneath: path)
         guard let list = lists.id(path) else { return }
         lists.remove(list)
         vanishedLists[list] = path
