@@ -246,6 +246,26 @@ import Testing
         }
     }
 
+    @Test func `attachments that stayed behind a held delete follow the task to the name that it has got elsewhere`()
+        async throws
+    {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            for number in 1...12 { try laptop.write("Trip \(number).md", "go\n") }
+            try laptop.write("Trip 1.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip 1.files/ticket.txt", "seat 12\n"))
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            for number in 1...12 { laptop.remove("Trip \(number).md") }
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
+            desk.rename("Trip 1.md", to: "Journey.md")
+            #expect(
+                await laptop.eventually { await laptop.sync.catalog.living.contains { $0.title == "Journey" } })
+            try await laptop.sync.restoreDeletes(laptop.sync.heldDeletes.map(\.entry.id))
+            #expect(await laptop.has("Journey.files/ticket.txt", "seat 12\n"))
+            #expect(laptop.read("Trip 1.files/ticket.txt") == nil)
+            #expect(desk.read("Journey.files/ticket.txt") == "seat 12\n")
+        }
+    }
+
     @Test func `a machine that was paused settles when it goes on`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Buy milk.md", "Oat.\n")

@@ -11,23 +11,33 @@ extension TaskSync {
     func importRemovals(_ paths: [TaskPath]) async throws {
         guard try await checkRoot() else { return }
         var tasks: [String] = []
+        var attachments: [TaskPath] = []
         for path in Set(paths) {
             problems[path.string] = nil
             folderProblems = folderProblems.filter { $0.value.subject != path.string }
             if path.kind(isDirectory: false) == .attachment {
-                try await attachmentRemoved(path)
+                attachments.append(path)
                 continue
             }
-            guard let entry = index[path], held[entry.task] == nil, folder.isAbsent(path) else {
+            guard let entry = index[path], held[entry.task] == nil || isGone(entry.task), folder.isAbsent(path) else {
                 continue
             }
             tasks.append(entry.task)
         }
         // What has been deleted elsewhere is no delete of this machine's.
-        let gone = tasks.filter { catalog[$0].map { $0.deletion != nil } ?? true }
+        let gone = tasks.filter(isGone)
         if !gone.isEmpty { try await discardFiles(of: gone) }
         tasks.removeAll { gone.contains($0) }
         tasks = try await withoutUnseen(tasks)
+        try await removeFiles(of: tasks)
+        // What went with a task whose delete is held waits with it.
+        for path in attachments { try await attachmentRemoved(path) }
+    }
+
+    private func isGone(_ task: String) -> Bool { catalog[task].map { $0.deletion != nil } ?? true }
+
+    /// Deletes tasks whose files are gone, or holds that.
+    private func removeFiles(of tasks: [String]) async throws {
         guard !tasks.isEmpty else { return }
         if deleteGuard.holds(
             tasks.count, following: changes.missingCount, of: index.count, at: surroundings.now() - start)
@@ -166,8 +176,14 @@ extension TaskSync {
         }
     }
 
-    /// Attachments that went with files whose deletes were held are fetched again with them.
+    /// Attachments that went with files whose deletes were held are fetched again with them; all of a file's that comes back under
+    /// another name.
     func forgetAbsentAttachments(of tasks: [String]) async throws {
+        let renamed = tasks.filter { task in
+            guard let path = index.path(of: task), let claim = names.claim(of: task) else { return false }
+            return (try? rightPath(of: task, in: lists.path(claim.place) ?? .root)) != path
+        }
+        trashAttachments(beside: renamed.compactMap { index.path(of: $0) })
         let absent = tasks.flatMap { attachments.rows(of: $0).values }
             .filter { path(of: $0).map { folder.isAbsent($0) } ?? true }
         guard !absent.isEmpty else { return }

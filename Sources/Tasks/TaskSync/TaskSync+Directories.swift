@@ -13,7 +13,16 @@ extension TaskSync {
         var id = ListIndex.id(named: path.string, of: configuration.userID)
         if lists.path(id) != nil { id = DocumentID.make(in: surroundings) }
         let (first, other, userID) = (id, DocumentID.make(in: surroundings), configuration.userID)
+        let former = try await formerList(at: path)
         let view = try await client.transaction { transaction in
+            if let former {
+                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: former)
+                let view = try transaction.document(name)
+                if view.exists, Self.isShown(view, at: path) {
+                    try SyncTables(transaction).put(list: former, at: path)
+                    return view
+                }
+            }
             var name = try DocumentName(database: transaction.databaseName, collection: "lists", id: first)
             var view = try transaction.document(name)
             // Made under this name once, and called otherwise by now.
@@ -31,6 +40,13 @@ extension TaskSync {
         learn(list: view)
         retryMisplaced(in: list, at: path)
         return list
+    }
+
+    /// The list of a directory that has come back, as after a power cut, while the deletes of what was in it are held.
+    private func formerList(at path: TaskPath) async throws -> String? {
+        guard let task = held.keys.sorted().first(where: { index.path(of: $0)?.parent == path }) else { return nil }
+        let list = try await client.reading { try SyncTables($0).file(task)?.list }
+        return list.flatMap { lists.path($0) == nil ? $0 : nil }
     }
 
     /// Everything beneath moves along; lists are renamed.

@@ -405,7 +405,8 @@ extension TaskSync {
                 if file.isAttachment { return found.append(file) }
                 let known = index.entry(file.path, seenIn: &call)
                 guard let known else { return changed.append(file.path) }
-                if known.stamp.hasContent(of: file.stamp) { return }
+                // One that is back from a held delete says that nobody wants that.
+                if known.stamp.hasContent(of: file.stamp), held[known.task] == nil { return }
                 if isFirst, file.stamp.size == 0, known.stamp.size > 0 { return emptied.append(file) }
                 changed.append(file.path)
             }
