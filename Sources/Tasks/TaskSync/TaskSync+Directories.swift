@@ -10,6 +10,8 @@ extension TaskSync {
     func list(at path: TaskPath) async throws -> String? {
         guard !path.isRoot, path.kind(isDirectory: true) == .list else { return nil }
         if let known = lists.id(path) { return known }
+        // What is written into it must not go with it in a power cut.
+        folder.synchronize([path])
         var id = ListIndex.id(named: path.string, of: configuration.userID)
         if lists.path(id) != nil { id = DocumentID.make(in: surroundings) }
         let (first, other, userID) = (id, DocumentID.make(in: surroundings), configuration.userID)
@@ -36,6 +38,7 @@ extension TaskSync {
         }
         let list = view.name.id
         lists.set(list, path)
+        vanishedLists[list] = nil
         problems["list \(list)"] = nil
         learn(list: view)
         retryMisplaced(in: list, at: path)

@@ -77,6 +77,7 @@ extension TaskSync {
                 }
                 try folder.makeDirectory(target)
                 lists.set(list, target)
+                vanishedLists[list] = nil
                 try await client.transaction { try SyncTables($0).put(list: list, at: target) }
             }
         } catch let error as FolderError {
