@@ -81,6 +81,9 @@ final class SimulatedMachine: @unchecked Sendable {
     var trace: (_ operation: String, _ path: String) -> Void = { _, _ in }
     /// Tells the story where the process dies by itself.
     var onDeath: () -> Void = {}
+    /// Told the values that the process has put into files, and forgets by dying, when a user has taken them away.
+    var onForgetting: (Set<String>) -> Void = { _ in }
+    private var removals: [(words: Set<String>, time: Duration)] = []
 
     /// - Parameter scratch: a directory of its own, for files that are read and written by path.
     init(
@@ -239,6 +242,8 @@ final class SimulatedMachine: @unchecked Sendable {
     func kill() {
         guard let process else { return }
         self.process = nil
+        for removal in removals where removal.time + .seconds(1) >= scheduler.now { onForgetting(removal.words) }
+        removals = []
         dying = process
         callsToLive = nil
         process.remote.hangUp()
@@ -273,6 +278,21 @@ final class SimulatedMachine: @unchecked Sendable {
             if let bytes { words.formUnion(Words.found(in: bytes, "q")) }
         }
         return words
+    }
+
+    /// What the state file says that task files say.
+    var notedWords: Set<String> {
+        var words: Set<String> = []
+        try? stateFile.query("SELECT bytes FROM sync_file") { words.formUnion(Words.found(in: $0.bytes(0), "q")) }
+        return words
+    }
+
+    /// A user took values out of a file that Ferry had just put there and not noted: if it dies now, it takes what it finds then for
+    /// the file as it was before, and nothing tells that the user has seen them.
+    func noteRemoval(_ words: Set<String>) {
+        guard isRunning else { return onForgetting(words) }
+        removals.removeAll { $0.time + .seconds(1) < scheduler.now }
+        removals.append((words, scheduler.now))
     }
 
     private func fault(_ operation: String, _ path: String) -> Int32? {

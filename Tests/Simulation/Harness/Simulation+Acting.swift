@@ -39,8 +39,9 @@ extension Simulation {
     ) throws {
         let disk = machine.disk
         let files = machine.files
-        // What is just being saved is left alone by its user.
-        let paths = files.keys.filter { !machine.busy.contains($0) }.sorted()
+        // What is just being saved is left alone by its user, and what a power cut has emptied until Ferry has filled it: nobody could
+        // tell that from a user who empties it.
+        let paths = files.filter { !machine.busy.contains($0.key) && !$0.value.isEmpty }.keys.sorted()
         switch kind {
         case .create:
             let path = place(title(&random), machine, &random)
@@ -218,8 +219,7 @@ extension Simulation {
         if habit != .inPlace, habit != .truncatingFirst { machine.noteRename(path) }
         if random.chance(50) {
             try disk.save(path, new, habit: habit)
-            words.edit(old, to: new)
-            words.place(new, at: path)
+            edited(path, old, new, machine)
             return
         }
         var steps: [(MemoryDisk) throws -> Void]
@@ -230,8 +230,7 @@ extension Simulation {
         }
         let write = { [unowned self] (disk: MemoryDisk) in
             try disk.write(path, new)
-            words.edit(old, to: new)
-            words.place(new, at: path)
+            edited(path, old, new, machine)
         }
         // Where the name was given away meanwhile, the user takes another one.
         let writeNew = { [unowned self] (disk: MemoryDisk) in
@@ -257,8 +256,7 @@ extension Simulation {
                 { [unowned self] disk in
                     do { try check(disk, old) } catch { return try disk.remove(path + ".swp") }
                     try disk.rename(path + ".swp", to: path, .replacing)
-                    words.edit(old, to: new)
-                    words.place(new, at: path)
+                    edited(path, old, new, machine)
                 },
             ]
         case .backupDance:
@@ -291,6 +289,13 @@ extension Simulation {
             words.delete(old)
             words.rename(path, to: "")
         }
+    }
+
+    private func edited(_ path: String, _ old: [UInt8], _ new: [UInt8], _ machine: SimulatedMachine) {
+        let gone = words.edit(old, to: new)
+        words.place(new, at: path)
+        guard !gone.isEmpty else { return }
+        machine.noteRemoval(gone.subtracting(machine.notedWords))
     }
 
     /// One step after the other; the first that fails is the last.
@@ -327,11 +332,12 @@ extension Simulation {
                 edit.title = title
                 edit.notes = "born \(birth)\n"
                 if random.chance(30) { edit.listName = ["Work", "Home"][random.below(2)] }
-                _ = try await sync.add(edit)
-                words.rename("", to: title)
+                // Before the task is there: the process may die, and somebody else may use the file, before the command is over.
                 let path = (edit.listName.map { $0 + "/" } ?? "") + title
                 if edit.listName != nil { words.command(path) }
                 words.place(Array("born \(birth)\n".utf8), at: path)
+                _ = try await sync.add(edit)
+                words.rename("", to: title)
                 tell(machine, "adds '\(title)' by command")
             case .tagByCommand:
                 let ids = await sync.catalog.living.map(\.id).sorted()

@@ -59,6 +59,7 @@ package final class Simulation: @unchecked Sendable {
                     if operation != "examine" { tell(machine, "  · \(operation) '\(path)'") }
                 }
             }
+            machine.onForgetting = { [unowned self] in words.unretire($0) }
             machine.interfere = { [unowned self] path in interfere(index, at: path) }
         }
     }
@@ -313,14 +314,14 @@ package final class Simulation: @unchecked Sendable {
     /// What a machine remembers of the remote is what the remote has.
     private func compareReplica(of machine: SimulatedMachine, with documents: [String: Document]) {
         let replica = ask(machine) { _, client in
-            var fields: [String: [String: Value]] = [:]
+            var documents: [String: Document] = [:]
             for query in TaskSync.queries(of: "alice", in: Simulation.database) {
-                for view in try await client.documents(query) { fields[view.name.path] = view.fields }
+                for view in try await client.documents(query) { documents[view.name.path] = view.document }
             }
-            return fields
+            return documents
         }
         guard let replica else { return }
-        for path in Set(replica.keys).union(documents.keys).sorted() where replica[path] != documents[path]?.fields {
+        for path in Set(replica.keys).union(documents.keys).sorted() where replica[path] != documents[path] {
             let what = replica[path] == nil ? "lacks" : documents[path] == nil ? "still has" : "has an older"
             violations.append("\(machine.name)'s replica \(what) \(path)")
         }

@@ -43,14 +43,20 @@ package struct Words {
         replaced.formUnion(Self.found(in: old, "q").subtracting(Self.found(in: new, "q")))
     }
 
-    /// As `replace`, in a task's file that stays what it is.
-    mutating func edit(_ old: [UInt8], to new: [UInt8]) {
+    /// As `replace`, in a task's file that stays what it is. Answers the values of its head that are gone.
+    mutating func edit(_ old: [UInt8], to new: [UInt8]) -> Set<String> {
         replace(old, with: new)
         // Those that an undo brings back.
         for word in Self.found(in: new, "q").subtracting(Self.found(in: old, "q")) { retired[word] = nil }
         let before = Draft(old).head?.joined(separator: "\n") ?? ""
-        let gone = Self.found(in: Array(before.utf8), "q").subtracting(Self.found(in: new, "q"))
-        for word in gone.subtracting(copied) { retired[word] = Self.found(in: old, "b") }
+        let gone = Self.found(in: Array(before.utf8), "q").subtracting(Self.found(in: new, "q")).subtracting(copied)
+        for word in gone { retired[word] = Self.found(in: old, "b") }
+        return gone
+    }
+
+    /// Values that a user took away may be back.
+    mutating func unretire(_ words: Set<String>) {
+        for word in words { retired[word] = nil }
     }
 
     /// A user deletes a task that says `old`.
