@@ -28,6 +28,19 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a scan that does not find the directory leaves no problem behind`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.write("Call Anna.md", Array("now\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        disk.setRootMissing(true)
+        await machine.sync.changes.askForScan()
+        #expect(await machine.eventually { await machine.sync.rootHold != nil })
+        disk.setRootMissing(false)
+        #expect(await machine.eventually { await machine.sync.allProblems.isEmpty })
+        await machine.stop()
+    }
+
     @Test func `no turn follows one in which the state file failed`() async throws {
         let machine = try await Machine(store)
         await #expect(throws: SQLiteError.self) {

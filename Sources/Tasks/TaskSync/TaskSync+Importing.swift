@@ -411,6 +411,11 @@ extension TaskSync {
                 changed.append(file.path)
             }
         } catch {
+            if error.code == .rootMissing {
+                // Looked at when it is back, which it may be by now.
+                if try await checkRoot() { changes.askForScan() }
+                return
+            }
             note(folder: SyncProblem(code: "scan-failed", subject: nil, message: error.message))
             return
         }
