@@ -56,6 +56,22 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `of a list that is renamed while nobody watches nothing is left under the old name`() async throws {
+        let (laptop, before) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await before.has("Work/Ship.md", "now\n"))
+        await before.stop()
+        before.rename("Work", to: "Office")
+        let desk = try await Machine(store, home: before.home)
+        #expect(await laptop.has("Office/Ship.md", "now\n"))
+        for machine in [laptop, desk] {
+            #expect(
+                await machine.eventually { await machine.sync.catalog.listNames.map(\.value) == ["Office"] })
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a move that was made for a list and not noted has put the task into it`() async throws {
         let (laptop, before) = (try await Machine(store), try await Machine(store))
         try laptop.write("Work/Ship.md", "now\n")

@@ -454,6 +454,8 @@ import Testing
         let before = try await Machine(store)
         for number in 1...3 { try laptop.write("T\(number).md", "\(number)\n") }
         #expect(await before.eventually { (1...3).allSatisfy { before.read("T\($0).md") != nil } })
+        mkdir(laptop.path("Later"), 0o700)
+        #expect(await before.eventually { await before.sync.lists.paths.count == 1 })
         await before.stop()
         rename("\(before.root)/Tasks", "\(before.root)/Elsewhere")
         mkdir("\(before.root)/Tasks", 0o700)
@@ -462,6 +464,8 @@ import Testing
         #expect(await desk.eventually { (1...3).allSatisfy { desk.read("T\($0).md") == "\($0)\n" } })
         #expect(await laptop.has("T9.md", "9\n"))
         #expect(await laptop.sync.catalog.count == 4)
+        #expect(await desk.eventually { await desk.sync.lists.paths.count == 1 })
+        #expect(await laptop.sync.catalog.listNames.map(\.value) == ["Later"])
         await desk.stop()
         await laptop.stop()
     }

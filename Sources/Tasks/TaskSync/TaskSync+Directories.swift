@@ -65,7 +65,10 @@ extension TaskSync {
         if isOwnMove(from, to) { return }
         // The old name may have been missed before the rename was told of.
         let movedLists = lists.paths.merging(vanishedLists) { known, _ in known }.filter { $0.value.isBeneath(from) }
-        for list in movedLists.keys { vanishedLists[list] = nil }
+        for list in movedLists.keys {
+            vanishedLists[list] = nil
+            missedLists[list] = nil
+        }
         let movedFiles = index.paths(beneath: from)
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
@@ -163,6 +166,7 @@ extension TaskSync {
             vanishedLists[list] = nil
             if hosts[list] != nil { try await leave(list) }
         }
+        retryMisnamedLists()
         let own = gone.filter { hosts[$0.key] == nil }
         let renamed = try await client.transaction { transaction in
             var renamed: [DocumentName] = []

@@ -158,8 +158,9 @@ extension TaskSync {
                 let list = facts.entry?.list
                 // A task that goes to the trash needs no directory: perhaps that went with it.
                 let isLiving = names.claim(of: item.task) != nil
-                let directory = isLiving ? try await self.directory(ofList: list) : .root
-                if try awaitsNews(of: directory, &expected) {
+                guard let directory = isLiving ? try await self.directory(ofList: list) : .root,
+                    try !awaitsNews(of: directory, &expected)
+                else {
                     retries.insert(item.task)
                     continue
                 }

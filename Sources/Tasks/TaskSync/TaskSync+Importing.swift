@@ -84,7 +84,9 @@ extension TaskSync {
 
     /// A directory that was renamed before it was watched shows only under its new name.
     private func forgetMissingLists() async throws {
-        for path in lists.paths.values where (try? folder.hasDirectory(path)) == false {
+        for (list, path) in lists.paths where (try? folder.hasDirectory(path)) == false {
+            // Or it was renamed in this moment, and is not made anew before that could be told.
+            _ = isRecentlyMissed(list)
             try await directoryRemoved(path)
         }
     }
@@ -441,6 +443,7 @@ extension TaskSync {
         try await forgetUnwrittenFiles(among: absent)
         let gone = missingInScan.filter { index[$0] != nil }
         if !gone.isEmpty { changes.noteMissing(Array(gone)) }
+        if scan.isComplete { try await forgetMissingLists() }
         await noteMissingAttachments(scan, found: found.map(\.path))
     }
 

@@ -7,10 +7,12 @@ import TaskModel
 
 /// From lists to directories.
 extension TaskSync {
-    /// The directory of a living task's list, made if it is not there; the root where the list is not known.
-    func directory(ofList list: String?) async throws -> TaskPath {
+    /// The directory of a living task's list, made if it is not there; the root where the list is not known; nil where news of it has to
+    /// be awaited.
+    func directory(ofList list: String?) async throws -> TaskPath? {
         guard let list else { return .root }
         if lists.path(list) == nil {
+            if missedLists[list] != nil, isRecentlyMissed(list) { return nil }
             let database = try await client.reading { $0.databaseName }
             if let name = try? DocumentName(database: database, collection: "lists", id: list) {
                 try await bringBack(name)
@@ -50,7 +52,9 @@ extension TaskSync {
         if first == 1, let current, current.string.utf8.elementsEqual(wanted.utf8) { return }
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
-            candidate != current && lists.id(candidate).map { $0 != list } ?? false
+            // What has become of a directory that was missed is still to be told, and must not be taken for news of this one.
+            let owner = lists.id(candidate) ?? vanishedLists.first { $0.value == candidate }?.key
+            return candidate != current && owner.map { $0 != list } ?? false
         }
         if target == right { misnamedLists.remove(name) } else { misnamedLists.insert(name) }
         guard target != current else { return }
@@ -71,7 +75,7 @@ extension TaskSync {
                 ownMoves.append((current, target, surroundings.now()))
                 try await noteMove(current, to: target)
             } else {
-                if current != nil, isRecentlyMissed(list) {
+                if current != nil || missedLists[list] != nil, isRecentlyMissed(list) {
                     retriedLists.insert(name)
                     return
                 }
@@ -92,7 +96,7 @@ extension TaskSync {
     }
 
     /// Whether the directory of a list was first missed a moment ago: what has become of it is about to be told, and comes first.
-    private func isRecentlyMissed(_ list: String) -> Bool {
+    func isRecentlyMissed(_ list: String) -> Bool {
         let now = surroundings.now()
         let since = missedLists[list] ?? now
         missedLists[list] = since

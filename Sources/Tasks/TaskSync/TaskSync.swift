@@ -325,7 +325,18 @@ package actor TaskSync {
     }
 
     /// In a directory that is bound anew nothing that is absent was deleted: it is written again.
-    func forgetAbsentFiles() async throws { try await forget(index.allPaths.filter { folder.isAbsent($0) }) }
+    func forgetAbsentFiles() async throws {
+        try await forget(index.allPaths.filter { folder.isAbsent($0) })
+        let absent = lists.paths.filter { folder.isAbsent($0.value) }.keys
+        for list in absent { lists.remove(list) }
+        retriedLists.formUnion(
+            try await client.transaction { transaction in
+                try absent.map { list in
+                    try SyncTables(transaction).remove(list: list)
+                    return try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                }
+            })
+    }
 
     /// What this replica was cut off from writing was never there, so it has not been deleted either.
     func forgetUnwrittenFiles(among paths: Set<TaskPath>) async throws {
