@@ -50,11 +50,16 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         if link == .silent { try await scheduler.sleep(for: .seconds(30)) }
         if link != .good { throw RemoteError(.transient, "the network is \(link.rawValue)") }
         if scheduler.random.chance(lossRate) { throw RemoteError(.transient, "lost on the way") }
+    }
+
+    /// The remote looks at who asks before it does anything: what has been done is answered.
+    private func checkSignIn() throws {
         if isSignedOut { throw RemoteError(.unauthenticated, "nobody is signed in") }
     }
 
     private func call<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
         try await travel()
+        try checkSignIn()
         let result = try await body()
         try await travel()
         return result
@@ -70,6 +75,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
             if scheduler.random.chance(40) { deliverLate(writes) }
             throw error
         }
+        try checkSignIn()
         if let code = writes.lazy.compactMap({ self.refuses($0) }).first { throw RemoteError(code, "refused") }
         if scheduler.random.chance(3) { deliverLate(writes) }
         let result = try await remote.commit(writes)
@@ -99,6 +105,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
 
     func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen {
         try await travel()
+        try checkSignIn()
         let stream = Stream(try await remote.listen(targets, seen: seen), self)
         streams.append(stream)
         return stream
