@@ -82,7 +82,8 @@ package struct FolderEventSettler: Sendable {
         case .closed(let path):
             update(path, at: now, isKnown: true) { $0.isWriting = false }
         case .found(let path):
-            update(path, at: now, isKnown: false, after: times.found) { _ in }
+            // It may have been there for long: in a directory that has just been watched, or that can be read again.
+            update(path, at: now, isKnown: true, after: times.found) { _ in }
         case .attributes(let path):
             update(path, at: now, isKnown: true) { _ in }
         case .removed(let path):
