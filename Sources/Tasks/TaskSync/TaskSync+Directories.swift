@@ -160,10 +160,11 @@ extension TaskSync {
         guard !vanishedLists.isEmpty else { return }
         vanishedLists = vanishedLists.filter { lists.path($0.key) == nil }
         let used = Set(catalog.living.compactMap(\.list))
-        let gone = vanishedLists.filter { !used.contains($0.key) }
+        let gone = vanishedLists.filter { !used.contains($0.key) && !isNewlyMissed($0.key) }
         guard !gone.isEmpty else { return }
         for list in gone.keys {
             vanishedLists[list] = nil
+            missedLists[list] = nil
             if hosts[list] != nil { try await leave(list) }
         }
         retryMisnamedLists()

@@ -25,7 +25,6 @@ extension TaskSync {
             try await acknowledge(through: last.sequence)
         }
         try await exportRetries()
-        try await settleVanishedLists()
     }
 
     /// Files wait while syncing is paused; what lists and look-ups show does not.
@@ -67,6 +66,7 @@ extension TaskSync {
             }
         }
         if rememberedRetries != retries { try await acknowledge(through: nil) }
+        try await settleVanishedLists()
         retryLater()
     }
 
@@ -91,7 +91,7 @@ extension TaskSync {
 
     /// Nothing tells when a disk has room or a directory may be written again, so time does.
     func retryLater() {
-        guard !retries.isEmpty || !retriedLists.isEmpty else {
+        guard !retries.isEmpty || !retriedLists.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed) else {
             retryDelay = Backoff()
             return
         }

@@ -12,7 +12,7 @@ extension TaskSync {
     func directory(ofList list: String?) async throws -> TaskPath? {
         guard let list else { return .root }
         if lists.path(list) == nil {
-            if missedLists[list] != nil, isRecentlyMissed(list) { return nil }
+            if isNewlyMissed(list) { return nil }
             let database = try await client.reading { $0.databaseName }
             if let name = try? DocumentName(database: database, collection: "lists", id: list) {
                 try await bringBack(name)
@@ -75,7 +75,7 @@ extension TaskSync {
                 ownMoves.append((current, target, surroundings.now()))
                 try await noteMove(current, to: target)
             } else {
-                if current != nil || missedLists[list] != nil, isRecentlyMissed(list) {
+                if current != nil && isRecentlyMissed(list) || isNewlyMissed(list) {
                     retriedLists.insert(name)
                     return
                 }
@@ -102,6 +102,9 @@ extension TaskSync {
         missedLists[list] = since
         return now < since + .seconds(5)
     }
+
+    /// Whether that has been noticed already, and was a moment ago.
+    func isNewlyMissed(_ list: String) -> Bool { missedLists[list] != nil && isRecentlyMissed(list) }
 
     /// Whether nothing may be put into a directory yet, since it is not where it was. One that is made there at that moment would be
     /// taken for the list. One that has been missed for longer is made.
