@@ -78,6 +78,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 6])
+    func `the same bytes become the same stream, whatever was in memory before`(level: Int) throws {
+        let stream = try compressed(text, level: level)
+        for size in stride(from: 64 << 10, through: 512 << 10, by: 4 << 10) {
+            let memory = UnsafeMutablePointer<UInt16>.allocate(capacity: size / 2)
+            memory.initialize(repeating: 9, count: size / 2)
+            memory.deallocate()
+            #expect(try compressed(text, level: level) == stream, "after \(size) bytes")
+        }
+    }
+
     @Test func `other programs' streams are read`() throws {
         // Made with Python: zlib.compress(b"ferry")
         let stream: [UInt8] = [0x78, 0x9C, 0x4B, 0x4B, 0x2D, 0x2A, 0xAA, 0x04, 0x00, 0x06, 0x4A, 0x02, 0x29]
