@@ -87,6 +87,25 @@ import Testing
         try await store.put(key, [UInt8](repeating: 0, count: 5000))
         #expect(waits.withLock { $0 } == .zero)
     }
+
+    @Test(arguments: [nil, 1_000_000])
+    func `who waits goes on when the rate has changed`(rate: Int?) async throws {
+        let limited = Mutex<LimitedObjectStore?>(nil)
+        let waits = Mutex<[Duration]>([])
+        let store = LimitedObjectStore(
+            MemoryObjectStore(), up: 10,
+            surroundings: .still { wait in
+                let count = waits.withLock { waits in
+                    waits.append(wait)
+                    return waits.count
+                }
+                if count == 3 { limited.withLock { $0 }?.limit(up: rate, down: nil) }
+            })
+        limited.withLock { $0 = store }
+        try await store.put(try ObjectKey("k"), [UInt8](repeating: 0, count: 5000))
+        #expect(waits.withLock { $0 } == [.seconds(1), .seconds(2), .seconds(3)])
+        limited.withLock { $0 = nil }
+    }
 }
 
 extension Surroundings {

@@ -3,9 +3,23 @@ package import SystemIO
 
 /// Keeps another store's traffic below a rate, up and down. Whoever shares one of these shares its rates.
 public final class LimitedObjectStore: ObjectStore {
+    /// So long a change of the rate goes unnoticed by who waits.
+    private static let slice = Duration.seconds(1)
+
+    private struct Rate {
+        var bucket: TokenBucket?
+        /// How often it was changed.
+        var version = 0
+
+        mutating func change(_ bucket: TokenBucket?) {
+            self.bucket = bucket
+            version += 1
+        }
+    }
+
     private let store: any ObjectStore
-    private let up: Mutex<TokenBucket?>
-    private let down: Mutex<TokenBucket?>
+    private let up: Mutex<Rate>
+    private let down: Mutex<Rate>
     private let surroundings: Surroundings
 
     /// Rates are in bytes a second; nil is no limit.
@@ -17,14 +31,15 @@ public final class LimitedObjectStore: ObjectStore {
     package init(_ store: any ObjectStore, up: Int? = nil, down: Int? = nil, surroundings: Surroundings) {
         self.store = store
         self.surroundings = surroundings
-        self.up = Mutex(up.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) })
-        self.down = Mutex(down.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) })
+        self.up = Mutex(Rate(bucket: up.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) }))
+        self.down = Mutex(Rate(bucket: down.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) }))
     }
 
-    /// Changes the rates; what is under way feels it with its next part.
+    /// Changes the rates; what waits goes on within a second, what is under way feels it with its next part.
     public func limit(up: Int?, down: Int?) {
-        self.up.withLock { $0 = up.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) } }
-        self.down.withLock { $0 = down.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) } }
+        let now = surroundings.now()
+        self.up.withLock { $0.change(up.map { TokenBucket(bytesPerSecond: $0, now: now) }) }
+        self.down.withLock { $0.change(down.map { TokenBucket(bytesPerSecond: $0, now: now) }) }
     }
 
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
@@ -49,8 +64,13 @@ public final class LimitedObjectStore: ObjectStore {
 
     public func delete(_ key: ObjectKey) async throws { try await store.delete(key) }
 
-    private func pace(_ bucket: borrowing Mutex<TokenBucket?>, _ count: Int) async throws {
-        let wait = bucket.withLock { $0?.take(count, now: surroundings.now()) ?? .zero }
-        if wait > .zero { try await surroundings.sleep(for: wait) }
+    private func pace(_ rate: borrowing Mutex<Rate>, _ count: Int) async throws {
+        let now = surroundings.now()
+        let (wait, version) = rate.withLock { ($0.bucket?.take(count, now: now) ?? .zero, $0.version) }
+        var waited = Duration.zero
+        while waited < wait, rate.withLock({ $0.version }) == version {
+            waited = min(wait, waited + Self.slice)
+            try await surroundings.sleepUntil(now + waited)
+        }
     }
 }

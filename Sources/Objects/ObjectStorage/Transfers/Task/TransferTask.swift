@@ -74,9 +74,9 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
     /// Ends it for good and frees what it alone can need.
     public func cancel() { send(.cancel) }
 
-    /// Keeps its traffic below a rate, from the next part of it on; nil takes the limit away. What waits already goes on waiting;
-    /// a pause ends that. A limit that several transfers
-    /// share (`LimitedObjectStore`) counts beside it. In a queue it is kept across restarts.
+    /// Keeps its traffic below a rate, from the next part of it on; nil takes the limit away. What waits for an earlier limit goes on
+    /// within a second. A limit that several transfers share (`LimitedObjectStore`) counts beside it. In a queue it is kept across
+    /// restarts.
     public func limit(bytesPerSecond: Int?) {
         limiter.limit(up: bytesPerSecond, down: bytesPerSecond)
         send(.limit(bytesPerSecond: bytesPerSecond))
