@@ -87,19 +87,27 @@ extension TaskSync {
     /// Moves tasks whose files are gone to the trash; what is left of their attachments goes to the local trash.
     func delete(_ tasks: [String]) async throws {
         let paths = try await paths(of: tasks)
-        try await client.transaction { transaction in
+        let unseen = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
+            var unseen: [String] = []
             for task in tasks {
-                try Self.trash(task, in: transaction)
+                // As in `withoutUnseen`: what has come since.
+                if let row = try tables.file(task), FileExport.isBehind(row, try transaction.task(task)) {
+                    unseen.append(task)
+                } else {
+                    try Self.trash(task, in: transaction)
+                }
                 try tables.removeFile(task)
                 try tables.unhold(task)
                 try tables.removeAttachments(of: task)
             }
+            return unseen
         }
         for task in tasks {
             held[task] = nil
             attachments.removeAll(of: task)
         }
+        retries.formUnion(unseen)
         retries.formUnion(misnamed)
         trashAttachments(beside: paths)
     }
