@@ -90,17 +90,17 @@ BREAKS = [
     ("the identifier is not looked at", SYNC + "TaskSync+Importing.swift",
      "if let identifier, isFree(identifier) {", "if let identifier, isFree(identifier), !$ {"),
     ("a copy is the same task", SYNC + "TaskSync+Importing.swift",
-     "return known != path && folder.isAbsent(known)", "return known != path && ($ || folder.isAbsent(known))"),
+     "(try? folder.stamp(known)) == nil : folder.isAbsent(known))",
+     "(try? folder.stamp(known)) == nil : $ || folder.isAbsent(known))"),
     ("absence is not checked before a delete", SYNC + "TaskSync+Deleting.swift",
-     "guard let entry = index[path], held[entry.task] == nil, folder.isAbsent(path) else {",
-     "guard let entry = index[path], held[entry.task] == nil, $ || folder.isAbsent(path) else {"),
+     "held[entry.task] == nil || isGone(entry.task), folder.isAbsent(path) else {",
+     "held[entry.task] == nil || isGone(entry.task), $ || folder.isAbsent(path) else {"),
     ("the root is not checked before deletes", SYNC + "TaskSync+Deleting.swift",
      "guard try await checkRoot() else { return }", "if !$ { guard try await checkRoot() else { return } }"),
     ("an unlisted directory counts as empty", SYNC + "TaskSync+Importing.swift",
-     "Set(scan.isComplete ? index.paths(notSeenIn: call) : [])",
-     "Set($ || scan.isComplete ? index.paths(notSeenIn: call) : [])"),
+     "missingInScan = scan.isComplete ? absent : []", "missingInScan = $ || scan.isComplete ? absent : []"),
     ("after an import the document is not looked at again", SYNC + "TaskSync+Importing.swift",
-     "if !isAppended { retries.insert(row.task) }", "if !isAppended, !$ { retries.insert(row.task) }"),
+     "if !isAppended { self.retries.insert(row.task) }", "if !isAppended, !$ { self.retries.insert(row.task) }"),
     # To files
     ("an exchange does not look at what came out", FOLDER + "Folder/DiskTaskFolder+Writing.swift",
      "if displaced.hasContent(of: expected) {", "if $ || displaced.hasContent(of: expected) {"),
@@ -129,16 +129,15 @@ BREAKS = [
     ("the echo of an own rename of a list is the user's", SYNC + "TaskSync+Directories.swift",
      "if isOwnMove(from, to) { return }", "if isOwnMove(from, to), !$ { return }"),
     ("an upload takes the attachment of its name", SYNC + "Attachments/TaskSync+Storing.swift",
-     "func same(_ upload: Upload) -> String? {\n",
-     "func same(_ upload: Upload) -> String? {\n            if $ {\n                return present.filter { !here.contains($0.key)"
-     " && $0.value.name == upload.name }.map(\\.key).min()\n            }\n            return\n    "),
+     "others[upload.file.sha256.hex]?.filter",
+     "if $ { return others.values.joined().first { $0.value.name == upload.name }?.key }\n            return others[upload.file.sha256.hex]?.filter"),
     ("a list that comes late does not get its tasks", SYNC + "TaskSync+Lists.swift",
      "let tasks = catalog.living.filter { $0.list == list }.map(\\.id)",
      "if $ { return }\n        let tasks = catalog.living.filter { $0.list == list }.map(\\.id)"),
     ("a list that was deleted beneath a new task stays deleted", SYNC + "TaskSync+Lists.swift",
      "if catalog.living.contains(where: { $0.list == list }) {", "if !$, catalog.living.contains(where: { $0.list == list }) {"),
     ("attachments stay behind after a move that nobody told of", SYNC + "TaskSync+Importing.swift",
-     "if !isNew, let old = index.path(of: task), old != path {", "if !isNew, !$, let old = index.path(of: task), old != path {"),
+     "if let source = file.attachmentSource {", "if !$, let source = file.attachmentSource {"),
     ("bytes that come during an upload are not uploaded", SYNC + "Attachments/TaskSync+Storing.swift",
      "            try await lookAgain(path)", "            if !$ { try await lookAgain(path) }"),
     ("a directory that can be read again is not looked at", FOLDER + "Events/WatchState.swift",
@@ -187,7 +186,7 @@ class Campaign:
     def __init__(self, scratch, simulate, options):
         self.simulate, self.options, self.path = simulate, options, scratch / "results.json"
         self.lock = threading.Lock()
-        self.program = hashlib.sha256(simulate.read_bytes()).hexdigest()
+        self.program = hashlib.sha256(simulate.read_bytes()).hexdigest() + (options.often or "")
         known = json.loads(self.path.read_text()) if self.path.exists() else {}
         self.results = known.get("results", {})
         self.clean = known.get("clean", {}) if known.get("program") == self.program else {}
@@ -201,7 +200,8 @@ class Campaign:
         """The seed that breaks a law, the law (None: none), and the processor time until then."""
         seconds = max(1, int(seconds))
         with subprocess.Popen(
-                [self.simulate, "--actions", str(self.options.actions), "--minutes", str(seconds / 60), "--progress", *arguments],
+                [self.simulate, "--actions", str(self.options.actions), "--minutes", str(seconds / 60), "--progress",
+                 *(["--often", self.options.often] if self.options.often else []), *arguments],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                 env=os.environ | {"FERRY_BREAK": str(number), "SWIFT_DETERMINISTIC_HASHING": "1"},
                 # A run that never ends is an answer, too.
@@ -264,6 +264,7 @@ def main():
     arguments.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path("/tmp/ferry-mutations"))
     arguments.add_argument("--configuration", default="release", help="debug is built sooner and runs slower")
     arguments.add_argument("--actions", type=int, default=60, help="of one plan")
+    arguments.add_argument("--often", help="an action that comes twenty times as often")
     arguments.add_argument("--first", type=int, default=1, help="the first seed")
     arguments.add_argument("--seconds", type=float, default=60)
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())

@@ -290,7 +290,8 @@ final class SimulatedMachine: @unchecked Sendable {
     /// A user took values out of a file that Ferry had just put there and not noted: if it dies now, it takes what it finds then for
     /// the file as it was before, and nothing tells that the user has seen them.
     func noteRemoval(_ words: Set<String>) {
-        guard isRunning else { return onForgetting(words) }
+        // Nor has one that has just started looked at it.
+        guard isRunning, started + .seconds(1) < scheduler.now else { return onForgetting(words) }
         removals.removeAll { $0.time + .seconds(1) < scheduler.now }
         removals.append((words, scheduler.now))
     }
