@@ -289,6 +289,7 @@ package final class Simulation: @unchecked Sendable {
 
     /// A task is where users put it: in a list or in none, and where nobody changed the directory's name, in that one.
     private func checkPlaces(_ state: State) {
+        let changed = Set(words.changedDirectories.map(Self.unnumbered))
         for (path, bytes) in (state.files.first ?? [:]).sorted(by: { $0.key < $1.key }) {
             let directory = Words.directory(of: path.string)
             let marks = Words.found(in: bytes, "b")
@@ -297,7 +298,7 @@ package final class Simulation: @unchecked Sendable {
                 paths.isDisjoint(with: words.commanded)
             else { continue }
             let wanted = Set(paths.map(Words.directory))
-            let isRenamed = wanted.contains(where: words.changedDirectories.contains)
+            let isRenamed = wanted.contains { changed.contains(Self.unnumbered($0)) }
             // Which of two lists of one name has the number is nobody's choice.
             if !wanted.contains(where: { Self.unnumbered($0) == Self.unnumbered(directory) }),
                 directory.isEmpty || !isRenamed
