@@ -37,6 +37,7 @@ struct XMLElement {
 
     /// Characters that XML 1.0 cannot carry at all become U+FFFD; clients that may meet them ask for `encoding-type=url`.
     private static func escape(_ text: String) -> String {
+        if text.utf8.allSatisfy(isPlain) { return text }
         var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -51,6 +52,14 @@ struct XMLElement {
             }
         }
         return escaped
+    }
+
+    /// Of what most keys are made of.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "/"): true
+        default: false
+        }
     }
 }
 
