@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import SQLite
 import SystemIO
 import TaskFolder
 import TaskModel
@@ -211,6 +212,9 @@ extension TaskSync {
                     try await trash(row, &changedHere)
                     problems["export \(item.task)"] = nil
                 }
+            } catch let error as SQLiteError {
+                // No file is the reason: the turn has failed.
+                throw error
             } catch {
                 noteExport(item, error)
             }

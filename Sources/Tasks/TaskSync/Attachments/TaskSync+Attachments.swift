@@ -114,6 +114,8 @@ extension TaskSync {
     /// Queues what a document has and this machine lacks; takes away what others have detached.
     func exportAttachments(of view: DocumentSnapshot) async {
         let task = view.name.id
+        // By the task, as its file may have another name by now.
+        problems["detach \(task)"] = nil
         let fields = view.fields(pendingTimes: .previous)
         guard view.exists, !TaskItem(withoutAttachments: fields).isDeleted else { return }
         let wanted = TaskItem.attachments(in: fields)
@@ -165,7 +167,7 @@ extension TaskSync {
                 note(
                     SyncProblem(
                         code: "not-removed", subject: path.string, message: error.message,
-                        hint: "It was detached elsewhere, and is tried again by itself."), for: path.string)
+                        hint: "It was detached elsewhere, and is tried again by itself."), for: "detach \(row.task)")
                 retries.insert(row.task)
                 return
             }
