@@ -53,22 +53,18 @@ final class ClientEngine: @unchecked Sendable {
 
     /// Begins the thread as well, the first time.
     func start(_ transfer: Transfer) throws {
-        let loop = try loop.withLock { running in
-            if let running { return running }
+        try loop.withLock { running in
+            guard running == nil else { return }
             do {
                 let loop = try NetworkLoop()
                 loop.alsoCheck { [weak self] now in self?.check(at: now) }
                 try loop.start(named: "http-client")
                 running = loop
-                return loop
             } catch {
                 throw HTTPError(.stopped, "The system gave no thread for HTTP requests.", cause: error)
             }
         }
-        loop.later { [self] in
-            add(transfer)
-            settle()
-        }
+        later { engine in engine.add(transfer) }
     }
 
     func cancel(_ transfer: Transfer) {
@@ -117,6 +113,8 @@ final class ClientEngine: @unchecked Sendable {
     }
 
     private func call(_ socket: curl_socket_t, _ events: Int32) {
+        // Unlike its other functions this one of libcurl's cannot do without: it may be wanted still when all is given back.
+        guard let multi else { return }
         var running: Int32 = 0
         curl_multi_socket_action(multi, socket, events, &running)
     }
