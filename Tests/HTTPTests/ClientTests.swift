@@ -38,6 +38,25 @@ struct ClientTests {
         }
     }
 
+    @Test func `clients that are let go together with answers that nobody has read end`() async throws {
+        let body = pattern(2 << 20)
+        try await withServer { _ in
+            HTTPResponse(body: .bytes(body))
+        } run: { url in
+            for _ in 0..<100 {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    let client = HTTPClient()
+                    for _ in 0..<4 {
+                        group.addTask { _ = try await client.send(HTTPRequest(.get, url + "/")) }
+                    }
+                    try await group.next()
+                    group.cancelAll()
+                    while await group.nextResult() != nil {}
+                }
+            }
+        }
+    }
+
     @Test func `a body that stops coming is given up`() async throws {
         try await withServer { _ in
             HTTPResponse(body: .stream(AsyncStream<[UInt8]> { $0.yield([1, 2, 3]) }))

@@ -231,13 +231,18 @@ import Testing
         }
     }
 
+    /// The first has an attachment, which stays.
+    private func removeTwelveTrips(_ laptop: Machine, _ desk: Machine) async throws {
+        for number in 1...12 { try laptop.write("Trip \(number).md", "go\n") }
+        try laptop.write("Trip 1.files/ticket.txt", "seat 12\n")
+        #expect(await desk.has("Trip 1.files/ticket.txt", "seat 12\n"))
+        #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+        for number in 1...12 { laptop.remove("Trip \(number).md") }
+    }
+
     @Test func `an attachment that went with a held delete comes back with its task`() async throws {
         try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
-            for number in 1...12 { try laptop.write("Trip \(number).md", "go\n") }
-            try laptop.write("Trip 1.files/ticket.txt", "seat 12\n")
-            #expect(await desk.has("Trip 1.files/ticket.txt", "seat 12\n"))
-            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
-            for number in 1...12 { laptop.remove("Trip \(number).md") }
+            try await removeTwelveTrips(laptop, desk)
             laptop.remove("Trip 1.files/ticket.txt")
             #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
             try await laptop.sync.restoreDeletes(laptop.sync.heldDeletes.map(\.entry.id))
@@ -250,11 +255,7 @@ import Testing
         async throws
     {
         try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
-            for number in 1...12 { try laptop.write("Trip \(number).md", "go\n") }
-            try laptop.write("Trip 1.files/ticket.txt", "seat 12\n")
-            #expect(await desk.has("Trip 1.files/ticket.txt", "seat 12\n"))
-            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
-            for number in 1...12 { laptop.remove("Trip \(number).md") }
+            try await removeTwelveTrips(laptop, desk)
             #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
             desk.rename("Trip 1.md", to: "Journey.md")
             #expect(
