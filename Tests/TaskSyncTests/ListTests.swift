@@ -56,6 +56,22 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `a new file whose directory is renamed while it is read says whose it is`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.makeDirectories("Work")
+        #expect(await machine.eventually { await machine.sync.catalog.listNames.count == 1 })
+        disk.meanwhile("read the attributes of", "Work/Ship.md") { try $0.rename("Work", to: "Office", .exclusive) }
+        try disk.write("Work/Ship.md", Array("now\n".utf8))
+        #expect(
+            await machine.eventually {
+                guard let task = await machine.sync.task(atPath: "Office/Ship.md") else { return false }
+                return (try? disk.attributes("Office/Ship.md").map(\.value)) == [Array(task.utf8)]
+            })
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        await machine.stop()
+    }
+
     @Test func `of a list that is renamed while nobody watches nothing is left under the old name`() async throws {
         let (laptop, before) = (try await Machine(store), try await Machine(store))
         try laptop.write("Work/Ship.md", "now\n")

@@ -264,7 +264,15 @@ extension TaskSync {
         let old = isNew ? nil : index.path(of: task).flatMap { $0 == path ? nil : $0 }
         var stamp = content.stamp
         // Also of a known one, where its editor has put a new file in its place: under another name nothing else tells whose it is.
-        if identifier != task, let changed = try? folder.setIdentifier(path, to: task, of: stamp) { stamp = changed }
+        if identifier != task {
+            if let changed = try? folder.setIdentifier(path, to: task, of: stamp) {
+                stamp = changed
+            } else if folder.isAbsent(path) {
+                // It has just got another name, and is read under that: nothing of it would be on the disk, nor a mark in it.
+                changes.askForScan()
+                return nil
+            }
+        }
         return ImportedFile(
             path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: old ?? origin, attachmentSource: old
         )
