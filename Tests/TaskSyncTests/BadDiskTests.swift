@@ -143,6 +143,24 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `a file made under the name of one that was renamed while nobody watched is another task`() async throws
+    {
+        let (before, desk) = (try await Machine(store), try await Machine(store))
+        try before.write("Trip.md", "go\n")
+        #expect(await desk.has("Trip.md", "go\n"))
+        await before.stop()
+        before.rename("Trip.md", to: "Tour.md")
+        try before.write("Trip.md", "stay\n")
+        let laptop = try await Machine(store, home: before.home)
+        for machine in [laptop, desk] {
+            #expect(await machine.has("Tour.md", "go\n"))
+            #expect(await machine.has("Trip.md", "stay\n"))
+            #expect(await machine.eventually { await machine.hasUnited(2) })
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a problem of a directory goes with it`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

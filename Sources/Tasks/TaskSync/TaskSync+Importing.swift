@@ -302,7 +302,8 @@ extension TaskSync {
             return !there.isFile(of: content.stamp)
                 && (identifier.map { $0 == entry.task } ?? entry.stamp.hasContent(of: content.stamp))
         }
-        if let entry = index[path] {
+        // Unless its task's file has just been found under another name.
+        if let entry = index[path], !claimed.contains(where: { $0.task == entry.task }) {
             // Another task's file was put in the place of this one's while nobody watched. An inode alone may be an old number
             // that was given to a new file.
             let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }
