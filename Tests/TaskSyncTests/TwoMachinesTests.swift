@@ -251,6 +251,26 @@ import Testing
         }
     }
 
+    @Test func `an attachment taken away elsewhere while its task has no file goes when that is back`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try await removeTwelveTrips(laptop, desk)
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
+            await laptop.sync.setPaused(true)
+            let held = await laptop.sync.heldDeletes.map(\.entry)
+            try await laptop.sync.restoreDeletes(held.map(\.id))
+            desk.remove("Trip 1.files/ticket.txt")
+            let task = try #require(held.first { $0.title == "Trip 1" }?.id)
+            while case let (view, last) = try await laptop.client.reading({ (try $0.task(task), $0.latestSequence) }),
+                view["attachments"]?.mapValue?.isEmpty == false
+            {
+                try await laptop.client.waitForChanges(after: last)
+            }
+            await laptop.sync.setPaused(false)
+            #expect(await laptop.has("Trip 1.md", "go\n"))
+            #expect(await laptop.lacks("Trip 1.files/ticket.txt"))
+        }
+    }
+
     @Test func `attachments that stayed behind a held delete follow the task to the name that it has got elsewhere`()
         async throws
     {

@@ -166,7 +166,7 @@ extension TaskSync {
     package func restoreDeletes(_ tasks: [String]) async throws {
         try await exclusively {
             let restored = tasks.filter { held[$0] != nil }
-            try await forgetAbsentAttachments(of: restored)
+            trashRenamedAttachments(of: restored)
             try await client.transaction { transaction in
                 let tables = SyncTables(transaction)
                 for task in restored {
@@ -184,16 +184,21 @@ extension TaskSync {
         }
     }
 
-    /// Attachments that went with files whose deletes were held are fetched again with them; all of a file's that comes back under
-    /// another name.
-    func forgetAbsentAttachments(of tasks: [String]) async throws {
+    /// What is beside files whose deletes were held, and which come back under other names, is fetched again with them.
+    func trashRenamedAttachments(of tasks: [String]) {
         let renamed = tasks.filter { task in
             guard let path = index.path(of: task), let claim = names.claim(of: task) else { return false }
             return (try? rightPath(of: task, in: lists.path(claim.place) ?? .root)) != path
         }
         trashAttachments(beside: renamed.compactMap { index.path(of: $0) })
-        let absent = tasks.flatMap { attachments.rows(of: $0).values }
-            .filter { path(of: $0).map { folder.isAbsent($0) } ?? true }
+    }
+
+    /// Files are back that were away for a while: of their attachments those that went meanwhile are fetched again, and those that were
+    /// detached are taken away.
+    func reviewAttachments(of tasks: [String]) async throws {
+        let rows = tasks.flatMap { attachments.rows(of: $0).values }
+        retries.formUnion(rows.map(\.task))
+        let absent = rows.filter { path(of: $0).map { folder.isAbsent($0) } ?? true }
         guard !absent.isEmpty else { return }
         try await client.transaction { transaction in
             for row in absent { try SyncTables(transaction).remove(attachment: row.attachment, of: row.task) }

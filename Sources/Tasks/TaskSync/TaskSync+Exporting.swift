@@ -385,13 +385,15 @@ extension TaskSync {
             }
             for task in unwritten { index.remove(task: task) }
         }
-        for row in new where done.contains(where: { $0.task == row.task }) {
+        let placed = new.filter { row in done.contains { $0.task == row.task } }
+        for row in placed {
             // Left beside a file that was away for a while.
             guard let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
                 continue
             }
             movedAttachmentDirectories.insert(files)
         }
+        try await reviewAttachments(of: placed.map(\.task))
         try await remember(
             done.map { row in
                 guard row.stamp == .none, let stamp = try? folder.stamp(row.path) else { return row }
@@ -439,7 +441,7 @@ extension TaskSync {
             return false
         }
         let task = item.task
-        try await forgetAbsentAttachments(of: [task])
+        trashRenamedAttachments(of: [task])
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             try tables.unhold(task)
