@@ -73,6 +73,10 @@ final class SimulatedMachine: @unchecked Sendable {
     /// When the power went last, and whose files have lost their content by that: nobody can see any more whose they are.
     private var powerLoss: Duration?
     private(set) var emptied: [UInt8] = []
+    /// Files that an editor has removed and made anew, until the process reads them: a power cut may leave neither.
+    var remade: Set<String> = []
+    /// What those said that it has taken.
+    private(set) var taken: [UInt8] = []
     private var started = Duration.zero
     /// What should never be seen: the process ended by itself.
     private(set) var failures: [String] = []
@@ -267,6 +271,8 @@ final class SimulatedMachine: @unchecked Sendable {
         for (path, bytes) in files where left[path].map({ Words.found(in: $0, "b").isEmpty }) == true {
             emptied += bytes
         }
+        taken = files.filter { left[$0.key] == nil && remade.contains($0.key.string) }
+            .flatMap { Array("\($0.key)\n".utf8) + $0.value }
         return before.subtracting(words).subtracting((known ?? []).flatMap(wordsOf))
     }
 
@@ -309,6 +315,7 @@ final class SimulatedMachine: @unchecked Sendable {
             }
         }
         trace(operation, path)
+        if operation == "read" { remade.remove(path) }
         if let unread, unread.path == path {
             switch operation {
             case "read": self.unread?.isBeingRead = true

@@ -217,6 +217,7 @@ extension Simulation {
         let habits = MemoryDisk.SaveHabit.allCases
         let habit = machine.hasSeen(path) ? habits[random.below(habits.count)] : .inPlace
         if habit != .inPlace, habit != .truncatingFirst { machine.noteRename(path) }
+        if habit == .backupDance || habit == .deleteAndCreate { machine.remade.insert(path) }
         if random.chance(50) {
             try disk.save(path, new, habit: habit)
             edited(path, old, new, machine)
@@ -418,6 +419,8 @@ extension Simulation {
             tell(machine, "loses power")
             // What a user saved and Ferry has not seen yet is not Ferry's to keep.
             words.forget(machine.losePower { words(of: $0) }, left: machine.words)
+            // An editor that removes its file first loses it, as where it cannot go on.
+            words.delete(machine.taken)
             scheduler.after(random.milliseconds(100...5000)) { machine.start() }
         case .stopAndStart:
             guard machine.isRunning else { return }
