@@ -87,6 +87,17 @@ struct FaultTests {
         #expect(names == [])
     }
 
+    @Test func `a file that is put in the place of one that is about to move stays there`() throws {
+        let read = try stamp()
+        try disk.write("b.md", bytes("other"))
+        before("rename") { try $0.rename("b.md", to: "a.md", .replacing) }
+        guard case .changed(.some) = try folder.move(path, to: TaskPath("c.md"), expecting: .stamp(read)) else {
+            Issue.record("moved another file")
+            return
+        }
+        #expect(try text() == "other" && names == ["a.md"])
+    }
+
     @Test func `an edit right after a write is not taken for its echo`() throws {
         let read = try stamp()
         // The last call of a write looks at the path again.

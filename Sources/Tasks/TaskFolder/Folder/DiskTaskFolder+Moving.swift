@@ -22,6 +22,12 @@ extension DiskTaskFolder {
             else { return .exists }
             try translating { () throws(SystemError) in try disk.rename(path.string, to: target.string, .replacing) }
         }
+        // Another file was put in its place between the look and the rename: that one goes back.
+        if !isDirectory, let there = try status(target), !FileStamp(there).isFile(of: FileStamp(before)),
+            try renameExclusively(target.string, to: path.string)
+        {
+            return .changed(FileStamp(there))
+        }
         try translating { () throws(SystemError) in
             try disk.synchronizeDirectory(target.parent.string)
             if path.parent != target.parent { try disk.synchronizeDirectory(path.parent.string) }
