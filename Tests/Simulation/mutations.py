@@ -79,7 +79,7 @@ BREAKS = [
      "folder.synchronize(imported.map(\\.path) + imported.compactMap(\\.source))",
      "if !$ { folder.synchronize(imported.map(\\.path) + imported.compactMap(\\.source)) }"),
     ("a truncated file is taken at once", SYNC + "TaskSync+Importing.swift",
-     "if !isSettled, content.bytes.isEmpty,", "if !isSettled, !$, content.bytes.isEmpty,"),
+     "if content.bytes.isEmpty, !isEmptied,", "if content.bytes.isEmpty, !isEmptied, !$,"),
     ("the echo of an own move is the user's", SYNC + "TaskSync+Importing.swift",
      "if let known = index[to], known.stamp.isFile(of: stamp) { return }",
      "if let known = index[to], known.stamp.isFile(of: stamp), !$ { return }"),

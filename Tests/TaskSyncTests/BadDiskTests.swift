@@ -110,6 +110,20 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a scan does not take a file that an editor has truncated for what its user wants`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.write("Trip.md", Array("go\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.catalog.living.map(\.id).first)
+        try disk.write("Trip.md", [], closing: false)
+        try await machine.sync.rescanNow()
+        #expect(try await machine.sync.detail(task).item.notes == "go\n")
+        // Nobody writes anything: that is what the user wants then.
+        #expect(await machine.eventually { (try? await machine.sync.detail(task).item.notes) == "" })
+        await machine.stop()
+    }
+
     @Test func `a file that an editor has put in the place of a known one says whose it is`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

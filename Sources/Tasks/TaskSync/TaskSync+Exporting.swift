@@ -222,7 +222,7 @@ extension TaskSync {
         try await perform(writes, &changedHere)
         // Behind until that is read, which may have to wait.
         retries.formUnion(changedHere.compactMap { index[$0]?.task })
-        if !changedHere.isEmpty { try await importFiles(changedHere, isSettled: false) }
+        if !changedHere.isEmpty { try await importFiles(changedHere) }
     }
 
     private func noteExport(_ item: Pending, _ error: any Error) {
@@ -279,7 +279,7 @@ extension TaskSync {
             try await rememberRetry(other)
             var changedHere: [TaskPath] = []
             _ = try await rename(&row, to: free, &changedHere)
-            if !changedHere.isEmpty { try await importFiles(changedHere, isSettled: false) }
+            if !changedHere.isEmpty { try await importFiles(changedHere) }
             return
         }
     }

@@ -24,6 +24,7 @@ extension TaskSync {
         guard rootHold == nil else { return }
         logger.debug("settled: \(batch.count), the first of them \(batch.prefix(3))")
         var files: [TaskPath] = []
+        var emptied: Set<TaskPath> = []
         var removed: [TaskPath] = []
         for change in batch {
             switch change {
@@ -34,6 +35,7 @@ extension TaskSync {
                     // Where a directory of this name was, there is a file now.
                     folderProblems["\(Self.word(FolderProblem.Kind.directoryNamedAsTask)) \(path.string)"] = nil
                     files.append(path)
+                    if stamp.size == 0 { emptied.insert(path) }
                 }
             case .moved(let from, let to, let stamp):
                 if to.kind(isDirectory: false) == .attachment {
@@ -42,6 +44,7 @@ extension TaskSync {
                 } else {
                     try await moved(from, to, stamp)
                     files.append(to)
+                    if stamp.size == 0 { emptied.insert(to) }
                 }
             case .removed(let path): removed.append(path)
             case .movedAway(let path):
@@ -67,7 +70,7 @@ extension TaskSync {
                 try await rescan(isFirst: false)
             }
         }
-        try await importFiles(files)
+        try await importFiles(files, emptied: emptied)
         await noteMovedAttachments()
         // Where not all directories are watched, what has gone from one may have come to another: that is looked for first.
         if !folder.isFullyWatched, removed.contains(where: isKnown) { try await rescan(isFirst: false) }
@@ -103,16 +106,16 @@ extension TaskSync {
 
     /// Reads task files and appends what the user changed, in one transaction.
     ///
-    /// - Parameter isSettled: whether they have been left alone for a while. Otherwise one that is empty now is left to its events:
-    ///   editors truncate before they write.
-    func importFiles(_ paths: [TaskPath], isSettled: Bool = true) async throws {
+    /// - Parameter emptied: those that have been empty for a while. Another one that is empty now is waited for: editors truncate
+    ///   before they write.
+    func importFiles(_ paths: [TaskPath], emptied: Set<TaskPath> = []) async throws {
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
         var replaced = Set<String>()
         // Whose name was given to another may be found under a new one, which is looked at first.
         let known = paths.filter { index[$0] != nil }
         for path in paths.filter({ index[$0] == nil }) + known where seen.insert(path).inserted {
-            if let file = try await read(path, isSettled: isSettled, claimed: imported, &replaced) {
+            if let file = try await read(path, isEmptied: emptied.contains(path), claimed: imported, &replaced) {
                 imported.append(file)
             }
         }
@@ -214,7 +217,7 @@ extension TaskSync {
     ///
     /// - Parameter replaced: gets the task whose place another one's file has taken.
     private func read(
-        _ path: TaskPath, isSettled: Bool, claimed: [ImportedFile], _ replaced: inout Set<String>
+        _ path: TaskPath, isEmptied: Bool, claimed: [ImportedFile], _ replaced: inout Set<String>
     ) async throws -> ImportedFile? {
         let content: TaskFileContent
         do throws(FolderError) {
@@ -243,7 +246,10 @@ extension TaskSync {
             if entry.stamp != content.stamp { try await restamp(entry.task, path, content.stamp) }
             return nil
         }
-        if !isSettled, content.bytes.isEmpty, let entry = index[path], entry.stamp.size > 0 { return nil }
+        if content.bytes.isEmpty, !isEmptied, let entry = index[path], entry.stamp.size != 0 {
+            changes.noteFound(path)
+            return nil
+        }
         // Read under another name a moment ago, and put here since: that is told of next.
         if claimed.contains(where: { $0.stamp.isFile(of: content.stamp) && folder.isAbsent($0.path) }) { return nil }
         let file: TaskFile

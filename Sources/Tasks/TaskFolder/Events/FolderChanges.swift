@@ -59,6 +59,13 @@ package final class FolderChanges: Sendable {
         wakeUp.signal()
     }
 
+    /// A file that was seen while it may be half written: it is told of when it has settled.
+    package func noteFound(_ path: TaskPath) {
+        let now = surroundings.now() - start
+        settler.withLock { $0.handle(.found(path), at: now) }
+        wakeUp.signal()
+    }
+
     /// Lets a scan look, now.
     package func askForScan() {
         let now = surroundings.now() - start

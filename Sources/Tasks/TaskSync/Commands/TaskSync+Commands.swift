@@ -76,7 +76,7 @@ extension TaskSync {
     package func edit(_ id: String, _ edit: TaskEdit) async throws {
         try await exclusively {
             try requireRoot()
-            if let path = index.path(of: id) { try await importFiles([path], isSettled: false) }
+            if let path = index.path(of: id) { try await importFiles([path]) }
             var list: String?
             if let name = edit.listName { list = try await self.list(named: name) }
             let target = list
@@ -95,7 +95,7 @@ extension TaskSync {
             try requireRoot()
             for id in ids {
                 guard catalog[id] != nil else { throw TaskSyncError(.notFound, "There is no task \(id).") }
-                if let path = index.path(of: id) { try await importFiles([path], isSettled: false) }
+                if let path = index.path(of: id) { try await importFiles([path]) }
             }
             try await trashDocuments(ids)
             try await noteSteps(.remove, ids)
