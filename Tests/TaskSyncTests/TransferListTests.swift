@@ -89,13 +89,24 @@ import Testing
         }
     }
 
-    @Test func `only the last that are over are kept`() {
+    @Test func `what is over is kept until it is known, then only the last of it and what failed`() {
         var list = TransferList()
         for number in 0..<2000 {
             list.add(transfer(number, size: 1))
-            list.change("id\(number)") { $0.phase = .done }
+            list.change("id\(number)") { $0.phase = number == 7 ? .failed("so") : .done }
         }
-        #expect((TransferList.overLimit...2 * TransferList.overLimit).contains(list.all.count))
-        #expect(list["id1999"] != nil && list["id0"] == nil)
+        #expect(list.all.count == 2000)
+        list.forgetOver()
+        #expect(list.all.count == TransferList.overLimit + 1)
+        #expect(list["id1999"] != nil && list["id7"] != nil && list["id0"] == nil)
+    }
+
+    @Test func `where nobody wants to know, what is over has a limit`() {
+        var list = TransferList()
+        for number in 0...TransferList.untoldLimit {
+            list.add(transfer(number, size: 1))
+            list.change("id\(number)") { $0.phase = .failed("so") }
+        }
+        #expect(list.all.count < TransferList.untoldLimit)
     }
 }

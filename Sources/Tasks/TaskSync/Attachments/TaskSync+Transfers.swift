@@ -8,7 +8,7 @@ import TaskModel
 /// The queue of transfers: a few at a time, tried again when the failure may pass.
 extension TaskSync {
     /// From this many bytes on somebody may want to watch it grow.
-    private static let watchedSize: Int64 = 1 << 20
+    static let watchedSize: Int64 = 1 << 20
 
     /// Answers the transfer; nil where attachments stay on this machine.
     ///
@@ -235,6 +235,12 @@ extension TaskSync {
     package var allTransfers: [Transfer] { transfers.all }
 
     package var transfersByID: [String: Transfer] { transfers.transfers }
+
+    /// The same for whoever tells others: what is over now may be forgotten afterwards.
+    package func takeTransfersByID() -> [String: Transfer] {
+        defer { transfers.forgetOver() }
+        return transfers.transfers
+    }
 
     package enum TransferCommand: Sendable {
         case pause

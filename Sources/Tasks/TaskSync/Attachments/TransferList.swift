@@ -22,8 +22,10 @@ struct TransferList: Sendable {
     /// Transfers that run at once while their files together have no more than `smallBytes`.
     static let smallLimit = 16
     static let smallBytes: Int64 = 16 << 20
-    /// What is over is kept for a while, so that those who watch see the end.
+    /// Of what is over and known to be, so many are kept.
     static let overLimit = 200
+    /// So many of what is over are kept until somebody knows.
+    static let untoldLimit = 10_000
 
     private struct Turn {
         let size: Int64
@@ -105,18 +107,23 @@ struct TransferList: Sendable {
         if new.phase.isOver, !old.phase.isOver {
             if current[new.subject] == new.id { current[new.subject] = nil }
             over.append(new.id)
-            if over.count > 2 * Self.overLimit { dropOld() }
+            if over.count > Self.untoldLimit { forgetOver() }
         } else if !new.phase.isOver, old.phase.isOver {
             current[new.subject] = new.id
         }
     }
 
-    private mutating func dropOld() {
-        let kept = over.suffix(Self.overLimit)
-        for id in over.dropLast(Self.overLimit) where transfers[id]?.phase.isOver == true && !kept.contains(id) {
-            transfers[id] = nil
+    /// Forgets what is over, but for the last few, and for what failed: a command may try that again.
+    mutating func forgetOver() {
+        guard over.count > Self.overLimit else { return }
+        let last = Set(over.suffix(Self.overLimit))
+        var failed: [String] = []
+        for id in over.dropLast(Self.overLimit) where !last.contains(id) {
+            guard let transfer = transfers[id], transfer.phase.isOver else { continue }
+            if transfer.phase.hasFailed { failed.append(id) } else { transfers[id] = nil }
         }
-        over = Array(kept)
+        for id in failed.dropLast(Self.untoldLimit / 2) { transfers[id] = nil }
+        over = failed.suffix(Self.untoldLimit / 2) + over.suffix(Self.overLimit)
     }
 
     // MARK: Heap

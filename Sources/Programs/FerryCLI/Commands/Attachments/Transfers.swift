@@ -51,62 +51,99 @@ extension CommandContext {
     }
 
     /// Shows the transfers' progress until all are over, and returns their last state. On a terminal the lines are drawn again
-    /// with each event; elsewhere one line a transfer is printed when it is over.
+    /// with the events; elsewhere one line a transfer is printed when it is over.
     func watch(_ transfers: [TransferSummary]) async throws -> [TransferSummary] {
         var progress = TransferProgress(transfers, terminal: terminal, isQuiet: wantsJSON)
-        progress.draw()
-        guard !progress.isOver else { return progress.transfers }
-        let events = try await service.events(after: nil)
-        // What happened between the first answer and the first event is in the list as it is now.
-        for transfer in try await service.transfers() { progress.update(transfer) }
-        progress.draw()
-        if progress.isOver { return progress.transfers }
-        for try await event in events where event.kind == .transfer {
-            progress.update(try TransferSummary(json: event.data))
-            progress.draw()
-            if progress.isOver { return progress.transfers }
+        while !progress.isOver {
+            let events = try await service.events(after: nil)
+            // What happened before the first event is in the list as it is now.
+            progress.update(all: try await service.transfers())
+            if progress.isOver { break }
+            for try await event in events where event.kind == .transfer {
+                progress.update(try TransferSummary(json: event.data))
+                if progress.isOver { break }
+            }
+            // Otherwise the daemon has stopped, or more happened at once than it keeps for us.
         }
-        throw ControlError(
-            .unavailable, "The daemon stopped.", hint: "Transfers go on when it starts again: ferry transfers --watch.",
-            isRetryable: true)
+        progress.finish()
+        return progress.transfers
     }
 }
 
 /// The lines of transfers that are being watched.
 private struct TransferProgress {
     private(set) var transfers: [TransferSummary]
+    private let indices: [String: Int]
+    private var openCount: Int
     private let terminal: Terminal
     private let isQuiet: Bool
     private var drawnLines = 0
-    private var reported: Set<String> = []
+    private var drawnTime: ContinuousClock.Instant?
+
+    /// On a terminal: more than people can follow.
+    private static let lineLimit = 12
+    private static let pace = Duration.milliseconds(100)
 
     init(_ transfers: [TransferSummary], terminal: Terminal, isQuiet: Bool) {
         self.transfers = transfers
+        indices = Dictionary(zip(transfers.map(\.id), transfers.indices), uniquingKeysWith: { $1 })
+        openCount = transfers.count { !$0.isOver }
         self.terminal = terminal
         self.isQuiet = isQuiet
+        for transfer in transfers where transfer.isOver { report(transfer) }
     }
 
-    var isOver: Bool { transfers.allSatisfy(\.isOver) }
+    var isOver: Bool { openCount == 0 }
 
     mutating func update(_ transfer: TransferSummary) {
-        guard let index = transfers.firstIndex(where: { $0.id == transfer.id }) else { return }
+        guard let index = indices[transfer.id] else { return }
+        let wasOver = transfers[index].isOver
         transfers[index] = transfer
+        openCount += (wasOver ? 1 : 0) - (transfer.isOver ? 1 : 0)
+        if !wasOver, transfer.isOver { report(transfer) }
+        let now = ContinuousClock.now
+        if drawnTime.map({ now - $0 >= Self.pace }) ?? true {
+            draw()
+            drawnTime = now
+        }
     }
 
-    mutating func draw() {
-        guard !isQuiet else { return }
-        guard terminal.errorIsInteractive else {
-            for transfer in transfers where transfer.isOver && reported.insert(transfer.id).inserted {
-                terminal.note(Self.cells(transfer).dropFirst().filter { !$0.isEmpty }.joined(separator: "  "))
-            }
-            return
+    /// With all that the daemon knows: it forgets what is done.
+    mutating func update(all known: [TransferSummary]) {
+        for transfer in known { update(transfer) }
+        let ids = Set(known.map(\.id))
+        for var transfer in transfers where !transfer.isOver && !ids.contains(transfer.id) {
+            transfer.state = .done
+            transfer.bytesDone = transfer.bytesTotal
+            update(transfer)
         }
+    }
+
+    mutating func finish() { draw() }
+
+    /// Where lines are not drawn again.
+    private func report(_ transfer: TransferSummary) {
+        guard !isQuiet, !terminal.errorIsInteractive else { return }
+        terminal.note(Self.cells(transfer).dropFirst().filter { !$0.isEmpty }.joined(separator: "  "))
+    }
+
+    private mutating func draw() {
+        guard !isQuiet, terminal.errorIsInteractive else { return }
         var table = Table()
-        for transfer in transfers { table.add(Array(Self.cells(transfer).dropFirst())) }
-        let up = drawnLines > 0 ? "\u{1B}[\(drawnLines)A" : ""
-        let lines = table.lines(width: terminal.width, style: { $1 })
-        terminal.progress(up + lines.map { "\u{1B}[2K\($0)\n" }.joined())
+        let isShort = transfers.count <= Self.lineLimit
+        let shown = isShort ? transfers[...] : transfers.filter { $0.state == .running }.prefix(Self.lineLimit - 1)
+        for transfer in shown { table.add(Array(Self.cells(transfer).dropFirst())) }
+        var lines = table.lines(width: terminal.width, style: { $1 })
+        if !isShort { lines.append(total) }
+        let up = drawnLines > 0 ? "\u{1B}[\(drawnLines)A\u{1B}[J" : ""
+        terminal.progress(up + lines.map { "\($0)\n" }.joined())
         drawnLines = lines.count
+    }
+
+    private var total: String {
+        let (done, bytes) = transfers.reduce((0 as Int64, 0 as Int64)) { ($0.0 + $1.bytesDone, $0.1 + $1.bytesTotal) }
+        return "\(transfers.count - openCount) of \(transfers.count) files, "
+            + "\(formatted(bytes: done)) of \(formatted(bytes: bytes))"
     }
 
     /// Id, arrow, name, share, bytes, rate and time left, state.
