@@ -52,8 +52,10 @@ private final class Desk: ControlService {
         ListSummary(id: "list1", name: list, openCount: 1, taskCount: 2, owner: user)
     }
     func lists() async throws -> [ListSummary] { [ListSummary(id: "", name: "", openCount: 1, taskCount: 2)] }
-    func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary {
-        TransferSummary(id: "t", direction: .upload, state: .queued, taskID: task, name: name ?? path)
+    func attach(_ task: String, _ files: [FileToAttach]) async throws -> [TransferSummary] {
+        files.map { file in
+            TransferSummary(id: "t", direction: .upload, state: .queued, taskID: task, name: file.name ?? file.path)
+        }
     }
     func detach(_ task: String, attachment: String) async throws {}
     func fetch(_ task: String, attachment: String) async throws -> TransferSummary {

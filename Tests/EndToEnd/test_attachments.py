@@ -101,6 +101,22 @@ def test_a_changed_attachment_replaces_the_old_one(machines):
     assert list(attached(desk, "Draft")) == ["draft.bin"]
 
 
+def test_a_directory_of_many_files_is_attached_and_watched_to_its_end(root, machines):
+    laptop, desk = machines
+    laptop.ferry("add", "Archive")
+    names = [f"note {number}.txt" for number in range(500)]
+    (root / "notes/old").mkdir(parents=True)
+    for number, name in enumerate(names):
+        (root / "notes" / ("old" if number % 2 else "") / name).write_text(name)
+    (root / "notes/.hidden").write_text("not this one")
+    said = laptop.ferry("attach", "Archive", root / "notes", check=False)
+    assert said.returncode == 0 and said.stderr.count("done\n") == 500, said
+    agree(laptop, desk)
+    assert sorted(path.name for path in (desk.tasks / "Archive.files").iterdir()) == sorted(names)
+    refused = laptop.ferry("attach", "Archive", root / "notes", root / "nothing", check=False)
+    assert refused.returncode != 0 and "nothing: No such file" in refused.stderr
+
+
 def test_the_same_file_on_another_task_sends_no_chunk(root, machines):
     laptop, desk = machines
     big = root / "big.bin"

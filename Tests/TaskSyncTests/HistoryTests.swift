@@ -1,6 +1,5 @@
 import DocumentClient
 import DocumentModel
-import DocumentStore
 import Simulation
 import TaskModel
 import Testing
@@ -9,15 +8,6 @@ import Testing
 
 /// Who set what, what gave way, and the way back.
 @Suite(.serialized) struct HistoryTests {
-    private func withMachines(_ body: (Machine, Machine) async throws -> Void) async throws {
-        let store = MemoryDocumentStore(Machine.database)
-        let laptop = try await Machine(store)
-        let desk = try await Machine(store)
-        do { try await body(laptop, desk) } catch { Issue.record(error) }
-        await laptop.stop()
-        await desk.stop()
-    }
-
     private func task(of machine: Machine) async throws -> String {
         // Another machine may well have a task before the bridge here has told the catalog.
         #expect(await machine.eventually { await machine.sync.catalog.count > 0 })

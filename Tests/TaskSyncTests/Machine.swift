@@ -9,6 +9,7 @@ import Synchronization
 import SystemIO
 import SystemService
 import TaskFolder
+import Testing
 
 @testable import TaskSync
 
@@ -175,4 +176,16 @@ final class Home: Sendable {
     }
 
     deinit { try? FileSystem.removeTree(path) }
+}
+
+/// Two machines of one user, stopped in the end.
+func withMachines(
+    objects: (any ObjectStore)? = nil, _ body: (Machine, Machine) async throws -> Void
+) async throws {
+    let store = MemoryDocumentStore(Machine.database)
+    let laptop = try await Machine(store, objects: objects)
+    let desk = try await Machine(store, objects: objects)
+    do { try await body(laptop, desk) } catch { Issue.record(error) }
+    await laptop.stop()
+    await desk.stop()
 }

@@ -1,6 +1,4 @@
 import DocumentClient
-import DocumentModel
-import DocumentStore
 import ObjectStorage
 import Simulation
 import Testing
@@ -9,16 +7,6 @@ import Testing
 
 /// What a sync would do is what it then does, and asking for it changes nothing.
 @Suite(.serialized) struct PreviewTests {
-    private func withMachines(_ body: (Machine, Machine) async throws -> Void) async throws {
-        let store = MemoryDocumentStore(Machine.database)
-        let objects = MemoryObjectStore()
-        let laptop = try await Machine(store, objects: objects)
-        let desk = try await Machine(store, objects: objects)
-        do { try await body(laptop, desk) } catch { Issue.record(error) }
-        await laptop.stop()
-        await desk.stop()
-    }
-
     private func told(_ machine: Machine) async throws -> [String] {
         try await machine.sync.preview().map { step in
             let fields = step.fields.map(\.description).sorted()
@@ -27,7 +15,7 @@ import Testing
     }
 
     @Test func `what waits on this side is told, each task once`() async throws {
-        try await withMachines { laptop, desk in
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
             try laptop.write("A.md", "a\n")
             try laptop.write("B.md", "b\n")
             try laptop.write("Work/C.md", "c\n")

@@ -2,27 +2,14 @@ import DocumentClient
 import DocumentModel
 import DocumentStore
 import Glibc
-import ObjectStorage
 import SQLite
 import Simulation
-import TaskModel
 import Testing
 
 @testable import TaskSync
 
 /// Two machines of one user, with real directories and replicas and a remote in memory.
 @Suite(.serialized) struct TwoMachinesTests {
-    private func withMachines(
-        objects: (any ObjectStore)? = nil, _ body: (Machine, Machine) async throws -> Void
-    ) async throws {
-        let store = MemoryDocumentStore(Machine.database)
-        let laptop = try await Machine(store, objects: objects)
-        let desk = try await Machine(store, objects: objects)
-        do { try await body(laptop, desk) } catch { Issue.record(error) }
-        await laptop.stop()
-        await desk.stop()
-    }
-
     @Test func `a file, its edits, its name and its end travel`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Buy milk.md", "---\npriority: high # now\n---\nOat.\n")
@@ -199,94 +186,6 @@ import Testing
         }
     }
 
-    @Test func `an attachment is whole on the other machine, follows its task and leaves with it`() async throws {
-        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
-            try laptop.write("Trip.md", "go\n")
-            mkdir(laptop.path("Trip.files"), 0o700)
-            try laptop.write("Trip.files/ticket.txt", String(repeating: "seat 12\n", count: 10_000))
-            let whole = String(repeating: "seat 12\n", count: 10_000)
-            #expect(await desk.has("Trip.files/ticket.txt", whole))
-            laptop.rename("Trip.md", to: "Journey.md")
-            #expect(await desk.has("Journey.files/ticket.txt", whole))
-            #expect(await laptop.has("Journey.files/ticket.txt", whole))
-            desk.remove("Journey.files/ticket.txt")
-            #expect(await laptop.lacks("Journey.files/ticket.txt"))
-        }
-    }
-
-    @Test func `an attachment whose mode has changed is still the one that is replaced and removed from elsewhere`()
-        async throws
-    {
-        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
-            try laptop.write("Trip.md", "go\n")
-            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
-            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
-            chmod(desk.path("Trip.files/ticket.txt"), 0o600)
-            try laptop.write("Trip.files/ticket.txt", "seat 13, window\n")
-            #expect(await desk.has("Trip.files/ticket.txt", "seat 13, window\n"))
-            #expect(desk.read("Trip.files/ticket (2).txt") == nil)
-            chmod(desk.path("Trip.files/ticket.txt"), 0o640)
-            laptop.remove("Trip.files/ticket.txt")
-            #expect(await desk.lacks("Trip.files/ticket.txt"))
-        }
-    }
-
-    /// The first has an attachment, which stays.
-    private func removeTwelveTrips(_ laptop: Machine, _ desk: Machine) async throws {
-        for number in 1...12 { try laptop.write("Trip \(number).md", "go\n") }
-        try laptop.write("Trip 1.files/ticket.txt", "seat 12\n")
-        #expect(await desk.has("Trip 1.files/ticket.txt", "seat 12\n"))
-        #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
-        for number in 1...12 { laptop.remove("Trip \(number).md") }
-    }
-
-    @Test func `an attachment that went with a held delete comes back with its task`() async throws {
-        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
-            try await removeTwelveTrips(laptop, desk)
-            laptop.remove("Trip 1.files/ticket.txt")
-            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
-            try await laptop.sync.restoreDeletes(laptop.sync.heldDeletes.map(\.entry.id))
-            #expect(await laptop.has("Trip 1.files/ticket.txt", "seat 12\n"))
-            #expect(desk.read("Trip 1.files/ticket.txt") == "seat 12\n")
-        }
-    }
-
-    @Test func `an attachment taken away elsewhere while its task has no file goes when that is back`() async throws {
-        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
-            try await removeTwelveTrips(laptop, desk)
-            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
-            await laptop.sync.setPaused(true)
-            let held = await laptop.sync.heldDeletes.map(\.entry)
-            try await laptop.sync.restoreDeletes(held.map(\.id))
-            desk.remove("Trip 1.files/ticket.txt")
-            let task = try #require(held.first { $0.title == "Trip 1" }?.id)
-            while case let (view, last) = try await laptop.client.reading({ (try $0.task(task), $0.latestSequence) }),
-                view["attachments"]?.mapValue?.isEmpty == false
-            {
-                try await laptop.client.waitForChanges(after: last)
-            }
-            await laptop.sync.setPaused(false)
-            #expect(await laptop.has("Trip 1.md", "go\n"))
-            #expect(await laptop.lacks("Trip 1.files/ticket.txt"))
-        }
-    }
-
-    @Test func `attachments that stayed behind a held delete follow the task to the name that it has got elsewhere`()
-        async throws
-    {
-        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
-            try await removeTwelveTrips(laptop, desk)
-            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
-            desk.rename("Trip 1.md", to: "Journey.md")
-            #expect(
-                await laptop.eventually { await laptop.sync.catalog.living.contains { $0.title == "Journey" } })
-            try await laptop.sync.restoreDeletes(laptop.sync.heldDeletes.map(\.entry.id))
-            #expect(await laptop.has("Journey.files/ticket.txt", "seat 12\n"))
-            #expect(laptop.read("Trip 1.files/ticket.txt") == nil)
-            #expect(desk.read("Journey.files/ticket.txt") == "seat 12\n")
-        }
-    }
-
     @Test func `a machine that was paused settles when it goes on`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Buy milk.md", "Oat.\n")
@@ -298,78 +197,6 @@ import Testing
             await desk.sync.setPaused(false)
             #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
         }
-    }
-
-    @Test func `two machines' attachments of one name are two, whichever is uploaded first`() async throws {
-        let store = MemoryDocumentStore(Machine.database)
-        let objects = MemoryObjectStore()
-        let laptop = try await Machine(store, objects: objects)
-        let desk = try await Machine(store, objects: objects)
-        try laptop.write("Trip.md", "go\n")
-        #expect(await desk.has("Trip.md", "go\n"))
-        // Without its uploads the desk learns of the other one before its own is told of.
-        await desk.sync.setPaused(true)
-        try desk.write("Trip.files/ticket.txt", "seat 12\n")
-        #expect(await desk.eventually { await desk.sync.allTransfers.count == 1 })
-        try laptop.write("Trip.files/ticket.txt", "seat 13\n")
-        let task = try #require(await desk.sync.catalog.living.map(\.id).first)
-        let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
-        while case let (known, last) = try await desk.client.reading({ (try $0.document(name), $0.latestSequence) }),
-            known["attachments"] == nil
-        {
-            try await desk.client.waitForChanges(after: last)
-        }
-        await desk.sync.setPaused(false)
-        for (machine, own, other) in [(laptop, "seat 13\n", "seat 12\n"), (desk, "seat 12\n", "seat 13\n")] {
-            #expect(await machine.has("Trip.files/ticket (2).txt", other))
-            #expect(machine.read("Trip.files/ticket.txt") == own)
-        }
-        await laptop.stop()
-        await desk.stop()
-    }
-
-    @Test func `many small attachments travel in few writes of their task`() async throws {
-        let store = MemoryDocumentStore(Machine.database)
-        let objects = MemoryObjectStore()
-        let laptop = try await Machine(store, objects: objects)
-        let desk = try await Machine(store, objects: objects)
-        try laptop.write("Trip.md", "go\n")
-        #expect(await desk.has("Trip.md", "go\n"))
-        // More than one write can take transforms for.
-        let count = 700
-        for number in 0..<count { try laptop.write("Aside/\(number).txt", "seat \(number)\n") }
-        laptop.rename("Aside", to: "Trip.files")
-        #expect(
-            await desk.eventually {
-                (0..<count).allSatisfy { desk.read("Trip.files/\($0).txt") == "seat \($0)\n" }
-            })
-        #expect(await laptop.sync.allProblems.isEmpty)
-        let commits = laptop.commitCount
-        #expect(commits < count / 4, "\(commits) commits")
-        await laptop.stop()
-        await desk.stop()
-    }
-
-    @Test func `a file attached by a command is uploaded after a restart whatever its name says`() async throws {
-        let store = MemoryDocumentStore(Machine.database)
-        let first = try await Machine(store)
-        try first.write("Trip.md", "go\n")
-        try first.write("Trip.files/left.PART", "unfinished")
-        #expect(await first.eventually { await Array(first.sync.catalog.living).count == 1 })
-        let task = try #require(await Array(first.sync.catalog.living).first?.id)
-        try first.write("../whole.PART", "complete\n")
-        // Without a store there is nothing to send it to yet.
-        await #expect(throws: TaskSyncError.self) {
-            try await first.sync.attach(task, path: "\(first.root)/whole.PART", name: nil)
-        }
-        await first.stop()
-        let objects = MemoryObjectStore()
-        let second = try await Machine(store, objects: objects, home: first.home)
-        let desk = try await Machine(store, objects: objects)
-        #expect(await desk.has("Trip.files/whole.PART", "complete\n"))
-        #expect(desk.read("Trip.files/left.PART") == nil)
-        await second.stop()
-        await desk.stop()
     }
 
     @Test func `what cannot be read is left alone and said`() async throws {
@@ -441,32 +268,6 @@ import Testing
         #expect(await laptop.sync.catalog.count == 15)
         await desk.stop()
         await laptop.stop()
-    }
-
-    @Test func `attachments beside a lost state are those of their tasks`() async throws {
-        let store = MemoryDocumentStore(Machine.database)
-        let objects = MemoryObjectStore()
-        let first = try await Machine(store, objects: objects)
-        try first.write("Trip.md", "go\n")
-        try first.write("Trip.files/ticket.txt", "seat 12\n")
-        let task = await first.eventually {
-            let ids = await first.sync.catalog.living.map(\.id)
-            return (try? await first.sync.detail(ids.first ?? "").item.attachments.count) == 1
-        }
-        #expect(task)
-        await first.stop()
-        for suffix in ["", "-wal", "-shm"] { unlink("\(first.root)/replica.db\(suffix)") }
-        let second = try await Machine(store, objects: objects, home: first.home)
-        #expect(
-            await second.eventually {
-                let ids = await second.sync.catalog.living.map(\.id)
-                let isSettled = (try? await second.sync.isSettled()) == true
-                return isSettled && ids.count == 1 && second.read("Trip.files/ticket.txt") == "seat 12\n"
-            })
-        #expect(second.read("Trip.files/ticket (2).txt") == nil)
-        let id = try #require(await second.sync.catalog.living.map(\.id).first)
-        #expect(try await second.sync.detail(id).item.attachments.count == 1)
-        await second.stop()
     }
 
     @Test func `binding anew brings missing files back and deletes nothing`() async throws {

@@ -44,9 +44,8 @@ package struct ControlClient: ControlService {
         try ListSummary(json: try await send(.unshare(list: list), .members(("user", user?.asJSON))))
     }
 
-    package func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary {
-        let body: JSON = .members(("path", path.asJSON), ("name", name?.asJSON))
-        return try TransferSummary(json: try await send(.attach(task: task), body))
+    package func attach(_ task: String, _ files: [FileToAttach]) async throws -> [TransferSummary] {
+        try await send(.attach(task: task), .members(("files", files.json))).list("transfers")
     }
 
     package func detach(_ task: String, attachment: String) async throws {

@@ -63,7 +63,7 @@ package struct ControlServer: Sendable {
         case .share(let list): try await service.share(list, with: body.string("user")).json
         case .unshare(let list): try await service.unshare(list, from: body["user"]?.stringValue).json
         case .attach(let task):
-            try await service.attach(task, path: body.string("path"), name: body["name"]?.stringValue).json
+            document("transfers", try await service.attach(task, body.list("files")).json)
         case .detach(let task, let attachment): try await done(service.detach(task, attachment: attachment))
         case .fetch(let task, let attachment): try await service.fetch(task, attachment: attachment).json
         case .pin(let task):

@@ -19,9 +19,9 @@ package protocol ControlService: Sendable {
     /// network where an e-mail address is given.
     func unshare(_ list: String, from user: String?) async throws -> ListSummary
 
-    /// Attaches the file at an absolute path under `name` (nil: the file's own); returns once the bytes are in the tasks
-    /// directory and the upload is queued.
-    func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary
+    /// Attaches files, all or none; returns once the bytes are in the tasks directory and the uploads are queued. Each request
+    /// costs what the task's document does, so small files go together.
+    func attach(_ task: String, _ files: [FileToAttach]) async throws -> [TransferSummary]
     func detach(_ task: String, attachment: String) async throws
     /// Brings an attachment here if it is not; the transfer is already done when it is.
     func fetch(_ task: String, attachment: String) async throws -> TransferSummary

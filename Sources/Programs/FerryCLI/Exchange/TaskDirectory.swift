@@ -4,8 +4,6 @@ import SystemIO
 struct TaskDirectory {
     private let directory: Directory
 
-    /// Deeper is nobody's tasks.
-    private static let depth = 16
     static let suffix = ".md"
 
     init(_ path: String) throws(SystemError) { directory = try Directory(path: path) }
@@ -25,7 +23,7 @@ struct TaskDirectory {
         var tasks: [String] = []
         var attachments: [String: [String]] = [:]
         var others = 0
-        try walk("", depth: 0) { path in
+        try directory.forEachVisibleFile { path in
             if path.hasSuffix(Self.suffix), !path.contains(".files/") {
                 tasks.append(path)
             } else if let stem = Self.owner(of: path) {
@@ -46,20 +44,6 @@ struct TaskDirectory {
         let parts = path.split(separator: "/")
         guard parts.count > 1, parts[parts.count - 2].hasSuffix(".files") else { return nil }
         return (parts.dropLast(2) + [parts[parts.count - 2].dropLast(6)]).joined(separator: "/")
-    }
-
-    private func walk(_ path: String, depth: Int, _ body: (String) -> Void) throws(SystemError) {
-        guard depth < Self.depth else { return }
-        let entries = try (path.isEmpty ? directory : try directory.directory(path)).entries()
-        for entry in entries where !entry.name.hasPrefix(".") && entry.invalidBytes == nil {
-            let full = path.isEmpty ? entry.name : "\(path)/\(entry.name)"
-            let kind = entry.kind == .unknown ? try directory.status(full).kind : entry.kind
-            switch kind {
-            case .directory: try walk(full, depth: depth + 1, body)
-            case .file: body(full)
-            default: continue
-            }
-        }
     }
 
     func read(_ path: String) throws(SystemError) -> [UInt8] { try directory.read(path, limit: 16 << 20) }

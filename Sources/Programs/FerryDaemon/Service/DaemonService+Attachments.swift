@@ -3,12 +3,15 @@ import TaskModel
 import TaskSync
 
 extension DaemonService {
-    func attach(_ task: String, path: String, name: String?) async throws -> TransferSummary {
-        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+    func attach(_ task: String, _ files: [FileToAttach]) async throws -> [TransferSummary] {
+        guard files.allSatisfy({ $0.path.hasPrefix("/") && !$0.path.utf8.contains(0) }) else {
             throw ControlError(.invalidArgument, "The path of a file to attach must begin with /.")
         }
         let id = try await resolve(task)
-        return try await asking { try await Self.transfer($0.attach(id, path: path, name: name), of: $0) }
+        return try await asking { sync in
+            let transfers = Set(try await sync.attach(id, files.map { ($0.path, $0.name) }))
+            return await sync.allTransfers.filter { transfers.contains($0.id) }.map(TransferSummary.init)
+        }
     }
 
     func detach(_ task: String, attachment: String) async throws {

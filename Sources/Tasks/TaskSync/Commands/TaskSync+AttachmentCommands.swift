@@ -8,48 +8,63 @@ import TaskFolder
 import TaskModel
 
 extension TaskSync {
-    /// Copies a file into the task's attachments and queues its upload. Answers the transfer's id.
+    /// Copies files into the task's attachments and queues their uploads: all of them, or none where one cannot be read or
+    /// there is no room for all. Answers the transfers' ids, in the order of the files.
     ///
-    /// - Parameters:
-    ///   - path: absolute.
-    ///   - name: nil for the file's own.
-    package func attach(_ task: String, path: String, name: String?) async throws -> String {
-        guard let taskFile = index.path(of: task) else {
+    /// - Parameter files: absolute paths; a file's name is its own where there is none.
+    package func attach(_ task: String, _ files: [(path: String, name: String?)]) async throws -> [String] {
+        guard index.path(of: task) != nil else {
             throw TaskSyncError(.notFound, "The task has no file to put attachments beside.")
         }
-        let wanted = name ?? FileSystem.split(path).name
-        try await checkRoom(for: wanted, of: task)
-        let (folder, copier) = (folder, copier)
-        let incoming = "attach-\(DocumentID.make(in: surroundings))"
-        try await activity.during("the copy of \(wanted)") {
-            try await copier.run { try Self.copy(path, into: incoming, of: folder) }
-        }
-        var isPlaced = false
-        defer { if !isPlaced { try? folder.removeIncoming(incoming) } }
-        return try await exclusively {
-            let directory = try taskFile.attachmentsDirectory()
-            try folder.makeDirectory(directory)
-            for number in 1...99 {
-                let target = try directory.appending(Self.fileName(wanted, number))
-                guard case .written(let stamp) = try folder.placeIncoming(incoming, at: target, expecting: .absent)
-                else {
-                    continue
-                }
-                isPlaced = true
-                if Self.isPartial(target.name) {
-                    try await setAttachedPartial(Self.partialKey(task, target.name), true)
-                }
-                guard let transfer = queueUpload(task, target.name, size: stamp.size) else {
-                    throw TaskSyncError(.invalid, "The upload could not be queued.")
-                }
-                return transfer
+        let names = files.map { $0.name ?? FileSystem.split($0.path).name }
+        try await checkRoom(for: names, of: task)
+        let incoming = files.map { _ in "attach-\(DocumentID.make(in: surroundings))" }
+        var left = Array(files.indices)
+        defer { for file in left { try? folder.removeIncoming(incoming[file]) } }
+        let what = names.count == 1 ? names[0] : "\(names.count) files"
+        try await activity.during("the copy of \(what)") { [folder, copier] in
+            try await copier.run {
+                for (file, incoming) in zip(files, incoming) { try Self.copy(file.path, into: incoming, of: folder) }
             }
-            throw TaskSyncError(.invalid, "Too many attachments are named like \(wanted).")
+        }
+        return try await exclusively {
+            guard let directory = try index.path(of: task)?.attachmentsDirectory() else {
+                throw TaskSyncError(.notFound, "The task has no file any more to put attachments beside.")
+            }
+            try folder.makeDirectory(directory)
+            var queued = [String?](repeating: nil, count: files.count)
+            for number in 1...99 where !left.isEmpty {
+                let tried = try left.map { file in
+                    let path = try directory.appending(Self.fileName(names[file], number))
+                    return IncomingFile(name: incoming[file], path: path, expecting: .absent)
+                }
+                let results = await aside { [folder] in folder.placeIncoming(tried) }
+                var taken: [Int] = []
+                for (file, (target, result)) in zip(left, zip(tried, results)) {
+                    guard case .written(let stamp) = try result.get() else {
+                        taken.append(file)
+                        continue
+                    }
+                    if Self.isPartial(target.path.name) {
+                        try await setAttachedPartial(Self.partialKey(task, target.path.name), true)
+                    }
+                    queued[file] = queueUpload(task, target.path.name, size: stamp.size)
+                }
+                left = taken
+            }
+            if let file = left.first {
+                throw TaskSyncError(.invalid, "Too many attachments are named like \(names[file]).")
+            }
+            let transfers = queued.compactMap(\.self)
+            guard transfers.count == files.count else {
+                throw TaskSyncError(.invalid, "The upload could not be queued.")
+            }
+            return transfers
         }
     }
 
     /// Refuses what the task's document would have no room for: the remote would park it after all the bytes have travelled.
-    private func checkRoom(for name: String, of task: String) async throws {
+    private func checkRoom(for names: [String], of task: String) async throws {
         let document = try await self.name(of: task)
         let fields = try await client.document(document).fields
         let waiting = transfers.all.filter {
@@ -57,22 +72,28 @@ extension TaskSync {
         }
         // As it will be, with who attached it and when.
         let digest = String(repeating: "0", count: 64)
-        let sample = TaskAttachment(
-            name: name, mimeType: "application/octet-stream", size: 0, sha256: digest,
-            manifest: "\(configuration.userID)/manifests/00/\(digest)", createdTime: Timestamp(microseconds: 0))
         let id = DocumentID.make(in: surroundings)
-        let entry: [String: Value] = [
-            id: sample.value, "attachments.\(id)": .map(["by": .string(id), "time": .timestamp(.distantPast)]),
-        ]
         let empty = DocumentLimits.size(of: document, fields: [:])
-        let size = DocumentLimits.size(of: document, fields: entry) - empty
-        let used = DocumentLimits.size(of: document, fields: fields) + waiting.count * size
-        guard used + size > DocumentLimits.maximumSize else { return }
+        func size(of names: [String]) -> Int {
+            names.reduce(0) { size, name in
+                let sample = TaskAttachment(
+                    name: name, mimeType: "application/octet-stream", size: 0, sha256: digest,
+                    manifest: "\(configuration.userID)/manifests/00/\(digest)", createdTime: Timestamp(microseconds: 0))
+                let entry: [String: Value] = [
+                    id: sample.value, "attachments.\(id)": .map(["by": .string(id), "time": .timestamp(.distantPast)]),
+                ]
+                return size + DocumentLimits.size(of: document, fields: entry) - empty
+            }
+        }
+        let used = DocumentLimits.size(of: document, fields: fields) + size(of: waiting.map(\.name))
+        let more = size(of: names)
+        guard used + more > DocumentLimits.maximumSize else { return }
         let count = (fields["attachments"]?.mapValue?.count ?? 0) + waiting.count
         throw TaskSyncError(
             .tooLarge,
-            "The task has no room for another attachment: its notes and \(count) attachments take \(used) of "
-                + "\(DocumentLimits.maximumSize) bytes, and this one would take \(size) more.")
+            "The task has no room for \(names.count == 1 ? "another attachment" : "\(names.count) more attachments"): its "
+                + "notes and \(count) attachments take \(used) of \(DocumentLimits.maximumSize) bytes, and "
+                + "\(names.count == 1 ? "this one" : "these") would take \(more) more.")
     }
 
     private static func copy(_ path: String, into incoming: String, of folder: any TaskFolder) throws {
@@ -103,7 +124,8 @@ extension TaskSync {
                 offset += Int64(count)
                 try window.hasWritten(upTo: offset, of: target)
             }
-            try target.synchronize()
+            // Small ones are put onto the disk together, when they are placed.
+            if status.size > watchedSize { try target.synchronize() }
         } catch {
             try? folder.removeIncoming(incoming)
             throw error

@@ -1,56 +1,79 @@
 import CommandLineTool
 import Control
 import Glibc
+import SystemIO
 
 extension Command {
     static let attach = Command.daemon(
         "attach", group: "Attachments", summary: "attaches files to a task",
         discussion: """
             Shows progress until the files are on the remote. Ctrl-C stops watching only: the daemon goes on. A single - reads
-            standard input and needs --name.
+            standard input and needs --name. Of a directory, all files in it and beneath it are attached, but for hidden ones and
+            links; they lie side by side then, and a name that is taken gets a number.
 
                 ferry attach milk receipt.pdf photo.jpg
             """,
-        arguments: [.task(), Argument("FILE", .some, summary: "files to attach", completion: .files)],
+        arguments: [.task(), Argument("FILE", .some, summary: "files and directories to attach", completion: .files)],
         options: [
             Option("name", value: "NAME", summary: "the attachment's name, for one file or standard input"),
             Option("no-wait", summary: "return as soon as the daemon has the files"), .json,
         ]
     ) { context in
-        let files = context.arguments.arguments("FILE")
+        let paths = context.arguments.arguments("FILE")
         let name = context.arguments.value("name")
-        guard name == nil || files.count == 1 else {
+        guard name == nil || paths.count == 1 else {
             throw UsageError("--name is for one file only.", path: ["attach"])
         }
+        var spool: Spool?
+        defer { spool?.remove() }
+        var files: [FileToAttach] = []
+        for path in paths {
+            if path == "-" {
+                guard name != nil, spool == nil else {
+                    throw UsageError("Standard input needs a name: --name NAME.", path: ["attach"])
+                }
+                spool = try Spool.standardInput()
+            }
+            files += try context.files(at: spool?.path ?? path, name: name)
+        }
         var transfers: [TransferSummary] = []
-        for file in files { transfers.append(try await context.attach(file, name: name)) }
-        if !context.arguments.has("no-wait") { transfers = try await context.watch(transfers) }
-        if context.wantsJSON { context.print(document: ("transfers", transfers.json)) }
+        var failure: (any Error)?
+        do {
+            for group in FileToAttach.groups(of: files) {
+                transfers += try await context.service.attach(context.arguments.argument("TASK") ?? "", group)
+            }
+        } catch {
+            // What the daemon has already is watched all the same.
+            failure = error
+        }
+        if !context.arguments.has("no-wait"), !transfers.isEmpty { transfers = try await context.watch(transfers) }
+        if context.wantsJSON, !transfers.isEmpty { context.print(document: ("transfers", transfers.json)) }
+        if let failure { throw failure }
         return context.status(of: transfers)
     }
 }
 
 extension CommandContext {
-    fileprivate func attach(_ file: String, name: String?) async throws -> TransferSummary {
-        let task = arguments.argument("TASK") ?? ""
-        guard file == "-" else { return try await service.attach(task, path: try absolutePath(file), name: name) }
-        guard let name else { throw UsageError("Standard input needs a name: --name NAME.", path: ["attach"]) }
-        let spool = try Spool.standardInput()
-        defer { spool.remove() }
-        return try await service.attach(task, path: spool.path, name: name)
-    }
-
-    /// The path that the daemon can open: absolute, and of a file that is there.
-    private func absolutePath(_ path: String) throws -> String {
+    /// The file, or those of the directory.
+    fileprivate func files(at path: String, name: String?) throws -> [FileToAttach] {
         guard let resolved = realpath(path, nil) else {
             throw CommandFailure("\(path.printable): \(String(cString: strerror(errno))).", status: .notFound)
         }
         defer { free(resolved) }
+        let absolute = String(cString: resolved)
         var status = stat()
-        guard stat(resolved, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw CommandFailure("\(path.printable) is not a regular file.", hint: "Pack a directory first: tar -c.")
+        switch stat(resolved, &status) == 0 ? status.st_mode & S_IFMT : 0 {
+        case S_IFREG: return [FileToAttach(path: absolute, name: name)]
+        case S_IFDIR:
+            guard name == nil else {
+                throw UsageError("--name is for one file, and \(path.printable) is a directory.", path: ["attach"])
+            }
+            var found: [String] = []
+            try Directory(path: absolute).forEachVisibleFile { found.append(absolute + "/" + $0) }
+            guard !found.isEmpty else { throw CommandFailure("\(path.printable) has no files to attach.") }
+            return found.sorted().map { FileToAttach(path: $0) }
+        default: throw CommandFailure("\(path.printable) is neither a regular file nor a directory.")
         }
-        return String(cString: resolved)
     }
 
     /// The worst outcome.
@@ -60,6 +83,30 @@ extension CommandContext {
             terminal.note("ferry: \(transfer.name.printable): \(transfer.reason ?? transfer.state.rawValue)")
         }
         return failed.isEmpty ? .success : failed.count == transfers.count ? .failure : .partlyDone
+    }
+}
+
+extension FileToAttach {
+    private static let groupCount = 256
+    private static let groupBytes: Int64 = 64 << 20
+
+    /// Small files together, since each request costs as much as its task's document; not so many bytes that the first upload
+    /// waits long for the copies of others.
+    fileprivate static func groups(of files: [FileToAttach]) -> [[FileToAttach]] {
+        var groups: [[FileToAttach]] = []
+        var bytes: Int64 = 0
+        for file in files {
+            var status = stat()
+            let size = stat(file.path, &status) == 0 ? Int64(status.st_size) : 0
+            if let group = groups.last, group.count < groupCount, bytes + size <= groupBytes {
+                groups[groups.count - 1].append(file)
+                bytes += size
+            } else {
+                groups.append([file])
+                bytes = size
+            }
+        }
+        return groups
     }
 }
 
