@@ -139,6 +139,21 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a file that is back after its task was deleted is that task`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.write("Trip.md", Array("go\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.catalog.living.map(\.id).first)
+        try disk.rename("Trip.md", to: "Trip.md~", .exclusive)
+        #expect(await machine.eventually { await machine.sync.catalog[task]?.deletion != nil })
+        try disk.rename("Trip.md~", to: "Trip.md", .exclusive)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        #expect(await machine.sync.catalog.living.map(\.id) == [task])
+        #expect(await machine.sync.path(ofTask: task) == "Trip.md")
+        await machine.stop()
+    }
+
     @Test func `attachments follow a file that was put in the place of another while nobody watched`() async throws {
         let objects = MemoryObjectStore()
         let (before, desk) = (try await Machine(store, objects: objects), try await Machine(store, objects: objects))

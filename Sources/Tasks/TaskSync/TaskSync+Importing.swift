@@ -289,11 +289,11 @@ extension TaskSync {
         _ path: TaskPath, _ content: TaskFileContent, _ identifier: String?, claimed: [ImportedFile],
         _ replaced: inout Set<String>
     ) async throws -> (task: String, isNew: Bool) {
+        func isClaimed(_ task: String) -> Bool { claimed.contains { $0.task == task } }
         func isFree(_ task: String) -> Bool {
-            guard !claimed.contains(where: { $0.task == task }) else { return false }
-            guard let known = index.path(of: task) else {
-                return catalog[task]?.deletion == nil && catalog[task] != nil
-            }
+            guard !isClaimed(task) else { return false }
+            // One in the trash as well: a file that is back says that it is not to be there.
+            guard let known = index.path(of: task) else { return catalog[task] != nil }
             // One that was written and not noted has no inode to know it by, so that where nobody can look is as good as gone.
             let isUnwritten = index[known]?.stamp == FileStamp.none
             return known != path && (isUnwritten ? (try? folder.stamp(known)) == nil : folder.isAbsent(known))
@@ -301,15 +301,13 @@ extension TaskSync {
         let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
         // The known file of this number, which is not where it was, whatever is there by now, or where nobody can look.
         func hasCome(_ entry: FileIndex.Entry) -> Bool {
-            guard !claimed.contains(where: { $0.task == entry.task }), let known = index.path(of: entry.task),
-                known != path
-            else { return false }
+            guard !isClaimed(entry.task), let known = index.path(of: entry.task), known != path else { return false }
             guard let there = try? folder.stamp(known) else { return isSame(content.stamp, as: entry, identifier) }
             return !there.isFile(of: content.stamp)
                 && (identifier.map { $0 == entry.task } ?? entry.stamp.hasContent(of: content.stamp))
         }
         // Unless its task's file has just been found under another name.
-        if let entry = index[path], !claimed.contains(where: { $0.task == entry.task }) {
+        if let entry = index[path], !isClaimed(entry.task) {
             // Another task's file was put in the place of this one's while nobody watched. An inode alone may be an old number
             // that was given to a new file.
             let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }

@@ -30,6 +30,7 @@ struct FileImport {
         // A first meeting: what only the remote knows is not something that the file removed.
         if shadow == nil {
             mine.merge(theirs) { own, _ in own }
+            mine["deletedTime"] = nil
             if mine[TaskLayout.head] == .string("") { mine[TaskLayout.head] = theirs[TaskLayout.head] }
         }
         let result = DocumentMerge.merge(
