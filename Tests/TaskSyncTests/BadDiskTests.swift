@@ -154,6 +154,29 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `attachments put beside a task's new name stand beside those that follow it`() async throws {
+        let objects = MemoryObjectStore()
+        let (before, desk) = (try await Machine(store, objects: objects), try await Machine(store, objects: objects))
+        try before.write("Trip.md", "go\n")
+        for (name, text) in [("ticket", "seat 12\n"), ("map", "north\n")] {
+            try before.write("Trip.files/\(name).txt", text)
+            #expect(await desk.has("Trip.files/\(name).txt", text))
+        }
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        before.rename("Trip.md", to: "Journey.md")
+        try before.write("Journey.files/ticket.txt", "seat 13\n")
+        let laptop = try await Machine(store, objects: objects, home: before.home)
+        for machine in [laptop, desk] {
+            #expect(await machine.has("Journey.files/ticket.txt", "seat 13\n"))
+            #expect(await machine.has("Journey.files/ticket (2).txt", "seat 12\n"))
+            #expect(await machine.has("Journey.files/map.txt", "north\n"))
+            #expect(await machine.lacks("Trip.files/ticket.txt"))
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `attachments follow a file that was put in the place of another while nobody watched`() async throws {
         let objects = MemoryObjectStore()
         let (before, desk) = (try await Machine(store, objects: objects), try await Machine(store, objects: objects))

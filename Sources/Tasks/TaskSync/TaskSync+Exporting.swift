@@ -220,6 +220,7 @@ extension TaskSync {
             }
         }
         try await perform(writes, &changedHere)
+        await noteMovedAttachments()
         // Behind until that is read, which may have to wait.
         retries.formUnion(changedHere.compactMap { index[$0]?.task })
         if !changedHere.isEmpty { try await importFiles(changedHere) }
@@ -401,7 +402,6 @@ extension TaskSync {
                 row.stamp = stamp
                 return row
             })
-        await noteMovedAttachments()
     }
 
     /// Whether the file is one that this replica wrote just before it was cut off.

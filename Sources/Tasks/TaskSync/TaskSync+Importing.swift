@@ -388,23 +388,6 @@ extension TaskSync {
         try await delete(try await withoutUnseen([task]))
     }
 
-    /// `X.files` follows `X.md`.
-    func moveAttachments(from: TaskPath, to: TaskPath) {
-        guard let source = try? from.attachmentsDirectory(), let target = try? to.attachmentsDirectory(),
-            source != target
-        else { return }
-        do throws(FolderError) {
-            _ = try folder.move(source, to: target, expecting: .anything)
-        } catch {
-            guard error.code != .notFound else { return }
-            note(
-                SyncProblem(
-                    code: "attachments-left", subject: source.string,
-                    message: "The attachments could not follow the task: \(error.message)",
-                    hint: "Move them to \(target.string) by hand."), for: source.string)
-        }
-    }
-
     // MARK: Scans
 
     /// Looks at every file and takes over what differs from what is known.

@@ -109,6 +109,45 @@ extension TaskSync {
         return now
     }
 
+    // MARK: Moves
+
+    /// `X.files` follows `X.md`.
+    func moveAttachments(from: TaskPath, to: TaskPath) {
+        guard let source = try? from.attachmentsDirectory(), let target = try? to.attachmentsDirectory(),
+            source != target
+        else { return }
+        do throws(FolderError) {
+            // Where another task has the old name by now, what is beside it is that one's.
+            if case .exists = try folder.move(source, to: target, expecting: .anything), folder.isAbsent(from) {
+                try uniteAttachments(source, target)
+            }
+        } catch {
+            guard error.code != .notFound else { return }
+            note(
+                SyncProblem(
+                    code: "attachments-left", subject: source.string,
+                    message: "The attachments could not follow the task: \(error.message)",
+                    hint: "Move them to \(target.string) by hand."), for: source.string)
+        }
+    }
+
+    /// Somebody has put attachments beside a task's new name already: those that were beside the old one come to them.
+    private func uniteAttachments(_ source: TaskPath, _ target: TaskPath) throws(FolderError) {
+        var files: [TaskPath] = []
+        _ = try folder.scan(puttingAsideLeftovers: false) { file in
+            if file.isAttachment, file.path.parent == source { files.append(file.path) }
+        }
+        for file in files.sorted() {
+            for number in 1...99 {
+                guard let place = try? target.appending(Self.fileName(file.name, number)),
+                    case .exists = try folder.move(file, to: place, expecting: .anything)
+                else { break }
+            }
+        }
+        _ = try folder.removeDirectoryIfEmpty(source)
+        movedAttachmentDirectories.insert(target)
+    }
+
     // MARK: From documents
 
     /// Queues what a document has and this machine lacks; takes away what others have detached.
