@@ -80,6 +80,27 @@ struct FaultTests {
         #expect(aside.map { $0 } == [bytes("first")])
     }
 
+    @Test func `an edit just before a write whose file is moved away just after it is handed over`() throws {
+        let read = try stamp()
+        before("rename") { disk in
+            try disk.save("a.md", bytes("edited"))
+            disk.setFault { name, path in
+                if name == "examine", path.hasSuffix(".tmp") {
+                    disk.setFault(nil)
+                    try? disk.rename("a.md", to: "b.md", .exclusive)
+                }
+                return nil
+            }
+        }
+        guard case .overtaken(let written, let saved) = try write("merged", .stamp(read)) else {
+            Issue.record("the edit has taken the place of what was moved")
+            return
+        }
+        #expect(saved == bytes("edited"))
+        #expect(try folder.stamp(path) == nil)
+        #expect(try folder.stamp(TaskPath("b.md"))?.isFile(of: written) == true)
+    }
+
     @Test func `a file that is deleted before the exchange is not brought back`() throws {
         let read = try stamp()
         before("rename") { try $0.remove("a.md") }

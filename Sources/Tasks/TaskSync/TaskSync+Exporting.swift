@@ -358,6 +358,8 @@ extension TaskSync {
                 row.stamp = stamp
                 done.append(row)
                 problems["export \(row.task)"] = nil
+            case .success(.overtaken(let stamp, let saved)):
+                try await importOvertaken(saved, row, stamp)
             case .success(.changed(let stamp)):
                 if stamp == nil {
                     isMissing(row)
@@ -471,13 +473,6 @@ extension ReplicaTransaction {
     func task(_ id: String) throws -> DocumentSnapshot {
         try document(DocumentName(database: databaseName, collection: "tasks", id: id))
     }
-}
-
-extension FileStamp {
-    /// Of a file that is still to be written.
-    static let none = FileStamp(
-        device: 0, inode: 0, size: -1, modified: .init(seconds: 0, nanoseconds: 0),
-        changed: .init(seconds: 0, nanoseconds: 0))
 }
 
 extension TaskFolder {

@@ -169,6 +169,24 @@ extension TaskSync {
         }
     }
 
+    /// Somebody saved a file just before `row` was written to it, and moved or removed it just after that.
+    func importOvertaken(_ saved: [UInt8], _ row: FileRow, _ stamp: FileStamp) async throws {
+        var row = row
+        row.stamp = stamp
+        if let file = try? TaskFile(parsing: saved, named: row.path.name) {
+            let edit = ImportedFile(path: row.path, stamp: row.stamp, file: file, task: row.task, isNew: false)
+            let (userID, hosts, merge) = (configuration.userID, hosts, DocumentID.make(in: surroundings))
+            try await client.transaction { [row] transaction in
+                let tables = SyncTables(transaction)
+                let shadow = try tables.file(row.task)
+                _ = try Self.take(edit, shadow, list: row.list, userID, hosts, merge, transaction, tables)
+                try tables.put(row)
+            }
+        }
+        try await remember([row])
+        isMissing(row)
+    }
+
     private static func take(
         _ file: ImportedFile, _ row: FileRow?, list: String?, _ userID: String, _ hosts: [String: String],
         _ merge: String,
@@ -478,13 +496,5 @@ extension TaskSync {
         try await client.transaction { try SyncTables($0).put(row) }
         index.set(path, FileIndex.Entry(task: row.task, stamp: row.stamp))
         return true
-    }
-}
-
-extension FileStamp {
-    /// The same file with content that equals no known one, so that it is read.
-    init(unknownContentOf stamp: FileStamp) {
-        self = stamp
-        size = -1
     }
 }

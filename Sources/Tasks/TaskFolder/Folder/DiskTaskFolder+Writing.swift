@@ -148,7 +148,11 @@ extension DiskTaskFolder {
         _ temporary: String, _ stamp: FileStamp, at path: TaskPath, expecting expectation: FileExpectation,
         discard: ((String) -> Void)? = nil
     ) throws(FolderError) -> WriteOutcome {
-        let discard = discard ?? { [disk] in try? disk.remove($0) }
+        let discard = { [disk] (temporary: String) in
+            // What an exchange displaced, and could not be put back, is not ours to discard: the next start puts it aside.
+            guard let now = try? disk.status(temporary), FileStamp(now).hasContent(of: stamp) else { return }
+            if let discard { discard(temporary) } else { try? disk.remove(temporary) }
+        }
         do throws(FolderError) {
             switch expectation {
             case .absent:
@@ -194,7 +198,7 @@ extension DiskTaskFolder {
     }
 
     /// Exchanges the new file with the expected one and looks at what came out. Nil where it was the expected one, which
-    /// is removed; otherwise everything is as before, the new file under its temporary name.
+    /// is removed; otherwise everything is as before, the new file under its temporary name, unless that was taken away.
     ///
     /// The race that is left: a program that holds the old file open and writes to it after the check writes to a file
     /// that has no name any more.
@@ -218,29 +222,39 @@ extension DiskTaskFolder {
                 try disk.remove(temporary)
                 return nil
             }
-            try takeBack(temporary, stamp, path)
-            return .changed((try? disk.status(path.string)).map { FileStamp($0) })
+            if try takeBack(temporary, stamp, path) {
+                return .changed((try? disk.status(path.string)).map { FileStamp($0) })
+            }
+            let saved = try? disk.read(temporary, limit: TaskFileContent.limit).bytes
+            putAside(TaskPath(unchecked: temporary))
+            return saved.map { .overtaken(stamp, saved: $0) } ?? .changed(nil)
         }
     }
 
     /// Undoes an exchange: the displaced file takes its name again and ours the temporary one. Where somebody has put yet
     /// another file in the place meanwhile, that one stays and the displaced one is put aside.
-    private func takeBack(_ temporary: String, _ stamp: FileStamp, _ path: TaskPath) throws(SystemError) {
+    ///
+    /// - Returns: false where ours was moved or removed meanwhile, and the file is a task's: whichever has the name then, there must
+    ///   not be two of them. A displaced attachment takes its name again, if that is still free.
+    private func takeBack(_ temporary: String, _ stamp: FileStamp, _ path: TaskPath) throws(SystemError) -> Bool {
         for _ in 0..<16 {
             do throws(SystemError) {
                 guard FileStamp(try disk.status(path.string)).hasContent(of: stamp) else { break }
                 try disk.rename(temporary, to: path.string, .exchanging)
-                if FileStamp(try disk.status(temporary)).hasContent(of: stamp) { return }
+                if FileStamp(try disk.status(temporary)).hasContent(of: stamp) { return true }
                 // Another file came between the two calls and is under the temporary name now: back it goes.
                 try disk.rename(temporary, to: path.string, .exchanging)
             } catch {
                 guard error.code == .notFound else { throw error }
-                // Ours was removed meanwhile: what was displaced takes the name again, if that is still free.
-                try disk.rename(temporary, to: path.string, .exclusive)
-                return
+                if path.kind(isDirectory: false) == .taskFile { return false }
+                do throws(SystemError) {
+                    try disk.rename(temporary, to: path.string, .exclusive)
+                    return true
+                } catch { break }
             }
         }
         putAside(TaskPath(unchecked: temporary))
+        return true
     }
 
     /// EINVAL is what renameat2(2) says for a flag that the file system does not know.

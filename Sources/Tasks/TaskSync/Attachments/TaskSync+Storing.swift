@@ -285,7 +285,7 @@ extension TaskSync {
                                 task: known.task, attachment: id, name: file.path.name, sha256: known.sha256 ?? "",
                                 stamp: stamp)
                         ))
-                case .success(.changed):
+                case .success(.changed), .success(.overtaken):
                     if let row = await existing(file.path, for: item.transfer) {
                         rows.append((item.transfer, row))
                         try? folder.removeIncoming(item.incoming)

@@ -1,3 +1,4 @@
+import SystemIO
 import TaskFolder
 
 /// Where each task's file is and what it was when last in step; the part of the shadow that is kept in memory.
@@ -99,5 +100,18 @@ struct FileIndex {
     func paths(notSeenIn call: RollCall) -> [TaskPath] {
         guard call.count < count else { return [] }
         return zip(files, call.isSeen).compactMap { file, isSeen in isSeen ? nil : file?.path }
+    }
+}
+
+extension FileStamp {
+    /// Of a file that is still to be written.
+    static let none = FileStamp(
+        device: 0, inode: 0, size: -1, modified: .init(seconds: 0, nanoseconds: 0),
+        changed: .init(seconds: 0, nanoseconds: 0))
+
+    /// The same file with content that equals no known one, so that it is read.
+    init(unknownContentOf stamp: FileStamp) {
+        self = stamp
+        size = -1
     }
 }
