@@ -139,6 +139,22 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a directory that cannot be marked at first makes no duplicates when it can`() async throws {
+        let before = try await Machine(store)
+        try before.write("Trip.md", "go\n")
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        let disk = MemoryDisk()
+        try disk.write("Trip.md", Array("go\n".utf8))
+        disk.setReadOnly(true)
+        let machine = try await Machine(store, disk: disk)
+        #expect(await machine.eventually { await machine.sync.rootHold?.code == "root-read-only" })
+        disk.setReadOnly(false)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        #expect(await machine.sync.catalog.count == 1)
+        await machine.stop()
+    }
+
     @Test func `a file that is back after its task was deleted is that task`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

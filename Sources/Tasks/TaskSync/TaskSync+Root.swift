@@ -47,14 +47,15 @@ extension TaskSync {
             }
         } else {
             if rebinds { try await forgetAbsentFiles() }
-            try await claim(root)
+            guard try await claim(root) else { return false }
             rebinds = false
         }
         rootHold = nil
         return true
     }
 
-    private func claim(_ root: RootState) async throws {
+    /// False where the directory cannot be marked, which is tried again.
+    private func claim(_ root: RootState) async throws -> Bool {
         let rootID: String
         if case .valid(let marker) = root.marker, marker.account == configuration.userID {
             rootID = marker.rootID
@@ -63,8 +64,10 @@ extension TaskSync {
         }
         let marker = RootMarker(rootID: rootID, account: configuration.userID, remote: configuration.remote)
         do throws(FolderError) { try folder.claim(marker) } catch {
-            hold("root-read-only", "The tasks directory cannot be marked as Ferry's: \(error.message)", hint: nil)
-            throw error
+            hold(
+                "root-read-only", "The tasks directory cannot be marked as Ferry's: \(error.message)",
+                hint: "It is tried again by itself.")
+            return false
         }
         let identity = root.identity
         try await client.transaction { transaction in
@@ -74,6 +77,7 @@ extension TaskSync {
             try tables.setState("root-inode", String(identity.inode))
             try tables.setState("root-fs", String(identity.fileSystem))
         }
+        return true
     }
 
     private func hold(_ code: String, _ message: String, hint: String?) {

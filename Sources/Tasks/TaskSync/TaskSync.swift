@@ -295,14 +295,13 @@ package actor TaskSync {
 
     /// The first turn: the root, the watches, and what changed while nobody watched.
     private func begin() async throws {
-        let isFirst = !isSynced
         do throws(FolderError) {
             try folder.startWatching()
         } catch {
             note(folder: SyncProblem(code: "not-watched", subject: nil, message: error.message))
         }
         // What is on the remote already must be known before a file counts as new.
-        if isFirst {
+        if !isSynced {
             try await waitUntilCurrent()
             var isShared = false
             for list in try await loadCatalog() where try await followSharing(of: list) { isShared = true }
@@ -311,17 +310,20 @@ package actor TaskSync {
                 try await loadCatalog()
             }
         }
-        try await exclusively {
-            guard try await checkRoot() else { return }
-            try await finishMove()
-            if isFirst { try await adoptKnownFiles() }
-            try await rescan(isFirst: true)
-            try await exportChanges()
-            if isOffering { queueOffers() }
-            guard isFirst else { return }
-            try await client.transaction { try SyncTables($0).setState("synced", "true") }
-            isSynced = true
-        }
+        try await exclusively { try await takeUp(isStart: true) }
+    }
+
+    /// Takes in what happened while nobody could look, if the directory is the known one.
+    private func takeUp(isStart: Bool) async throws {
+        guard try await checkRoot() else { return }
+        try await finishMove()
+        if !isSynced { try await adoptKnownFiles() }
+        try await rescan(isFirst: isStart)
+        try await exportChanges()
+        if isOffering { queueOffers() }
+        guard !isSynced else { return }
+        try await client.transaction { try SyncTables($0).setState("synced", "true") }
+        isSynced = true
     }
 
     /// In a directory that is bound anew nothing that is absent was deleted: it is written again.
@@ -374,11 +376,7 @@ package actor TaskSync {
         for await _ in holdBeginnings {
             while rootHold != nil {
                 try await surroundings.sleep(for: .seconds(2))
-                try await exclusively {
-                    guard try await checkRoot() else { return }
-                    try await rescan(isFirst: false)
-                    try await exportChanges()
-                }
+                try await exclusively { try await takeUp(isStart: false) }
             }
         }
         throw CancellationError()
