@@ -39,6 +39,28 @@ import Testing
         return task
     }
 
+    @Test func `a copy yields only to a version that has all of its changes, however late that is`() throws {
+        let policy = MergingPolicy(.tasks, historyCollection: "history", signatureField: "signatures")
+        let rebase = Rebase(policy: policy, replica: "one")
+        func task(_ title: String, _ signatures: [String: Int64]) -> [String: Value] {
+            ["title": .string(title), "signatures": .map(signatures.mapValues { .integer($0) })]
+        }
+        var copy = Mutation.create(try name("tasks/a"), task("new", ["one": 2]))
+        copy.copyOf = Timestamp(microseconds: 10)
+        func carried(to fields: [String: Value]) -> Rebase.Outcome {
+            let base = Base.exists(fields: fields, updateTime: Timestamp(microseconds: 20))
+            return rebase.carry(copy, from: .missing, to: base, id: "x", wasSent: false)
+        }
+        #expect(carried(to: task("newer", ["one": 3, "two": 1])) == .done)
+        // What another machine made of the version before, after the remote had lost this one.
+        guard case .changed(let united) = carried(to: task("old", ["one": 1, "two": 7])) else {
+            Issue.record("the newer version was given up")
+            return
+        }
+        #expect(united.fields == task("new", ["one": 2]))
+        #expect(united.companions.count == 1)
+    }
+
     @Test func `an edit clears a delete that came first, and says so in the history`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, [:], transforms: [time("deletedTime")])

@@ -25,13 +25,14 @@ extension Mutation {
     /// The same, noting in the document that it has this replica's mutation of this number. What is displaced is told together with
     /// that, so that a commit of nothing else is done once, too.
     func signed(in field: String, by replica: String, number: Int64, on base: Base) -> Mutation {
-        let isMasked = kind == .merge || kind == .update
+        let hasMask = kind == .merge || kind == .update
         if kind == .delete || isOnlyCompanions && base.fields == nil { return self }
         let path = FieldPath(key: field).appending(replica)
+        let isTold = !hasMask || mask.contains { $0.isPrefix(of: path) }
         var fields = fields
         fields.setValue(.integer(number), at: path.segments[...])
         return Mutation(
-            kind, name, fields: fields, mask: isMasked ? mask + [path] : mask, transforms: transforms,
+            kind, name, fields: fields, mask: isTold ? mask : mask + [path], transforms: transforms,
             companions: companions)
     }
 

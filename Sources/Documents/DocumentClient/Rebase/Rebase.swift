@@ -20,7 +20,10 @@ struct Rebase: Sendable {
     ///   - wasSent: an earlier commit of exactly this mutation has an unknown outcome, so `new` may be its own effect.
     func carry(_ mutation: Mutation, from old: Base, to new: Base, id: String, wasSent: Bool) -> Outcome {
         if wasSent, Self.isEffect(of: mutation, on: old, new) { return .done }
-        if let copyOf = mutation.copyOf, let time = new.updateTime, time >= copyOf { return .done }
+        // A time alone would be later also where the remote has had an older copy back, or an edit of what it had lost.
+        if let copyOf = mutation.copyOf, let time = new.updateTime, time >= copyOf, hasAll(new, of: mutation) {
+            return .done
+        }
         switch (old, new) {
         case (_, .unknown):
             return .unchanged
@@ -37,6 +40,19 @@ struct Rebase: Sendable {
             if baseTime == theirTime || base == theirs { return .unchanged }
             return decided(mutation, base: base, baseTime: baseTime, theirs: theirs, theirTime: theirTime, id: id)
         }
+    }
+
+    /// Whether the remote's version has all changes that a copy has, as far as the two say.
+    private func hasAll(_ new: Base, of copy: Mutation) -> Bool {
+        let theirs = signatures(in: new.fields)
+        return signatures(in: copy.fields).allSatisfy { replica, number in
+            number <= theirs[replica] ?? .min
+        }
+    }
+
+    private func signatures(in fields: [String: Value]?) -> [String: Int64] {
+        let map = policy.signatureField.flatMap { fields?[$0]?.mapValue }
+        return map?.compactMapValues(\.integerValue) ?? [:]
     }
 
     private func withoutDocument(_ mutation: Mutation) -> Outcome {
@@ -75,6 +91,11 @@ struct Rebase: Sendable {
         if mutation.isOnlyCompanions { return .unchanged }
         var proposal = RebaseProposal(mutation: mutation, base: base, theirs: theirs)
         policy.decide(&proposal)
+        // What unites two versions has the changes of both.
+        if base == nil, let field = policy.signatureField, proposal.merged != nil {
+            let both = signatures(in: theirs).merging(signatures(in: proposal.mine)) { max($0, $1) }
+            if !both.isEmpty { proposal.merged?[field] = .map(both.mapValues { .integer($0) }) }
+        }
         let companions = companions(of: mutation, proposal, baseTime: baseTime, theirTime: theirTime, id: id)
         let result: Mutation
         switch (proposal.merged, theirs) {
