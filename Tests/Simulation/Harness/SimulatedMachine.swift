@@ -41,6 +41,7 @@ final class SimulatedMachine: @unchecked Sendable {
     let disk: MemoryDisk
     private let scheduler: Scheduler
     private let store: StoreRemote
+    private let server: SimulatedServer
     private let objects: MemoryObjectStore
     private let statePath: String
     /// Keeps the state file, which is in memory, while no process has it open.
@@ -85,16 +86,20 @@ final class SimulatedMachine: @unchecked Sendable {
     var trace: (_ operation: String, _ path: String) -> Void = { _, _ in }
     /// Tells the story where the process dies by itself.
     var onDeath: () -> Void = {}
+    /// Told where the user rebinds it.
+    var onRebind: () -> Void = {}
     /// Told the values that the process has put into files, and forgets by dying, when a user has taken them away.
     var onForgetting: (Set<String>) -> Void = { _ in }
     private var removals: [(words: Set<String>, time: Duration)] = []
 
     /// - Parameter scratch: a directory of its own, for files that are read and written by path.
     init(
-        name: String, store: StoreRemote, objects: MemoryObjectStore, scheduler: Scheduler, scratch: String
+        name: String, store: StoreRemote, server: SimulatedServer, objects: MemoryObjectStore, scheduler: Scheduler,
+        scratch: String
     ) throws {
         self.name = name
         self.store = store
+        self.server = server
         self.objects = objects
         self.scheduler = scheduler
         disk = MemoryDisk(scratch: scratch)
@@ -150,16 +155,17 @@ final class SimulatedMachine: @unchecked Sendable {
 
     // MARK: Life and death
 
-    func start() {
+    /// - Parameter rebinds: goes on with the server and the directory as they are now.
+    func start(rebinds: Bool = false) {
         guard process == nil else { return }
-        guard dying == nil else { return scheduler.after(.milliseconds(10)) { self.start() } }
+        guard dying == nil else { return scheduler.after(.milliseconds(10)) { self.start(rebinds: rebinds) } }
         started = scheduler.now
         let surroundings = scheduler.surroundings { [scheduler, unowned self] in
             let (seconds, attoseconds) = scheduler.now.components
             return 1_790_000_000_000 + seconds * 1000 + attoseconds / 1_000_000_000_000_000 + self.clockSkew
         }
-        let remote = SimulatedRemote(store, scheduler)
-        let objects = SimulatedObjects(objects, scheduler)
+        let remote = SimulatedRemote(store, server, scheduler)
+        let objects = SimulatedObjects(objects, server, scheduler)
         var options = ClientOptions()
         options.policies = .tasks
         options.surroundings = surroundings
@@ -170,7 +176,7 @@ final class SimulatedMachine: @unchecked Sendable {
             let folder = MemoryTaskFolder(disk: disk)
             let sync = TaskSync(
                 configuration: TaskSync.Configuration(
-                    userID: "alice", remote: "simulated",
+                    userID: "alice", remote: "simulated", rebinds: rebinds,
                     wallClock: { surroundings.wallClock() / 1000 }),
                 folder: folder, client: client, objects: objects, logger: logger,
                 surroundings: surroundings)
@@ -183,6 +189,7 @@ final class SimulatedMachine: @unchecked Sendable {
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await client.run() }
                         group.addTask { try await sync.run() }
+                        if rebinds { group.addTask { try await Self.rebind(sync, client) } }
                         try await group.next()
                         group.cancelAll()
                     }
@@ -193,6 +200,34 @@ final class SimulatedMachine: @unchecked Sendable {
             }
         } catch {
             if !restarts(after: error) { failures.append("\(name) cannot start: \(error)") }
+        }
+    }
+
+    /// As the daemon does, once.
+    private static func rebind(_ sync: TaskSync, _ client: DocumentClient) async throws {
+        var rebinds = true
+        for await status in await client.statuses {
+            switch status.connection {
+            case .otherRemote where rebinds:
+                try await sync.offerAttachments()
+                try await client.adoptRemote()
+            case .online: rebinds = false
+            default: break
+            }
+        }
+        throw CancellationError()
+    }
+
+    /// The user looks how it is, and gives the command if it waits for that.
+    func rebindIfHeld() {
+        guard server.restoreCount > 0, let process else { return }
+        Task {
+            guard case .otherRemote = await process.client.currentStatus.connection, self.process === process else {
+                return
+            }
+            onRebind()
+            kill()
+            start(rebinds: true)
         }
     }
 
@@ -390,6 +425,8 @@ final class SimulatedMachine: @unchecked Sendable {
         guard let sync = process?.sync else { return }
         Task { try? await body(sync) }
     }
+
+    func serverWentDown() { process?.remote.closeStreams() }
 
     func networkChanged() {
         guard let client = process?.client else { return }

@@ -5,6 +5,7 @@ import ObjectStorage
 /// `@unchecked Sendable`: the scheduler runs one job at a time.
 final class SimulatedObjects: ObjectStore, @unchecked Sendable {
     private let store: MemoryObjectStore
+    private let server: SimulatedServer
     private let scheduler: Scheduler
     var link = SimulatedRemote.Link.good
     /// Percent of calls that are lost.
@@ -12,8 +13,9 @@ final class SimulatedObjects: ObjectStore, @unchecked Sendable {
     /// The process is gone: nothing that it still does has an effect.
     private var isGone = false
 
-    init(_ store: MemoryObjectStore, _ scheduler: Scheduler) {
+    init(_ store: MemoryObjectStore, _ server: SimulatedServer, _ scheduler: Scheduler) {
         self.store = store
+        self.server = server
         self.scheduler = scheduler
     }
 
@@ -21,9 +23,13 @@ final class SimulatedObjects: ObjectStore, @unchecked Sendable {
 
     private func travel() async throws {
         try check()
+        let count = server.restoreCount
         try await scheduler.sleep(for: scheduler.random.milliseconds(1...40))
         if link == .silent { try await scheduler.sleep(for: .seconds(30)) }
         try check()
+        if server.isDown || server.restoreCount != count {
+            throw ObjectStorageError(.transient, "the server is down")
+        }
         if link != .good || scheduler.random.chance(lossRate) {
             throw ObjectStorageError(.transient, "the network is \(link.rawValue)")
         }

@@ -2,6 +2,15 @@ import DocumentClient
 import DocumentModel
 import FirestoreProtocol
 
+/// The server of the store, which all machines share.
+///
+/// `@unchecked Sendable`: the scheduler runs one job at a time.
+final class SimulatedServer: @unchecked Sendable {
+    var isDown = false
+    /// What was sent before the last time never arrives.
+    var restoreCount = 0
+}
+
 /// The way between one machine and the store: late, lossy, repeating itself, sometimes cut.
 ///
 /// `@unchecked Sendable`: the scheduler runs one job at a time.
@@ -15,6 +24,7 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
     }
 
     private let remote: any RemoteDocuments
+    private let server: SimulatedServer
     private let scheduler: Scheduler
     /// In the order of their opening: one of addresses would be another one each time.
     private var streams: [Stream] = []
@@ -26,29 +36,34 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
     var refuses: (Write) -> RemoteError.Code? = { _ in nil }
     /// Nobody is signed in, or the token has expired.
     var isSignedOut = false {
-        didSet { if isSignedOut { for stream in streams { stream.close() } } }
+        didSet { if isSignedOut { closeStreams() } }
     }
 
-    init(_ remote: any RemoteDocuments, _ scheduler: Scheduler) {
+    init(_ remote: any RemoteDocuments, _ server: SimulatedServer, _ scheduler: Scheduler) {
         self.remote = remote
+        self.server = server
         self.scheduler = scheduler
     }
 
     func set(_ link: Link) {
         self.link = link
-        if link == .cut { for stream in streams { stream.close() } }
+        if link == .cut { closeStreams() }
     }
+
+    func closeStreams() { for stream in streams { stream.close() } }
 
     /// The process at this end is gone: nothing arrives any more, and nothing is answered.
     func hangUp() {
-        for stream in streams { stream.close() }
+        closeStreams()
         streams = []
     }
 
     private func travel() async throws {
+        let count = server.restoreCount
         try await scheduler.sleep(for: scheduler.random.milliseconds(1...max(1, slowest)))
         if link == .silent { try await scheduler.sleep(for: .seconds(30)) }
         if link != .good { throw RemoteError(.transient, "the network is \(link.rawValue)") }
+        if server.isDown || server.restoreCount != count { throw RemoteError(.transient, "the server is down") }
         if scheduler.random.chance(lossRate) { throw RemoteError(.transient, "lost on the way") }
     }
 
@@ -89,8 +104,12 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
     /// The same request once more, much later.
     private func deliverLate(_ writes: [Write]) {
         let longest = Int(Self.longestDelay.components.seconds) * 1000
-        let (remote, pause) = (remote, scheduler.random.milliseconds(1...longest))
-        scheduler.after(pause) { Task { _ = try? await remote.commit(writes) } }
+        let (remote, server, pause) = (remote, server, scheduler.random.milliseconds(1...longest))
+        let count = server.restoreCount
+        scheduler.after(pause) {
+            guard !server.isDown, server.restoreCount == count else { return }
+            Task { _ = try? await remote.commit(writes) }
+        }
     }
 
     func documents(_ names: [DocumentName]) async throws -> RemoteRead {

@@ -461,6 +461,7 @@ extension Simulation {
             tell(machine, "has writes refused: \(code)")
             machine.refuses = { ($0.name.path.utf8.reduce(0) { $0 + Int($1) }) % 3 == number ? code : nil }
             scheduler.after(random.milliseconds(10...20_000)) { machine.refuses = { _ in nil } }
+        case .restoreServer: restoreServer(machine, &random)
         case .loseRoot:
             tell(machine, "has its directory unmounted")
             machine.disk.setRootMissing(true)

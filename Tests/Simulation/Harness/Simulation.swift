@@ -17,7 +17,8 @@ package final class Simulation: @unchecked Sendable {
 
     let scheduler: Scheduler
     let store: MemoryDocumentStore
-    let objects = MemoryObjectStore()
+    let objects: MemoryObjectStore
+    let server = SimulatedServer()
     let machines: [SimulatedMachine]
     var words = Words()
     /// What happened, in words.
@@ -33,18 +34,16 @@ package final class Simulation: @unchecked Sendable {
         self.plan = plan
         left = plan.actions
         self.scheduler = scheduler
-        store = MemoryDocumentStore(Self.database) {
-            let (seconds, attoseconds) = scheduler.now.components
-            return 1_790_000_000_000_000 + seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-        }
+        store = MemoryDocumentStore(Self.database) { Self.timestamp(scheduler.now).microseconds }
+        objects = MemoryObjectStore { scheduler.now.components.seconds }
         directory = scratch + "/\(plan.seed)"
         mkdir(directory, 0o700)
-        let (directory, objects, remote) = (directory, objects, StoreRemote(store))
+        let (directory, objects, remote, server) = (directory, objects, StoreRemote(store), server)
         machines = try (0..<plan.machineCount).map {
             mkdir("\(directory)/\($0)", 0o700)
             return try SimulatedMachine(
-                name: ["laptop", "desk", "tablet", "server"][$0 % 4], store: remote, objects: objects,
-                scheduler: scheduler, scratch: "\(directory)/\($0)")
+                name: ["laptop", "desk", "tablet", "server"][$0 % 4], store: remote, server: server,
+                objects: objects, scheduler: scheduler, scratch: "\(directory)/\($0)")
         }
         for (index, machine) in machines.enumerated() {
             machine.onDeath = { [unowned self] in
@@ -58,6 +57,10 @@ package final class Simulation: @unchecked Sendable {
                 machine.trace = { [unowned self] operation, path in
                     if operation != "examine" { tell(machine, "  · \(operation) '\(path)'") }
                 }
+            }
+            machine.onRebind = { [unowned self] in
+                tell(machine, "is bound to the server as it is")
+                words.unite()
             }
             machine.onForgetting = { [unowned self] in words.unretire($0) }
             machine.interfere = { [unowned self] path in interfere(index, at: path) }
@@ -148,6 +151,7 @@ package final class Simulation: @unchecked Sendable {
 
     private func unrest() -> [String] {
         var reasons: [String] = []
+        let wasRestored = server.restoreCount > 0
         for machine in machines {
             let found = ask(machine) { sync, client -> [String] in
                 var reasons: [String] = []
@@ -170,7 +174,9 @@ package final class Simulation: @unchecked Sendable {
                     reasons.append("not settled, \(transfers.map { "\($0.name): \($0.phase)" })")
                 }
                 // Names that differ in case only, and files beside no task, are what the users here want.
-                let problems = await sync.allProblems.filter { !["name-clash", "no-task"].contains($0.code) }
+                // Nor can anybody bring back what a server that was put back has lost, and no task's file is beside any more.
+                let accepted = ["name-clash", "no-task"] + (wasRestored ? ["attachment-damaged"] : [])
+                let problems = await sync.allProblems.filter { !accepted.contains($0.code) }
                 if !problems.isEmpty {
                     reasons.append("\(problems.map { "\($0.code) \($0.subject ?? ""): \($0.message)" })")
                 }
@@ -179,6 +185,7 @@ package final class Simulation: @unchecked Sendable {
             // Until then scans find what nobody tells of, one in half a minute.
             if !machine.isFullyWatched { reasons.append("\(machine.name): not watched") }
             reasons += (found ?? ["is not there"]).map { "\(machine.name): \($0)" }
+            machine.rebindIfHeld()
         }
         return reasons
     }
@@ -249,9 +256,9 @@ package final class Simulation: @unchecked Sendable {
             }
             guard document.name.collectionPath == "tasks" else { continue }
             if document.fields["deletedTime"] == nil {
-                attached += (document.fields["attachments"]?.mapValue ?? [:]).values.compactMap {
-                    $0.mapValue?["sha256"]?.stringValue
-                }
+                let named = (document.fields["attachments"]?.mapValue ?? [:]).values.compactMap(\.mapValue)
+                let there = named.filter { $0["damaged"] == nil || server.restoreCount == 0 }
+                attached += there.compactMap { $0["sha256"]?.stringValue }
             }
             let marks = Words.found(in: text, "b")
             if document.fields["deletedTime"] == nil {

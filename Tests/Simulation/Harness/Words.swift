@@ -59,6 +59,9 @@ package struct Words {
         for word in words { retired[word] = nil }
     }
 
+    /// A machine is bound to a server that was put back: the two are united, and nothing is deleted.
+    mutating func unite() { retired = [:] }
+
     /// A user deletes a task that says `old`.
     mutating func delete(_ old: [UInt8]) {
         replace(old, with: [])
