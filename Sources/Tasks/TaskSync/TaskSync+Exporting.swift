@@ -120,6 +120,8 @@ extension TaskSync {
         let task: String
         let view: DocumentSnapshot
         let row: FileRow?
+        /// Why the remote will not have what is written here.
+        let refusal: String?
     }
 
     /// As many files as are read or written together: what is held of them at a time is in memory.
@@ -141,7 +143,9 @@ extension TaskSync {
         let pending = try await client.reading { transaction in
             let tables = SyncTables(transaction)
             return try tasks.map { task in
-                Pending(task: task, view: try transaction.task(task), row: try tables.file(task))
+                let view = try transaction.task(task)
+                let refusal = try view.hasParkedWrites ? transaction.pending(view.name).firstRefusal : nil
+                return Pending(task: task, view: view, row: try tables.file(task), refusal: refusal)
             }
         }
         var writes: [(row: FileRow, write: FolderWrite)] = []
@@ -152,7 +156,7 @@ extension TaskSync {
         for facts in facts { learn(facts) }
         for (item, facts) in zip(pending, facts) {
             await exportAttachments(of: item.view)
-            if item.view.hasParkedWrites { noteParked(item.view) } else { problems["parked \(item.task)"] = nil }
+            noteParked(item)
             // A held delete stands until somebody decides, or somebody edits.
             if held[item.task] != nil, try await !cancelHold(item) { continue }
             do {
@@ -245,14 +249,14 @@ extension TaskSync {
             for: "export \(item.task)")
     }
 
-    private func noteParked(_ view: DocumentSnapshot) {
+    private func noteParked(_ item: Pending) {
+        guard let refusal = item.refusal else { return problems["parked \(item.task)"] = nil }
         note(
             SyncProblem(
-                code: "refused", subject: catalog[view.name.id]?.title,
-                message: "The remote refuses a change of this task; it is kept here.",
-                hint: "'ferry show \(view.name.id.prefix(8))' shows the task; edit it, or sign in to the right account."
-            ),
-            for: "parked \(view.name.id)")
+                code: "refused", subject: catalog[item.task]?.title,
+                message: "The remote refuses a change of this task (\(refusal)); it is kept here.",
+                hint: "'ferry show \(item.task.prefix(8))' shows the task; edit it, or sign in to the right account."),
+            for: "parked \(item.task)")
     }
 
     /// Notes what lists show of a task and what its file is to be called. Others that are called otherwise by that follow.

@@ -7,3 +7,8 @@ public struct PendingMutation: Sendable, Hashable, Identifiable {
     /// When it was made, in milliseconds of the local clock since 1970.
     public let appendedMilliseconds: Int64
 }
+
+extension [PendingMutation] {
+    /// Why the remote will not have the oldest of those that it refuses; nil where there are none.
+    package var firstRefusal: String? { lazy.compactMap(\.parkedReason).first }
+}

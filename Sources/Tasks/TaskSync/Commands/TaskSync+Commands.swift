@@ -28,7 +28,10 @@ extension TaskSync {
             "The value of '\($0)' is not understood; it is kept and travels as it is."
         }
         if let path = index.path(of: id), let problem = problems[path.string] { remarks.append(problem.message) }
-        if entry.isParked { remarks.append("The remote refuses a change of this task; it is kept here.") }
+        if entry.isParked {
+            let told = problems["parked \(id)"]?.message
+            remarks.append(told ?? "The remote refuses a change of this task; it is kept here.")
+        }
         return Detail(
             entry: entry, item: item, path: index.path(of: id)?.string, attachmentPaths: paths, remarks: remarks,
             isPinned: pinned.contains(id))
