@@ -30,6 +30,16 @@ def test_doctor_is_content_with_a_machine_in_order_and_names_what_is_not(server,
     assert all(check["remedy"] for check in checks.values() if check["state"] != "ok")
 
 
+def test_doctor_names_another_program_that_syncs_the_directory(root, machines):
+    laptop, _ = machines
+    laptop.write("Plan.sync-conflict-20261122-101500-ABCDEFG.md", "")
+    laptop.sync()
+    (root / ".stfolder").mkdir()
+    report = laptop.ferry("doctor", check=False)
+    assert report.returncode == 6
+    assert f"Syncthing keeps {root} in step" in report.stdout and "'Plan.sync-conflict" in report.stdout
+
+
 def test_doctor_without_an_account_and_without_a_daemon(root):
     laptop = Machine(root, "laptop")
     result = laptop.ferry("doctor", check=False)

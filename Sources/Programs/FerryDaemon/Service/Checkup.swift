@@ -33,6 +33,7 @@ struct Checkup {
         checks.append(signIn)
         checks += await serverChecks()
         checks += await values()
+        checks += await otherSync()
         return checks + waiting
     }
 
@@ -204,6 +205,23 @@ struct Checkup {
                 "values", .attention,
                 "'\(first.title)' (\(keys))\(others) have values that are not understood; they are kept.",
                 remedy: "ferry show \(first.task.prefix(8))")
+        ]
+    }
+
+    private func otherSync() async -> [HealthCheck] {
+        let copies = await stack?.sync.catalog.living.filter { OtherSync.isConflictCopy($0.title) }.map(\.title) ?? []
+        var found: [String] = []
+        if let (name, directory) = OtherSync.program(at: configuration.tasks) {
+            found.append("\(name) keeps \(directory) in step, too.")
+        }
+        if let first = copies.min() {
+            found.append("\(Count(copies.count, "task has", "tasks have")) the name of a conflict copy ('\(first)').")
+        }
+        guard !found.isEmpty else { return [] }
+        return [
+            HealthCheck(
+                "other-sync", .attention, found.joined(separator: " "),
+                remedy: "Let one program alone do it: each takes the other's work for its user's.")
         ]
     }
 

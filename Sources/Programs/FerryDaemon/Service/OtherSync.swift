@@ -1,0 +1,38 @@
+import SystemIO
+
+/// Other programs that keep directories in step, known by what they leave in them. Two at work on one directory bring each other's
+/// copies and conflict files.
+enum OtherSync {
+    /// The program that the names in a directory tell of, by its own documentation.
+    static func program(among names: [String]) -> String? {
+        for name in names {
+            switch name {
+            case ".stfolder": return "Syncthing"
+            // Not `.dropbox`, which is in the home directories of its users.
+            case ".dropbox.cache": return "Dropbox"
+            case ".owncloudsync.log": return "Nextcloud or ownCloud"
+            case _ where name.hasSuffix(".db") && (name.hasPrefix(".sync_") || name.hasPrefix("._sync_")):
+                return "Nextcloud or ownCloud"
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    /// The nearest directory, this one or one above it, in which another program is at work.
+    static func program(at path: String) -> (name: String, directory: String)? {
+        var path = path
+        while true {
+            let names = (try? Directory(path: path).entries())?.map(\.name) ?? []
+            if let name = program(among: names) { return (name, path) }
+            let parent = FileSystem.split(path).parent
+            guard parent != path else { return nil }
+            path = parent
+        }
+    }
+
+    /// Whether a task has the name that such a program gives to one of two versions.
+    static func isConflictCopy(_ title: String) -> Bool {
+        title.contains(".sync-conflict-") || title.contains("conflicted copy")
+    }
+}
