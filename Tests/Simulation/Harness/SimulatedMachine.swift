@@ -184,8 +184,11 @@ final class SimulatedMachine: @unchecked Sendable {
             self.process = process
             tell()
             if isStateFull { setStateFull(true) }
+            // As the daemon does; before a server was put back nothing depends on it.
+            let loadsFirst = server.isDown || server.restoreCount > 0
             process.work = Task { [weak self, weak process] in
                 do {
+                    if loadsFirst { try await sync.load() }
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await client.run() }
                         group.addTask { try await sync.run() }
