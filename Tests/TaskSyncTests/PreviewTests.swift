@@ -1,3 +1,4 @@
+import DocumentModel
 import DocumentClient
 import ObjectStorage
 import Simulation
