@@ -1,5 +1,5 @@
-import DocumentModel
 import DocumentClient
+import DocumentModel
 import ObjectStorage
 import Simulation
 import Testing
