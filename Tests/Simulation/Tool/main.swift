@@ -26,7 +26,15 @@ func processorSeconds() -> Double {
 
 func tellSeed(_ seed: UInt64) { "seed \(seed)\n".withCString { _ = write(STDERR_FILENO, $0, strlen($0)) } }
 
-let first = value("--first").flatMap { UInt64($0) } ?? UInt64.random(in: 1_000_000..<1_000_000_000)
+// What a process that is killed was waiting for never comes, and so is never freed: after so many runs the program begins anew,
+// with the same arguments and what it has counted so far.
+let runsOfOneImage = 500
+var counted = getenv("SIMULATE_COUNTED").map { String(cString: $0).split(separator: " ").compactMap { Int($0) } } ?? []
+let first =
+    value("--first").flatMap { UInt64($0) } ?? counted.first.map { UInt64(clamping: $0) }
+    ?? UInt64.random(in: 1_000_000..<1_000_000_000)
+if counted.count != 5 { counted = [Int(clamping: first), 0, 0, 0, 0] }
+var (next, done, runs, failed) = (counted[1], counted[2], counted[3], counted[4])
 let ranges = value("--seeds").map { list in
     list.split(separator: ",").compactMap { range -> ClosedRange<UInt64>? in
         let bounds = range.split(separator: "-").compactMap { UInt64($0) }
@@ -39,13 +47,18 @@ let (part, parts) = share.count == 2 ? (share[0], max(1, share[1])) : (1, 1)
 let minutes = value("--minutes").flatMap(Double.init) ?? .infinity
 let actions = value("--actions").flatMap { Int($0) } ?? Runner.defaultActionCount
 let often = value("--often").flatMap { Action.Kind(rawValue: $0) }
-let start = processorSeconds()
-var done = 0
-var runs = 0
-var failed = 0
 Runner.tracesCalls = ["--story", "--trace"].allSatisfy(CommandLine.arguments.contains)
-for (place, seed) in (ranges ?? [first...UInt64.max]).lazy.joined().enumerated() where place % parts == part - 1 {
-    if processorSeconds() - start >= minutes * 60 { break }
+let runsBefore = runs
+for (place, seed) in (ranges ?? [first...UInt64.max]).lazy.joined().enumerated()
+where place % parts == part - 1 && place >= next {
+    // Of all images together: the process is one.
+    if processorSeconds() >= minutes * 60 { break }
+    if runs - runsBefore == runsOfOneImage {
+        setenv("SIMULATE_COUNTED", "\(first) \(place) \(done) \(runs) \(failed)", 1)
+        fflush(nil)
+        rmdir(Runner.scratch)
+        execv("/proc/self/exe", CommandLine.unsafeArgv)
+    }
     // For whoever wants to know which run did not come to its end.
     if CommandLine.arguments.contains("--progress") { tellSeed(seed) }
     let plan = Plan(seed: seed, actionCount: actions, often: often)
@@ -69,7 +82,7 @@ for (place, seed) in (ranges ?? [first...UInt64.max]).lazy.joined().enumerated()
         if failed >= (value("--failures").flatMap { Int($0) } ?? 1) { break }
     }
 }
-let spent = processorSeconds() - start
+let spent = processorSeconds()
 print(
     "\(runs) plans of \(value("--seeds") ?? "\(first)-"), \(done) actions of users in \((spent * 10).rounded() / 10) s of processor time: \(Int(Double(done) / spent)) a second; \(failed) failed"
 )
