@@ -329,7 +329,7 @@ extension TaskSync {
             // Another task's file was put in the place of this one's while nobody watched. An inode alone may be an old number
             // that was given to a new file.
             let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }
-            guard let other, other != entry.task, index.path(of: other) != nil,
+            guard let other, other != entry.task,
                 isFree(other) || sameInode.map({ $0.task == other && hasCome($0) }) == true
             else { return (entry.task, false) }
             replaced.insert(entry.task)
