@@ -111,9 +111,10 @@ import Testing
         await desk.stop()
     }
 
-    @Test func `a directory that is back while the deletes of what was in it are held is the list that it was`()
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func `a directory that is back while the deletes of what was in it are held is the list that it was`(
+        isRenamedElsewhere: Bool
+    ) async throws {
         let (laptop, before) = (try await Machine(store), try await Machine(store))
         for number in 1...12 { try before.write("Work/Task \(number).md", "\(number)\n") }
         #expect(await laptop.eventually { (1...12).allSatisfy { laptop.read("Work/Task \($0).md") != nil } })
@@ -121,13 +122,18 @@ import Testing
         #expect(await before.eventually { await before.sync.heldDeletes.count == 12 })
         #expect(await before.eventually { await before.sync.lists.paths.isEmpty })
         await before.stop()
+        let name = isRenamedElsewhere ? "Home" : "Work"
+        if isRenamedElsewhere {
+            laptop.rename("Work", to: name)
+            #expect(await laptop.eventually { await laptop.sync.catalog.listNames.values.contains(name) })
+        }
         before.rename("../Away", to: "Work")
         let desk = try await Machine(store, home: before.home)
         #expect(await desk.eventually { await desk.sync.heldDeletes.isEmpty })
         for machine in [laptop, desk] {
             #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
             #expect(await machine.sync.catalog.listNames.count == 1)
-            #expect((1...12).allSatisfy { machine.read("Work/Task \($0).md") == "\($0)\n" })
+            #expect((1...12).allSatisfy { machine.read("\(name)/Task \($0).md") == "\($0)\n" })
         }
         await laptop.stop()
         await desk.stop()

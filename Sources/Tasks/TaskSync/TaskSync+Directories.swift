@@ -20,7 +20,7 @@ extension TaskSync {
             if let former {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: former)
                 let view = try transaction.document(name)
-                if view.exists, Self.isShown(view, at: path) {
+                if view.exists {
                     try SyncTables(transaction).put(list: former, at: path)
                     return view
                 }
@@ -41,13 +41,20 @@ extension TaskSync {
         vanishedLists[list] = nil
         problems["list \(list)"] = nil
         learn(list: view)
+        // Renamed elsewhere while its directory was away.
+        if !Self.isShown(view, at: path) { retriedLists.insert(view.name) }
         retryMisplaced(in: list, at: path)
         return list
     }
 
-    /// The list of a directory that has come back, as after a power cut, while the deletes of what was in it are held.
+    /// The list of a directory that has come back, as after a power cut: with files that are still known there, or while their
+    /// deletes are held.
     private func formerList(at path: TaskPath) async throws -> String? {
-        guard let task = held.keys.sorted().first(where: { index.path(of: $0)?.parent == path }) else { return nil }
+        let known = index.paths(beneath: path).filter { $0.parent == path }.sorted().first { file in
+            guard let entry = index[file] else { return false }
+            return held[entry.task] != nil || (try? folder.stamp(file))?.isFile(of: entry.stamp) == true
+        }
+        guard let task = known.flatMap({ index[$0]?.task }) else { return nil }
         let list = try await client.reading { try SyncTables($0).file(task)?.list }
         return list.flatMap { lists.path($0) == nil ? $0 : nil }
     }
