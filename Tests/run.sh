@@ -71,7 +71,7 @@ simulate() {
 if [[ ${1:-} == --soak ]]; then
     headline "simulation, fresh seeds for ${2:?minutes} min of each processor's time"
     check "simulation builds" swift build -c release --static-swift-stdlib --product simulate || finish
-    simulate "$(swift build -c release --static-swift-stdlib --show-bin-path)/simulate" --minutes "$2" --shrink
+    simulate "$(swift build -c release --static-swift-stdlib --show-bin-path)/simulate" --minutes "$2" --shrink --failures 20
     finish
 fi
 

@@ -1,7 +1,15 @@
 """Files on tasks: attached by command or dropped beside the task, and what goes over the wire for them."""
 import os
+import signal
+import subprocess
 
-from harness import agree, until
+from harness import BIN, agree, until
+
+
+def caught_signals(pid):
+    """The names of the signals for which a program has handlers."""
+    (mask,) = (line.split()[1] for line in open(f"/proc/{pid}/status") if line.startswith("SigCgt:"))
+    return [number.name for number in signal.Signals if int(mask, 16) >> (number - 1) & 1]
 
 
 def attached(machine, task):
@@ -148,6 +156,12 @@ def test_a_transfer_is_paused_resumed_and_cancelled(root, server, machines):
         return [transfer["state"] for transfer in transfers(laptop) if transfer["name"] == name]
 
     until(lambda: state("paused.bin") == ["paused"], lambda: transfers(laptop))
+    # Who watches and goes is told that the daemon stays.
+    watcher = subprocess.Popen([str(BIN / "ferry"), "transfers", "--watch"], stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, **laptop.environment})
+    until(lambda: "SIGINT" in caught_signals(watcher.pid), lambda: caught_signals(watcher.pid))
+    watcher.send_signal(signal.SIGINT)
+    assert "the daemon goes on" in watcher.communicate(timeout=10)[1] and watcher.returncode == 130
     # A pause survives a restart.
     laptop.stop()
     laptop.daemon.arguments = laptop.daemon.arguments[:-2]

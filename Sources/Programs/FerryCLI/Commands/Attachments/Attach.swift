@@ -7,7 +7,7 @@ extension Command {
     static let attach = Command.daemon(
         "attach", group: "Attachments", summary: "attaches files to a task",
         discussion: """
-            Shows progress until the files are on the remote. Ctrl-C stops watching only: the daemon goes on. A single - reads
+            Shows progress until the files are on the remote. Ctrl-C stops watching; what the daemon has goes on. A single - reads
             standard input and needs --name. Of a directory, all files in it and beneath it are attached, but for hidden ones and
             links; they lie side by side then, and a name that is taken gets a number.
 
@@ -36,6 +36,8 @@ extension Command {
             }
             files += try context.files(at: spool?.path ?? path, name: name)
         }
+        Interruption.says(
+            "\nferry: stopped. What 'ferry transfers' shows goes on; files that it does not show are not attached.\n")
         var transfers: [TransferSummary] = []
         var failure: (any Error)?
         do {

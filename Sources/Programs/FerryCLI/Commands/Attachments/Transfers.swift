@@ -53,6 +53,8 @@ extension CommandContext {
     /// Shows the transfers' progress until all are over, and returns their last state. On a terminal the lines are drawn again
     /// with the events; elsewhere one line a transfer is printed when it is over.
     func watch(_ transfers: [TransferSummary]) async throws -> [TransferSummary] {
+        Interruption.says("\nferry: stopped watching; the daemon goes on. 'ferry transfers --watch' shows it.\n")
+        defer { Interruption.saysNothing() }
         var progress = TransferProgress(transfers, terminal: terminal, isQuiet: wantsJSON)
         while !progress.isOver {
             let events = try await service.events(after: nil)
