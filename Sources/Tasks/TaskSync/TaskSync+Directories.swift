@@ -50,6 +50,8 @@ extension TaskSync {
     /// The list of a directory that has come back, as after a power cut: with files that are still known there, or while their
     /// deletes are held.
     private func formerList(at path: TaskPath) async throws -> String? {
+        // Where no list is without a directory, none of many new ones needs a look at all files.
+        guard catalog.listNames.keys.contains(where: { lists.path($0) == nil }) else { return nil }
         let known = index.paths(beneath: path).filter { $0.parent == path }.sorted().first { file in
             guard let entry = index[file] else { return false }
             return held[entry.task] != nil || (try? folder.stamp(file))?.isFile(of: entry.stamp) == true
