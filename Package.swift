@@ -61,7 +61,9 @@ let package = Package(
         room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
         room("Cryptography", on: "System", uses: ["CISAL", "COpenSSL"]),
         room("HTTP", on: "System", uses: ["CCurl", "CLinux", "CMicroHTTPD", "SystemIO"]),
-        room("GRPC", on: "System", uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Cryptography", "SystemIO"]),
+        room(
+            "GRPC", on: "System",
+            uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Compression", "Cryptography", "SystemIO"]),
         room("CommandLineTool", on: "System"),
 
         // Model

@@ -4,8 +4,11 @@ import Testing
 
 /// How calls are written in the frames of HTTP/2.
 struct WireTests {
-    private func messages(_ pieces: [[UInt8]], limit: Int? = nil) throws -> (messages: [[UInt8]], isWhole: Bool) {
+    private func messages(
+        _ pieces: [[UInt8]], limit: Int? = nil, encoding: MessageEncoding = .identity
+    ) throws -> (messages: [[UInt8]], isWhole: Bool) {
         var reader = MessageReader(limit: limit)
+        reader.encoding = encoding
         var messages: [[UInt8]] = []
         for piece in pieces { try piece.withUnsafeBufferPointer { try reader.append($0) { messages.append($0) } } }
         return (messages, reader.isBetweenMessages)
@@ -29,12 +32,31 @@ struct WireTests {
         #expect(try messages([[]]).isWhole)
     }
 
-    @Test func `a message that is too large, or compressed, is refused at its first bytes`() throws {
+    @Test(arguments: [
+        // Six hundred zeros, by Python's zlib and gzip.
+        (MessageEncoding.deflate, [120, 156, 99, 96, 24, 5, 163, 128, 250, 0, 0, 2, 88, 0, 1] as [UInt8]),
+        (.gzip, [31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 99, 96, 24, 5, 163, 128, 250, 0, 0, 35, 162, 237, 119, 88, 2, 0, 0]),
+    ])
+    func `a compressed message is read, up to the limit of what is in it`(
+        encoding: MessageEncoding, bytes: [UInt8]
+    ) throws {
+        let sent = [1, 0, 0, 0, UInt8(bytes.count)] + bytes
+        let found = try messages([sent, [0, 0, 0, 0, 1, 9], sent], limit: 600, encoding: encoding)
+        #expect(found.messages == [[UInt8](repeating: 0, count: 600), [9], [UInt8](repeating: 0, count: 600)])
+        let large = #expect(throws: GRPCStatus.self) { try messages([sent], limit: 599, encoding: encoding) }
+        #expect(large?.code == .resourceExhausted)
+        let cut = [1, 0, 0, 0, UInt8(bytes.count - 1)] + bytes.dropLast()
+        let damaged = #expect(throws: GRPCStatus.self) { try messages([cut], limit: 600, encoding: encoding) }
+        #expect(damaged?.code == .internal)
+    }
+
+    @Test func `a message that is too large, or of a form that was not told, is refused`() throws {
         #expect(throws: GRPCStatus.self) { try messages([[0, 0, 0, 0, 11]], limit: 10) }
         #expect(try messages([[0, 0, 0, 0, 10]], limit: 10).messages == [])
         #expect(throws: GRPCStatus.self) { try messages([[0, 255, 255, 255, 255]], limit: 16 << 20) }
         let refusal = #expect(throws: GRPCStatus.self) { try messages([[1, 0, 0, 0, 1, 1]]) }
-        #expect(refusal?.code == .unimplemented)
+        #expect(refusal?.code == .internal)
+        #expect(throws: GRPCStatus.self) { try messages([[2, 0, 0, 0, 1, 1]]) }
     }
 
     private func head(_ fields: [(String, String)], type: String? = "application/grpc+proto") -> RequestHead {
@@ -67,11 +89,12 @@ struct WireTests {
     @Test func `metadata is what is neither HTTP's nor gRPC's`() {
         let head = head([
             (":path", "/a/B"), (":authority", "here"), ("te", "trailers"), ("user-agent", "me"),
-            ("grpc-encoding", "identity"),
+            ("grpc-encoding", "gzip"),
             ("x-bin", "AAEC"), ("y-bin", "AP8K,/w"),
         ])
         #expect(head.path == "/a/B" && isCall(head))
         #expect(head.metadata.entries.map(\.key) == ["user-agent", "x-bin", "y-bin", "y-bin"])
+        #expect(head.encoding == .gzip)
         #expect(head.metadata.bytes("x-bin") == [0, 1, 2])
         #expect(head.metadata.entries.suffix(2).map(\.bytes) == [[0, 255, 10], [255]])
     }
@@ -79,7 +102,7 @@ struct WireTests {
     @Test func `what is no call is told so`() {
         #expect(!isCall(head([(":method", "GET")])))
         #expect(!isCall(head([("content-type", "application/json")])))
-        #expect(!isCall(head([("grpc-encoding", "gzip")])))
+        #expect(!isCall(head([("grpc-encoding", "br")])))
         #expect(!isCall(head([("x-bin", "?")])))
         // Also where what says that it is a call comes behind.
         let large = head([("x", String(repeating: "a", count: 1000)), ("content-type", "application/grpc")], type: nil)

@@ -118,8 +118,8 @@ class User:
         return firestore_client(self.server.documents, token or self.token)
 
 
-def firestore_client(address, token):
-    """The official client on a plaintext channel that carries a bearer token; no token for None."""
+def firestore_client(address, token, compression=None):
+    """The official client on a plaintext channel that carries a bearer token; no token for None. compression: a grpc.Compression."""
     import grpc
     from google.auth.credentials import AnonymousCredentials
     from google.cloud import firestore
@@ -138,7 +138,7 @@ def firestore_client(address, token):
             self.method, self.timeout, self.credentials = details.method, details.timeout, details.credentials
             self.wait_for_ready, self.compression, self.metadata = details.wait_for_ready, details.compression, metadata
 
-    channel = grpc.intercept_channel(grpc.insecure_channel(address), Bearer())
+    channel = grpc.intercept_channel(grpc.insecure_channel(address, compression=compression), Bearer())
     client = firestore.Client(project="ferry", credentials=AnonymousCredentials())
     client._firestore_api_internal = service.FirestoreClient(
         transport=transport.FirestoreGrpcTransport(channel=channel))

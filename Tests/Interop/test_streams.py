@@ -6,6 +6,7 @@ from pathlib import Path
 import grpc
 import pytest
 from conftest import BIN, Stream, User, firestore_client
+from google.api_core.exceptions import ResourceExhausted
 from google.cloud.firestore_v1 import types
 from harness import Server
 
@@ -196,3 +197,20 @@ def test_explain_tells_the_index_and_the_work(emulator, collection):
     count = query.count().get(explain_options=ExplainOptions(analyze=True))
     assert count[0][0].value == 5
     assert count.get_explain_metrics().execution_stats.debug_stats["index_entries_scanned"] == "5"
+
+
+@pytest.mark.parametrize("compression", [grpc.Compression.Gzip, grpc.Compression.Deflate])
+def test_a_client_may_compress_what_it_sends(emulator, name, compression):
+    documents = firestore_client(emulator.documents, "owner", compression=compression).collection(name)
+    text = "the same words again and again " * 10_000
+    documents.document("long").set({"text": text})
+    documents.document("short").set({"text": "x"})
+    assert {found.id: found.to_dict()["text"] for found in documents.stream()} == {"long": text, "short": "x"}
+
+
+def test_a_message_that_is_too_large_only_when_decompressed_is_refused(emulator, name):
+    documents = firestore_client(emulator.documents, "owner", compression=grpc.Compression.Gzip).collection(name)
+    with pytest.raises(ResourceExhausted):
+        documents.document("bomb").set({"text": "x" * (100 << 20)}, retry=None)
+    documents.document("after").set({"text": "x"})
+    assert documents.document("after").get().exists

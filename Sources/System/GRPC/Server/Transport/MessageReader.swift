@@ -3,9 +3,12 @@
 struct MessageReader {
     /// Largest message taken, in bytes; nil is no limit.
     let limit: Int?
+    /// How those that are flagged as compressed are.
+    var encoding = MessageEncoding.identity
     private var prefix: [UInt8] = []
     private var message: [UInt8] = []
     private var missing: Int?
+    private var isCompressed = false
 
     private static let prefixSize = 5
 
@@ -18,8 +21,8 @@ struct MessageReader {
     var unfinished: Int { message.count }
 
     /// Takes bytes in, and calls `body` with each message that is whole now.
-    /// - Throws: `resourceExhausted` for a message over the limit, `unimplemented` for a compressed one. Nothing can be
-    ///   read after that.
+    /// - Throws: `resourceExhausted` for a message over the limit, also one that is so only when it is decompressed; `internal` for
+    ///   one that cannot be. Nothing can be read after that.
     mutating func append(
         _ bytes: UnsafeBufferPointer<UInt8>, _ body: ([UInt8]) -> Void
     ) throws(GRPCStatus) {
@@ -33,7 +36,7 @@ struct MessageReader {
                     self.missing = missing - part.count
                     return
                 }
-                body(message)
+                body(isCompressed ? try encoding.decoded(message, limit: limit) : message)
                 message = []
                 self.missing = nil
             }
@@ -47,9 +50,8 @@ struct MessageReader {
     }
 
     private mutating func begin() throws(GRPCStatus) {
-        guard prefix[0] == 0 else {
-            throw GRPCStatus(.unimplemented, "Compressed messages are not understood here; send them as they are.")
-        }
+        guard prefix[0] <= 1 else { throw GRPCStatus(.internal, "A message has the unknown flag \(prefix[0]).") }
+        isCompressed = prefix[0] == 1
         let size = prefix[1...].reduce(0) { $0 << 8 | Int($1) }
         if let limit, size > limit {
             throw GRPCStatus(.resourceExhausted, "A message of \(size) bytes is larger than the limit of \(limit).")

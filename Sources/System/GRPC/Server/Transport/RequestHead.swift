@@ -6,6 +6,8 @@ struct RequestHead {
     private(set) var metadata = GRPCMetadata()
     /// What the client allows the call; nil if it waits for ever.
     private(set) var timeout: Duration?
+    /// How the client compresses its messages, if it does.
+    private(set) var encoding = MessageEncoding.identity
     private(set) var problem: Problem?
     private var isPost = false
     private var isGRPC = false
@@ -37,9 +39,11 @@ struct RequestHead {
             timeout = Self.duration(value)
             if timeout == nil { problem = .call(GRPCStatus(.internal, "The header grpc-timeout cannot be read.")) }
         case "grpc-encoding":
-            guard !value.elementsEqual("identity".utf8) else { break }
-            problem = .call(
-                GRPCStatus(.unimplemented, "Compressed messages are not understood here; send them as they are."))
+            guard let known = MessageEncoding(rawValue: String(decoding: value, as: UTF8.self)) else {
+                return problem = .call(
+                    GRPCStatus(.unimplemented, "The header grpc-encoding must be one of \(MessageEncoding.accepted)."))
+            }
+            encoding = known
         case "te", "grpc-accept-encoding": break
         default:
             guard !name.hasPrefix(":") else { break }

@@ -11,6 +11,7 @@ struct ResponseFields {
         var fields = ResponseFields()
         fields.add(":status", "200".utf8)
         fields.add("content-type", "application/grpc".utf8)
+        fields.add("grpc-accept-encoding", MessageEncoding.accepted.utf8)
         fields.add(metadata)
         return fields
     }

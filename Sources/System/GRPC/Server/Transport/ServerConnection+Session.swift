@@ -83,6 +83,7 @@ extension ServerConnection {
         case .call(let status): return refuse(stream, status)
         case nil: break
         }
+        stream.reader.encoding = stream.head.encoding
         let deadline = stream.head.timeout.map { ContinuousClock.now + $0 }
         let call = ServerCallCore(
             self, stream: stream.id, path: stream.head.path, metadata: stream.head.metadata, deadline: deadline)
