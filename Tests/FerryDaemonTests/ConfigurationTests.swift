@@ -119,6 +119,17 @@ struct ConfigurationTests {
         #expect(failure(["--upload-limit", "9999999999999999G"])?.message.contains("--upload-limit") == true)
     }
 
+    @Test func `the trash keeps for a number of days, or for ever`() throws {
+        let directory = try TemporaryDirectory()
+        #expect(try read([]).trashDays == 30)
+        let file = try write("trash-days: 7\n", in: directory)
+        #expect(try read(["--config", file]).trashDays == 7)
+        #expect(try read(["--config", file, "--trash-days", "0"]).trashDays == 0)
+        for wrong in ["-1", "soon", "99999999999999999999"] {
+            #expect(failure(["--trash-days", wrong])?.message.contains("--trash-days") == true)
+        }
+    }
+
     @Test func `compression is auto, off or a level`() throws {
         let directory = try TemporaryDirectory()
         let file = try write("compression: 6\n", in: directory)

@@ -32,9 +32,10 @@ final class Machine: Sendable {
     /// - Parameters:
     ///   - home: the home of another machine, to go on with its tasks and state; nil makes one.
     ///   - disk: has the tasks directory; nil: a real one.
+    ///   - wallClock: seconds since 1970.
     init(
         _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
-        rebinds: Bool = false
+        rebinds: Bool = false, wallClock: @escaping @Sendable () -> Int64 = { 0 }
     ) async throws {
         self.home = home ?? Home()
         let root = self.home.path
@@ -47,7 +48,7 @@ final class Machine: Sendable {
             path: "\(root)/replica.db", database: Self.database, remote: counted, options: options)
         sync = TaskSync(
             configuration: TaskSync.Configuration(
-                userID: "alice", remote: "test", rebinds: rebinds, wallClock: { 0 }),
+                userID: "alice", remote: "test", rebinds: rebinds, wallClock: wallClock),
             folder: disk.map { MemoryTaskFolder(disk: $0) } ?? DirectoryTaskFolder(path: "\(root)/Tasks"),
             client: client, objects: objects,
             logger: Logger(label: "test", level: .error))

@@ -25,12 +25,14 @@ package actor TaskSync {
         package var downloadsUpTo: Int64?
         /// How hard to try to make attachments smaller before they travel.
         package var compression: CompressionPolicy
-        /// The local clock in seconds since 1970, for showing only.
+        /// For so many days the trash keeps what is in it; 0: for ever.
+        package var trashDays: Int
+        /// The local clock in seconds since 1970, for showing; and where it is behind, the trash keeps things for longer.
         package var wallClock: @Sendable () -> Int64
 
         package init(
             userID: String, remote: String, rebinds: Bool = false,
-            downloadsUpTo: Int64? = nil, compression: CompressionPolicy = .automatic,
+            downloadsUpTo: Int64? = nil, compression: CompressionPolicy = .automatic, trashDays: Int = 30,
             wallClock: @escaping @Sendable () -> Int64
         ) {
             self.userID = userID
@@ -38,6 +40,7 @@ package actor TaskSync {
             self.rebinds = rebinds
             self.downloadsUpTo = downloadsUpTo
             self.compression = compression
+            self.trashDays = trashDays
             self.wallClock = wallClock
         }
     }
@@ -204,6 +207,7 @@ package actor TaskSync {
             group.addTask { try await self.followHold() }
             group.addTask { try await self.followDocuments() }
             group.addTask { try await self.followFailure() }
+            group.addTask { try await self.followRetention() }
             try await group.next()
             group.cancelAll()
         }

@@ -14,6 +14,11 @@ package struct ReplicaTransaction {
     /// The database that all documents are in.
     package var databaseName: DatabaseName { replica.databaseName }
 
+    /// The remote's clock when it last told of news; nil before it first did. Never goes back.
+    package var remoteTime: Timestamp? {
+        get throws { try replica.remoteTime }
+    }
+
     /// The document as this replica sees it: the remote's version with the journal on top.
     package func document(_ name: DocumentName) throws -> DocumentSnapshot { try replica.snapshot(name) }
 

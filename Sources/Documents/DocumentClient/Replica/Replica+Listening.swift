@@ -33,14 +33,23 @@ extension Replica {
         return outcome
     }
 
+    /// The newest time up to which the remote has told everything; nil before it first did.
+    var remoteTime: Timestamp? {
+        get throws {
+            try database.first("SELECT value FROM client_state WHERE key='read_time'") {
+                Timestamp(microseconds: $0.int64(0))
+            }
+        }
+    }
+
     private func touchesPinned(_ boundary: Boundary) -> Bool {
         guard journal.count > 0 else { return false }
         return boundary.items.contains { $0.name.map { journal.isPinned($0.path) } ?? false }
     }
 
     private func apply(_ boundary: Boundary, _ outcome: inout ListenOutcome) throws {
-        let known = try database.first("SELECT value FROM client_state WHERE key='read_time'") { $0.int64(0) }
-        if let known, boundary.readTime.microseconds < known - Self.toleratedMicroseconds {
+        let known = try remoteTime
+        if let known, boundary.readTime.microseconds < known.microseconds - Self.toleratedMicroseconds {
             outcome.wentBack = true
             return
         }

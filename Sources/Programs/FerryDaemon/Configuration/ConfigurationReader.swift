@@ -94,6 +94,7 @@ struct ConfigurationReader {
         configuration.downloadsUpTo = try downloadsUpTo()
         configuration.authorities = try authorities()
         configuration.compression = try compression()
+        if let days = try trashDays() { configuration.trashDays = days }
         configuration.rebinds = flags.has("rebind")
         configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
@@ -228,6 +229,14 @@ struct ConfigurationReader {
             throw invalid(.compression, source, "is auto, off, or a level from 1 (quick) to 9 (small), not '\(text)'")
         }
         return .level(level)
+    }
+
+    private func trashDays() throws -> Int? {
+        guard let (text, source) = try value(.trashDays) else { return nil }
+        guard let days = Int(text), (0...36_500).contains(days) else {
+            throw invalid(.trashDays, source, "is a number of days, or 0 for ever, not '\(text)'")
+        }
+        return days
     }
 
     private static func bytes(_ text: String) -> Int? {

@@ -17,6 +17,8 @@ struct DaemonConfiguration: Sendable, Hashable {
     /// What to trust instead of the system's certificates.
     var authorities: Authorities?
     var compression = CompressionPolicy.automatic
+    /// For how long the trash keeps what was deleted; 0: for ever.
+    var trashDays = 30
     /// Take the tasks directory and the remote as they are, although they are not those remembered.
     var rebinds = false
 
@@ -24,7 +26,7 @@ struct DaemonConfiguration: Sendable, Hashable {
     func hasSamePlaces(as other: DaemonConfiguration) -> Bool {
         tasks == other.tasks && state == other.state && socket == other.socket && deviceName == other.deviceName
             && downloadsUpTo == other.downloadsUpTo && authorities == other.authorities
-            && compression == other.compression
+            && compression == other.compression && trashDays == other.trashDays
     }
 
     /// Certificates of authorities, as text in the PEM form, and the file that they were read from.

@@ -66,8 +66,14 @@ struct Setting: Sendable, Hashable {
             "auto measures the link and the compressor and takes level 3, 6 or 9, or none where that is twice as quick. "
             + "Pictures, films and archives are never compressed. A restart applies a change.")
 
+    static let trashDays = Setting(
+        "trash-days", "DAYS", "for how many days the trash keeps what was deleted, 0 for ever (default 30)",
+        details:
+            "The machine of a user with the smallest number empties the trash of all, and each its own .ferry/trash. "
+            + "A restart applies a change.")
+
     static let all = [
-        tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA, compression,
+        tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA, compression, trashDays,
     ]
 }
 

@@ -49,7 +49,7 @@ final class SyncStack: Sendable {
             configuration: TaskSync.Configuration(
                 userID: userID, remote: server.url, rebinds: configuration.rebinds,
                 downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), compression: configuration.compression,
-                wallClock: Clocks.wallSeconds),
+                trashDays: configuration.trashDays, wallClock: Clocks.wallSeconds),
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
             logger: logger, activity: activity)
         devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)

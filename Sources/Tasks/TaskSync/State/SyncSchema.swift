@@ -35,6 +35,13 @@ enum SyncSchema {
                     undone INTEGER NOT NULL) STRICT;
                 CREATE INDEX sync_step_task ON sync_step(task, id);
                 """),
+        SQLiteMigration(
+            "since when the local trash has what is in it",
+            sql: """
+                -- remote: microseconds by the remote's clock; local: seconds by this machine's. Both when it was first seen.
+                CREATE TABLE sync_trash(entry TEXT PRIMARY KEY, remote INTEGER NOT NULL, local INTEGER NOT NULL)
+                    STRICT, WITHOUT ROWID;
+                """),
     ]
 }
 

@@ -1,4 +1,5 @@
 import DocumentClient
+import DocumentModel
 import SQLite
 import SystemIO
 import TaskFolder
@@ -149,6 +150,28 @@ struct SyncTables {
 
     func unhold(_ task: String) throws {
         try database.execute("DELETE FROM sync_held WHERE task = ?", [.text(task)])
+    }
+
+    // MARK: Local trash
+
+    /// When each entry was first seen.
+    func trashed() throws -> [String: Retention.Moment] {
+        var seen: [String: Retention.Moment] = [:]
+        try database.query("SELECT entry, remote, local FROM sync_trash") { row in
+            seen[row.text(0)] = Retention.Moment(
+                remote: Timestamp(microseconds: row.int64(1)), local: row.int64(2))
+        }
+        return seen
+    }
+
+    func putTrashed(_ entry: String, _ moment: Retention.Moment) throws {
+        try database.execute(
+            "INSERT OR REPLACE INTO sync_trash VALUES (?, ?, ?)",
+            [.text(entry), .integer(moment.remote.microseconds), .integer(moment.local)])
+    }
+
+    func removeTrashed(_ entry: String) throws {
+        try database.execute("DELETE FROM sync_trash WHERE entry = ?", [.text(entry)])
     }
 
     // MARK: Stamps

@@ -1,0 +1,106 @@
+import DocumentClient
+import DocumentModel
+import SystemIO
+import SystemService
+import TaskFolder
+import TaskModel
+
+/// What has been in the trash for long enough goes for good: of documents by a transaction on the remote, of files here.
+extension TaskSync {
+    /// Looks now and then, but not at once: a machine that has been off for long first hears what others did meanwhile.
+    func followRetention() async throws {
+        try await surroundings.sleep(for: .seconds(15 * 60))
+        while true {
+            try await emptyTrash()
+            try await surroundings.sleep(for: .seconds(6 * 3600))
+        }
+    }
+
+    /// Deletes what has been in the trash for as long as it is kept. Does nothing while the directory or the remote is not the known one,
+    /// or the replica is not as the remote has it.
+    func emptyTrash() async throws {
+        let retention = Retention(days: configuration.trashDays)
+        guard retention.days > 0, rootHold == nil, !isPaused, await client.currentStatus.isCurrent,
+            let time = try await client.reading({ try $0.remoteTime })
+        else { return }
+        let now = Retention.Moment(remote: time, local: configuration.wallClock())
+        try await exclusively { try await emptyLocalTrash(retention, now) }
+        for entry in catalog.trashed where !entry.isPending && !entry.isParked {
+            guard let deleted = entry.deletion?.time, retention.isOver(since: Retention.Moment(deleted), at: now)
+            else { continue }
+            do {
+                try await purge(entry.id, retention, now)
+            } catch let error as RemoteError {
+                // The next look comes by itself.
+                return logger.info("the trash is not emptied: \(error.message)")
+            } catch let error as DocumentClientError where error.code == .contention {
+                continue
+            }
+        }
+    }
+
+    /// The time of a file's clock says little, so an entry counts from the moment at which it was first seen here.
+    private func emptyLocalTrash(_ retention: Retention, _ now: Retention.Moment) async throws {
+        let entries: [TrashEntry]
+        do { entries = try folder.trashEntries() } catch {
+            return logger.warning("the local trash cannot be read: \(error.message)")
+        }
+        let seen = try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            let seen = try tables.trashed()
+            let names = Set(entries.map(\.name))
+            for name in seen.keys where !names.contains(name) { try tables.removeTrashed(name) }
+            for name in names where seen[name] == nil { try tables.putTrashed(name, now) }
+            return seen
+        }
+        for entry in entries where seen[entry.name].map({ retention.isOver(since: $0, at: now) }) ?? false {
+            let failure = await aside { [folder] () -> FolderError? in
+                do throws(FolderError) { try folder.purge(entry) } catch { return error }
+                return nil
+            }
+            if let failure {
+                logger.warning("\(entry.name) stays in the local trash: \(failure.message)")
+            } else {
+                logger.info("gone from the local trash: \(entry.origins.map(\.string).joined(separator: ", "))")
+            }
+        }
+    }
+
+    /// Deletes a task and its history, if the remote still has it in the trash.
+    private func purge(_ task: String, _ retention: Retention, _ now: Retention.Moment) async throws {
+        let (name, history) = try await client.reading { transaction in
+            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+            let entries = Query(parent: ParentName(name), collectionID: TaskHistory.collection)
+            return (name, try transaction.documents(entries).map(\.name))
+        }
+        let user = configuration.userID
+        // The task goes with the last of its history, and the rest only where it would go, too.
+        var rest = history[...]
+        repeat {
+            let part = rest.prefix(Self.purgeBatch)
+            rest = rest.dropFirst(part.count)
+            let isLast = rest.isEmpty
+            let isDone = try await client.runTransaction { transaction in
+                guard let document = try await transaction.document(name),
+                    document.fields["userId"] == .string(user),
+                    let deleted = TaskItem(fields: document.fields).deletedTime,
+                    // A time that a client made up counts no more than the remote's own.
+                    retention.isOver(since: Retention.Moment(max(deleted, document.updateTime)), at: now)
+                else { return false }
+                for entry in part { transaction.delete(entry) }
+                if isLast { transaction.delete(name) }
+                return true
+            }
+            guard isDone else { return }
+        } while !rest.isEmpty
+        logger.info("gone from the trash: \(task)")
+    }
+
+    /// Remotes take 500 writes at once.
+    private static let purgeBatch = 400
+}
+
+extension Retention.Moment {
+    /// A time that the remote gave, which a clock that is right here would have shown as well.
+    init(_ time: Timestamp) { self.init(remote: time, local: time.microseconds / 1_000_000) }
+}

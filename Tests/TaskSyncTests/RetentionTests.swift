@@ -1,0 +1,195 @@
+import DocumentClient
+import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import Simulation
+import Synchronization
+import TaskFolder
+import Testing
+
+@testable import TaskSync
+
+/// What leaves the trash for good, and when.
+struct RetentionTests {
+    private static let day: Int64 = 86_400
+
+    /// The time everywhere, in seconds since 1970, unless a test sets one clock only.
+    private final class Clocks: Sendable {
+        let remote = Mutex<Int64>(1_790_000_000)
+        let local = Mutex<Int64>(1_790_000_000)
+
+        func pass(days: Int64) {
+            remote.withLock { $0 += days * day }
+            local.withLock { $0 += days * day }
+        }
+    }
+
+    private let clocks = Clocks()
+    private let store: MemoryDocumentStore
+
+    init() {
+        store = MemoryDocumentStore(Machine.database) { [clocks] in clocks.remote.withLock { $0 * 1_000_000 } }
+    }
+
+    private func machine(home: Home? = nil) async throws -> Machine {
+        try await Machine(store, home: home) { [clocks] in clocks.local.withLock(\.self) }
+    }
+
+    /// The titles that the remote has, living or not.
+    private func titles() async throws -> Set<String> {
+        let query = Query(parent: ParentName(Machine.database), collectionID: "tasks")
+        var titles: Set<String> = []
+        for try await document in try await store.query(query).documents {
+            titles.insert(try Document(document).fields["title"]?.stringValue ?? "")
+        }
+        return titles
+    }
+
+    private func historyCount() async throws -> Int {
+        let query = Query(
+            parent: ParentName(Machine.database), collectionID: TaskHistory.collection, allDescendants: true)
+        var count = 0
+        for try await _ in try await store.query(query).documents { count += 1 }
+        return count
+    }
+
+    private func localTrash(_ machine: Machine) throws -> [String] {
+        try DirectoryTaskFolder(path: machine.path("")).trashEntries().flatMap(\.origins).map(\.string)
+    }
+
+    /// A change that every machine hears of, and with it the remote's time.
+    private func tick(_ machines: Machine...) async throws {
+        let time = clocks.remote.withLock(\.self)
+        try machines[0].write("Tick.md", "\(time)\n")
+        for machine in machines {
+            #expect(await machine.has("Tick.md", "\(time)\n"))
+            #expect(
+                try await machine.eventually {
+                    let heard = try await machine.client.reading { try $0.remoteTime?.microseconds }
+                    return try await machine.sync.isSettled() && heard ?? 0 >= time * 1_000_000
+                })
+        }
+    }
+
+    @Test(arguments: [
+        (30, 30, 30, true), (30, 29, 31, false), (30, 31, 29, false), (30, 31, -20_000, false), (0, 400, 400, false),
+        (7, 7, 7, true), (.max, 400, 400, false),
+    ])
+    func `both clocks have to say so`(days: Int, remote: Int64, local: Int64, isOver: Bool) {
+        let start = Retention.Moment(Timestamp(microseconds: 1_790_000_000_000_000))
+        let now = Retention.Moment(
+            remote: Timestamp(microseconds: start.remote.microseconds + remote * Self.day * 1_000_000),
+            local: start.local + local * Self.day)
+        #expect(Retention(days: days).isOver(since: start, at: now) == isOver)
+        let absurd = Retention.Moment(remote: Timestamp(microseconds: .min), local: .min)
+        #expect(!Retention(days: days).isOver(since: absurd, at: now))
+    }
+
+    @Test func `a task goes for good after thirty days, with its history and its file`() async throws {
+        let (laptop, desk) = (try await machine(), try await machine())
+        try laptop.write("Old.md", "one\n")
+        try laptop.write("New.md", "one\n")
+        #expect(await desk.has("Old.md", "one\n"))
+        try await tick(laptop, desk)
+        // Something for the history.
+        desk.remote.cut(true)
+        try desk.write("Old.md", "two\n")
+        #expect(try await desk.eventually { try await desk.client.pendingMutations().count == 1 })
+        let commits = laptop.commitCount
+        try laptop.write("Old.md", "three\n")
+        #expect(await laptop.eventually { laptop.commitCount > commits })
+        desk.remote.cut(false)
+        await desk.client.networkChanged()
+        #expect(await laptop.has("Old.md", "two\n"))
+        #expect(try await historyCount() == 1)
+        laptop.remove("Old.md")
+        #expect(await desk.lacks("Old.md"))
+        for machine in [laptop, desk] { try await machine.sync.emptyTrash() }
+        clocks.pass(days: 31)
+        laptop.remove("New.md")
+        #expect(await desk.lacks("New.md"))
+        try await tick(laptop, desk)
+        #expect(try localTrash(desk) == ["Old.md", "New.md"])
+
+        try await laptop.sync.emptyTrash()
+        #expect(try await titles() == ["New", "Tick"])
+        #expect(try await historyCount() == 0)
+        for machine in [laptop, desk] {
+            #expect(await machine.eventually { await machine.sync.catalog.trashed.map(\.title) == ["New"] })
+        }
+        try await desk.sync.emptyTrash()
+        #expect(try localTrash(desk) == ["New.md"])
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `a clock that jumps takes nothing away`(isRemote: Bool) async throws {
+        let (laptop, desk) = (try await machine(), try await machine())
+        try laptop.write("Old.md", "one\n")
+        #expect(await desk.has("Old.md", "one\n"))
+        laptop.remove("Old.md")
+        #expect(await desk.lacks("Old.md"))
+        try await desk.sync.emptyTrash()
+        if isRemote {
+            clocks.remote.withLock { $0 += 44 * 365 * Self.day }
+        } else {
+            clocks.local.withLock { $0 += 44 * 365 * Self.day }
+        }
+        try await tick(laptop, desk)
+        for machine in [laptop, desk] { try await machine.sync.emptyTrash() }
+        #expect(try await titles() == ["Old", "Tick"])
+        #expect(try localTrash(desk) == ["Old.md"])
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `a machine that was away for longer than the trash keeps has only its edits back`() async throws {
+        let (before, desk) = (try await machine(), try await machine())
+        try before.write("Same.md", "one\n")
+        try before.write("Edited.md", "one\n")
+        #expect(await desk.has("Edited.md", "one\n"))
+        #expect(await desk.has("Same.md", "one\n"))
+        try await tick(before, desk)
+        await before.stop()
+        desk.remove("Same.md")
+        desk.remove("Edited.md")
+        #expect(await desk.eventually { await desk.sync.catalog.trashed.count { !$0.isPending } == 2 })
+        clocks.pass(days: 40)
+        try await tick(desk)
+        try await desk.sync.emptyTrash()
+        #expect(try await titles() == ["Tick"])
+        clocks.pass(days: 1)
+
+        try before.write("Edited.md", "one\ntwo\n")
+        let laptop = try await machine(home: before.home)
+        #expect(await desk.has("Edited.md", "one\ntwo\n"))
+        #expect(await laptop.lacks("Same.md"))
+        #expect(laptop.read("Edited.md") == "one\ntwo\n")
+        #expect(try await titles() == ["Edited", "Tick"])
+        #expect(try localTrash(laptop) == ["Same.md"])
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `what another machine brings back at the last moment stays`() async throws {
+        let (laptop, desk) = (try await machine(), try await machine())
+        try laptop.write("Old.md", "one\n")
+        #expect(await desk.has("Old.md", "one\n"))
+        laptop.remove("Old.md")
+        #expect(await desk.lacks("Old.md"))
+        clocks.pass(days: 31)
+        try await tick(laptop, desk)
+        let task = try #require(await desk.sync.catalog.trashed.first?.id)
+        desk.remote.cut(true)
+        try await desk.sync.restore([task])
+        try await laptop.sync.emptyTrash()
+        #expect(try await titles() == ["Tick"])
+        desk.remote.cut(false)
+        await desk.client.networkChanged()
+        #expect(await laptop.has("Old.md", "one\n"))
+        #expect(await desk.has("Old.md", "one\n"))
+        await laptop.stop()
+        await desk.stop()
+    }
+}
