@@ -21,7 +21,6 @@ import random
 import re
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from harness import Machine, Server, Timeout, agree, until  # noqa: E402
+from harness import Clock, Machine, Server, Timeout, agree, built_library, until  # noqa: E402
 
 MARK = re.compile(r"\b(?:laptop|desk)-[a-z]+-\d+\b")
 
@@ -41,19 +40,6 @@ def wrong_clock(choice):
         return round((year - datetime.date.today().year) * 365.25) * 86_400, str(year)
     hours = choice([-72, -1.5, 0, 0.75, 120])
     return int(hours * 3600), f"{hours:+} h"
-
-
-class Clock:
-    """A machine's clock; what is set is set in the programs that run, too."""
-
-    def __init__(self, library, file):
-        self.file = file
-        self.set(0)
-        self.environment = {"LD_PRELOAD": str(library), "FERRY_CLOCK": str(file)}
-
-    def set(self, seconds):
-        with open(self.file, "r+b" if self.file.exists() else "wb") as file:
-            file.write(struct.pack("=q", seconds))
 
 
 def can_run():
@@ -296,9 +282,7 @@ class Day:
     def __init__(self, root, minutes, seed, size):
         self.root, self.minutes, self.seed = root, minutes, seed
         self.random = random.Random(seed)
-        library = root / "wrong-clock.so"
-        source = Path(__file__).parent / "wrong-clock.c"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
+        library = built_library(root, "wrong-clock")
         self.clocks = {}
         self.counts = {}
         self.crashes = []

@@ -3,7 +3,7 @@ import os
 import signal
 import subprocess
 
-from harness import BIN, agree, until
+from harness import BIN, Clock, agree, built_library, until
 
 
 def caught_signals(pid):
@@ -231,6 +231,30 @@ def test_an_upload_goes_on_where_a_killed_daemon_left_it(root, machines):
     assert (desk.tasks / "Big.files/big.bin").read_bytes() == big.read_bytes()
     (again,) = [transfer for transfer in transfers(laptop) if transfer["direction"] == "upload"]
     assert again["bytesOnWire"] < 15 << 20, again
+    agree(laptop, desk)
+
+
+def test_an_upload_outlives_its_keys_and_the_sign_in(root, server, machines):
+    laptop, desk = machines
+    clock = Clock(built_library(root, "wrong-clock"), root / "clock")
+    server.stop()
+    server.environment = clock.environment
+    server.start()
+    laptop.stop()
+    laptop.daemon.arguments += ["--upload-limit", "4M"]
+    laptop.start()
+    big = root / "big.bin"
+    big.write_bytes(os.urandom(16 << 20))
+    laptop.ferry("add", "Big")
+    laptop.ferry("attach", "Big", big, "--no-wait")
+    until(lambda: any(t["bytesOnWire"] > 4 << 20 for t in transfers(laptop)), lambda: transfers(laptop))
+    # What the server gave an hour's life is over for it now.
+    clock.set(2 * 3600)
+    until(lambda: (desk.tasks / "Big.files/big.bin").exists(), lambda: (transfers(laptop), laptop.daemon.tail()), timeout=60)
+    assert (desk.tasks / "Big.files/big.bin").read_bytes() == big.read_bytes()
+    (upload,) = [transfer for transfer in transfers(laptop) if transfer["direction"] == "upload"]
+    assert upload["bytesOnWire"] < 22 << 20, upload
+    laptop.write("After.md", "still signed in\n")
     agree(laptop, desk)
 
 

@@ -1,20 +1,16 @@
 """A disk that does not come back: the daemon goes on answering, tells what it waits for, and ends when it is told to."""
 import os
-import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
-from harness import until
+from harness import built_library, until
 
 
 @pytest.fixture
 def stuck(root, machines):
     """The file whose presence makes the laptop's disk stand still."""
-    library, file = root / "stuck-disk.so", root / "stuck"
-    source = Path(__file__).parent / "stuck-disk.c"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"], check=True)
+    library, file = built_library(root, "stuck-disk"), root / "stuck"
     laptop = machines[0]
     laptop.stop()
     laptop.daemon.environment = {**laptop.environment, "LD_PRELOAD": str(library), "FERRY_STUCK_DISK": str(file)}

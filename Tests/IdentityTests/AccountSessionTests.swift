@@ -111,6 +111,23 @@ struct AccountSessionTests {
         }
     }
 
+    @Test func `a token that the server does not take any more is replaced, and the call made again`() async throws {
+        try await withIdentity { test in
+            // Only the server's clock moves.
+            let session = try session(test, Clock())
+            try await session.signInAnonymously(server: test.url)
+            let old = try await session.idToken()
+            test.clock.advance(7200)
+            let keys = try await session.storageCredential()
+            #expect(try await session.idToken() != old)
+            #expect(try await session.storageCredential() == keys)
+            test.clock.advance(7200)
+            try await session.link(email: "me@example.org", password: "correct horse")
+            test.clock.advance(7200)
+            #expect(try await session.userID(of: "me@example.org") == (await session.current)?.userID)
+        }
+    }
+
     @Test func `while the server is away the last token serves to its end`() async throws {
         try await withTemporaryDirectory { directory in
             let clock = Clock()

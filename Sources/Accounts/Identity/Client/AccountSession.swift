@@ -62,15 +62,17 @@ package actor AccountSession {
     /// Turns the anonymous account into a lasting one with everything in it.
     package func link(email: String, password: String) async throws {
         let server = try signedIn().server
-        let idToken = try await idToken()
-        let asked = now()
-        let session = try await client(server).link(idToken: idToken, email: email, password: password)
+        let (session, asked) = try await withToken { idToken in
+            let asked = now()
+            return (try await client(server).link(idToken: idToken, email: email, password: password), asked)
+        }
         try adopt(session, server: server, asked: asked)
     }
 
     /// The id of another account of the server by its e-mail address; nil: there is none.
     package func userID(of email: String) async throws -> String? {
-        try await client(try signedIn().server).userID(of: email, idToken: try await idToken())
+        let client = client(try signedIn().server)
+        return try await withToken { try await client.userID(of: email, idToken: $0) }
     }
 
     /// Forgets the session on this machine.
@@ -107,9 +109,10 @@ package actor AccountSession {
         if let storage, now() < storage.refreshAt { return storage.value }
         let server = try signedIn().server
         do {
-            let idToken = try await idToken()
-            let asked = now()
-            let credential = try await client(server).storageCredential(idToken: idToken)
+            let (credential, asked) = try await withToken { idToken in
+                let asked = now()
+                return (try await client(server).storageCredential(idToken: idToken), asked)
+            }
             if content?.server == server {
                 storage = Timed(credential, lifetime: credential.lifetime, now: asked)
             }
@@ -126,6 +129,17 @@ package actor AccountSession {
     }
 
     // MARK: parts
+
+    /// Calls with an ID token, and with a new one where the server does not take that: its clock was set, or its keys are others.
+    private func withToken<Result: Sendable>(_ call: (String) async throws -> Result) async throws -> Result {
+        let token = try await idToken()
+        do {
+            return try await call(token)
+        } catch let error as IdentityError where error.code == .tokenExpired || error.code == .invalidToken {
+            reject(idToken: token)
+            return try await call(try await idToken())
+        }
+    }
 
     private func refresh() async throws {
         if let refreshing { return try await refreshing.value }
