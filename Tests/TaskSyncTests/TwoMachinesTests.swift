@@ -4,6 +4,7 @@ import DocumentStore
 import Glibc
 import SQLite
 import Simulation
+import SystemIO
 import Testing
 
 @testable import TaskSync
@@ -160,6 +161,24 @@ import Testing
             #expect(await laptop.eventually { (1...30).count { laptop.read("Task \($0).md") != nil } == 20 })
             try await laptop.sync.approveDeletes(Array(held.suffix(10)))
             #expect(await desk.eventually { (1...30).count { desk.read("Task \($0).md") != nil } == 20 })
+        }
+    }
+
+    @Test func `the mode of a file is its machine's own`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Run.md", "one\n")
+            #expect(await desk.has("Run.md", "one\n"))
+            #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+            let commits = desk.commitCount
+            chmod(desk.path("Run.md"), 0o750)
+            try laptop.write("Run.md", "two\n")
+            #expect(await desk.has("Run.md", "two\n"))
+            #expect(try FileSystem.status(desk.path("Run.md")).mode & 0o777 == 0o750)
+            #expect(try FileSystem.status(laptop.path("Run.md")).mode & 0o111 == 0)
+            // A change that travels shows that none went ahead of it.
+            try desk.write("Other.md", "here\n")
+            #expect(await laptop.has("Other.md", "here\n"))
+            #expect(desk.commitCount == commits + 1)
         }
     }
 
