@@ -2,10 +2,11 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from harness import BIN, Machine, agree, until
+from harness import BIN, Machine, Server, agree, until
 from test_bad_input import goes_on, told
 
 
@@ -121,23 +122,65 @@ def test_a_directory_that_cannot_be_read_holds_its_tasks_and_deletes_none(machin
     assert not laptop.json("trash")["trash"] and not laptop.status()["problems"]
 
 
-def test_a_full_disk_loses_nothing_and_sync_goes_on_when_there_is_room(root, server, machines):
+def own_disk(directory, size):
+    """What a program is started with that is to have a small file system there, which it alone sees."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
         pytest.skip("a file system of its own needs root")
-    _, desk = machines
-    third = Machine(root, "third")
-    # The daemon's view only: its tasks directory is a file system of 1 MiB. /proc/PID/root shows it to the test.
-    prefix = ["unshare", "-m", "sh", "-euc", 'mount -t tmpfs -o size=1m ferry "$0"; exec "$@"', str(third.tasks)]
-    third.start(prefix=prefix)
-    third.login(server)
-    third.tasks = type(third.tasks)(f"/proc/{third.daemon.process.pid}/root{third.tasks}")
-    third.write("Here.md", "small\n")
-    agree(third, desk)
-    third.write("ballast", "")
-    ballast = third.tasks / "ballast"
+    return ["unshare", "-m", "sh", "-euc", f'mount -t tmpfs -o size={size} ferry "$0"; exec "$@"', str(directory)]
+
+
+def seen_by(program, path):
+    return Path(f"/proc/{program.process.pid}/root{path}")
+
+
+def fill(directory):
+    ballast = directory / "ballast"
     with pytest.raises(OSError), open(ballast, "wb", buffering=0) as file:
         while True:
             file.write(b"x" * 4096)
+    return ballast
+
+
+def test_a_server_whose_disk_is_full_says_so_and_goes_on_when_there_is_room(root):
+    server = Server(root)
+    server.data.mkdir()
+    server.start(prefix=own_disk(server.data, "40m"))
+    laptop, desk = Machine(root, "laptop"), Machine(root, "desk")
+    for machine in (laptop, desk):
+        machine.start()
+        machine.login(server, create=machine is laptop)
+    laptop.write("Here.md", "small\n")
+    agree(laptop, desk)
+    ballast = fill(seen_by(server, server.data))
+    photo = root / "photo.jpg"
+    photo.write_bytes(os.urandom(3 << 20))
+    laptop.ferry("attach", "Here", photo, "--no-wait")
+    until(lambda: any("full" in t.get("reason", "") for t in laptop.json("transfers")["transfers"]),
+          lambda: laptop.json("transfers"))
+    for number in range(20):
+        laptop.write(f"Large {number}.md", f"{number}" * 30_000)
+    until(lambda: "full" in laptop.status().get("reason", ""), lambda: laptop.status())
+    assert str(root) not in laptop.status()["reason"], "where the server's files are is nobody else's business"
+    log = server.tail(1000)
+    assert log.count("a request failed") == 1 and 1 <= log.count("a call failed") <= 3, log
+    assert "main.db: database or disk is full" in log
+    ballast.unlink()
+    until(lambda: (desk.tasks / "Here.files/photo.jpg").exists(), lambda: laptop.json("transfers"), timeout=60)
+    agree(laptop, desk)
+    assert (desk.tasks / "Here.files/photo.jpg").read_bytes() == photo.read_bytes()
+    for program in (laptop, desk, server):
+        program.stop()
+
+
+def test_a_full_disk_loses_nothing_and_sync_goes_on_when_there_is_room(root, server, machines):
+    _, desk = machines
+    third = Machine(root, "third")
+    third.start(prefix=own_disk(third.tasks, "1m"))
+    third.login(server)
+    third.tasks = seen_by(third.daemon, third.tasks)
+    third.write("Here.md", "small\n")
+    agree(third, desk)
+    ballast = fill(third.tasks)
     for number in range(5):
         desk.write(f"Large {number}.md", f"{number}" * 20_000)
     desk.write("Here.md", "small, and grown " * 2000 + "\n")

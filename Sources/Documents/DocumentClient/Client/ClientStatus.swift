@@ -7,7 +7,7 @@ public struct ClientStatus: Sendable, Hashable {
         case stopped
         case connecting
         case online
-        /// Not reachable; the words say why. Tries again by itself.
+        /// Not reachable, or not able to take anything; the sentence says which, and why. Tries again by itself.
         case offline(String)
         /// The remote does not accept the account's token. Call `signedIn` after signing in.
         case needsSignIn

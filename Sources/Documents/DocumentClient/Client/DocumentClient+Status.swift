@@ -46,7 +46,9 @@ extension DocumentClient {
 
     func wentOffline(_ error: RemoteError) {
         switch status.connection {
-        case .connecting, .online, .offline, .stopped: status.connection = .offline(error.message)
+        case .connecting, .online, .offline, .stopped:
+            let what = error.code == .overloaded ? "The server takes nothing now" : "The server cannot be reached"
+            status.connection = .offline("\(what): \(error.message)")
         case .needsSignIn, .otherRemote: break
         }
         updateStatus()

@@ -19,24 +19,29 @@ extension DocumentStoreError {
         case let error as SQLiteError:
             self.init(error)
         case let error as ProtocolError:
-            self.init(.dataLoss, "A stored document cannot be read (\(error)). Run the check of the database.")
+            self.init(
+                .dataLoss, "A stored document cannot be read.",
+                cause: "A stored document cannot be read (\(error)). Run the check of the database.")
         case let error as StoredDataError:
-            self.init(.dataLoss, "\(error) Run the check of the database.")
+            self.init(
+                .dataLoss, "A stored document cannot be read.", cause: "\(error) Run the check of the database.")
         case is CancellationError:
             self.init(.aborted, "The call was cancelled.")
         default:
-            self.init(.internal, "\(error)")
+            self.init(.internal, "The server failed; its log has the reason.", cause: "\(error)")
         }
     }
 
     private init(_ error: SQLiteError) {
-        switch error.code {
-        case .full: self.init(.resourceExhausted, error.message)
-        case .corrupt: self.init(.dataLoss, error.message)
-        case .busy, .interrupted, .misuse: self.init(.unavailable, error.message)
-        case .readOnly, .cannotOpen, .inputOutput: self.init(.unavailable, error.message)
-        default: self.init(.internal, error.description)
-        }
+        let (code, message): (Code, String) =
+            switch error.code {
+            case .full: (.resourceExhausted, "The server's disk is full; nothing of this change was kept.")
+            case .corrupt: (.dataLoss, "The server's data is damaged; its log has the reason.")
+            case .busy, .interrupted, .misuse, .readOnly, .cannotOpen, .inputOutput:
+                (.unavailable, "The server cannot use its data now; its log has the reason.")
+            default: (.internal, "The server failed; its log has the reason.")
+            }
+        self.init(code, message, cause: error.description)
     }
 }
 

@@ -20,11 +20,14 @@ package struct DocumentStoreError: Error, Sendable, Hashable, CustomStringConver
 
     package let code: Code
     package let message: String
+    /// What failed beneath, on which file, and what to do: for whoever runs the server, and no client.
+    package let cause: String?
 
-    package init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String, cause: String? = nil) {
         self.code = code
         self.message = message
+        self.cause = cause
     }
 
-    package var description: String { "\(code): \(message)" }
+    package var description: String { "\(code): \(cause ?? message)" }
 }

@@ -111,7 +111,7 @@ extension DaemonStatus {
             set(.starting, "Catching up with the server.", hint: nil)
         case .offline(let why):
             set(
-                .offline, "The server cannot be reached: \(why)",
+                .offline, why,
                 hint: "Changes are kept and sent when it is back; 'ferry doctor' looks what is in the way.")
         case .needsSignIn:
             set(.needsSignIn, "The server does not accept this machine's sign-in any more.", hint: Account.nobody.hint)

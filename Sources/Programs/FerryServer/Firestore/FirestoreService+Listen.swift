@@ -106,8 +106,8 @@ extension FirestoreService {
     private func refuse(_ target: Int32, _ error: DocumentStoreError, _ call: GRPCServerCall) async throws {
         let add = TargetChange(kind: .add, targetIDs: [target])
         try await call.send(ListenResponse.targetChange(add).encoded())
-        let remove = TargetChange(
-            kind: .remove, targetIDs: [target], cause: RPCStatus(code: error.code.rawValue, message: error.message))
+        noteCause(of: error)
+        let remove = TargetChange(kind: .remove, targetIDs: [target], cause: RPCStatus(error))
         try await call.send(ListenResponse.targetChange(remove).encoded())
     }
 
@@ -163,7 +163,7 @@ extension ListenResponse {
                 .targetChange(
                     TargetChange(
                         kind: .remove, targetIDs: [target],
-                        cause: cause.map { RPCStatus(code: $0.code.rawValue, message: $0.message) }))
+                        cause: cause.map { RPCStatus($0) }))
             case .current(let target, let time, let token):
                 .targetChange(TargetChange(kind: .current, targetIDs: [target], resumeToken: token, readTime: time))
             case .reset(let target): .targetChange(TargetChange(kind: .reset, targetIDs: [target]))

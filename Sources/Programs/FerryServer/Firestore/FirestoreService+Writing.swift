@@ -16,12 +16,13 @@ extension FirestoreService {
     func batchWrite(_ request: BatchWriteRequest, _ caller: Caller) async throws -> BatchWriteResponse {
         let store = try await store(request.database, for: request.writes)
         let results = try await store.batchWrite(request.writes, guarding: commitGuard(caller))
+        for case .failure(let error) in results { noteCause(of: error) }
         return BatchWriteResponse(
             writeResults: results.map { (try? $0.get()) ?? WriteResult(updateTime: nil) },
             statuses: results.map { result in
                 switch result {
                 case .success: RPCStatus()
-                case .failure(let error): RPCStatus(code: error.code.rawValue, message: error.message)
+                case .failure(let error): RPCStatus(error)
                 }
             })
     }

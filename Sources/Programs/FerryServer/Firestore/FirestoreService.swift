@@ -98,7 +98,9 @@ struct FirestoreService: Sendable {
 
     func status(of error: any Error) -> GRPCStatus {
         switch error {
-        case let error as DocumentStoreError: return GRPCStatus(error)
+        case let error as DocumentStoreError:
+            noteCause(of: error)
+            return GRPCStatus(error)
         case let error as ProtocolError: return GRPCStatus(.invalidArgument, error.description)
         case let error as NameError: return GRPCStatus(.invalidArgument, error.message)
         case let status as GRPCStatus: return status
@@ -107,6 +109,11 @@ struct FirestoreService: Sendable {
             onError(error)
             return GRPCStatus(.internal, "The server failed; its log has the reason.")
         }
+    }
+
+    /// What clients are not told.
+    func noteCause(of error: DocumentStoreError) {
+        if error.cause != nil { onError(error) }
     }
 
     /// The guard of a caller's commits; none for administrators.
@@ -132,6 +139,10 @@ extension GRPCStatus {
     init(_ error: DocumentStoreError) {
         self.init(GRPCStatus.Code(rawValue: Int(error.code.rawValue)) ?? .unknown, error.message)
     }
+}
+
+extension RPCStatus {
+    init(_ error: DocumentStoreError) { self.init(code: error.code.rawValue, message: error.message) }
 }
 
 extension FirestoreService {

@@ -110,7 +110,7 @@ struct Server: Sendable {
             authenticator: DocumentAuthenticator(
                 authenticator: identity.authenticator, isEmulator: configuration.isEmulator),
             closing: closing, now: WallClock.seconds,
-            onError: { logger.error("a call failed", ["error": "\($0)"]) })
+            onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
             host: configuration.documents.host, port: configuration.documents.port)
         if let certificate { settings.security = certificate.grpc }
@@ -128,7 +128,7 @@ struct Server: Sendable {
         let access = SharedObjects(catalog: stores.catalog)
         return S3Handler(
             store: stores.buckets, signatures: signatures, shares: access.shares, now: WallClock.microseconds,
-            onError: { logger.error("a request failed", ["error": "\($0)"]) })
+            onError: FaultLog(logger, "a request failed").note)
     }
 }
 

@@ -1,4 +1,5 @@
 import HTTP
+import SQLite
 import SystemIO
 
 /// The S3 REST protocol over a `BucketStore`: path-style addresses, Signature V4.
@@ -26,6 +27,10 @@ struct S3Handler: Sendable {
         } catch is CancellationError {
             response = self.response(to: S3Error("RequestTimeout", "The request was cancelled.", 400), request, id)
         } catch let error as SystemError where error.code == .noSpace {
+            onError(FullDisk())
+            response = self.response(to: .noSpace, request, id)
+        } catch let error as SQLiteError where error.code == .full {
+            onError(FullDisk())
             response = self.response(to: .noSpace, request, id)
         } catch {
             onError(error)
@@ -35,6 +40,11 @@ struct S3Handler: Sendable {
         response.headers["x-amz-request-id"] = id
         response.headers["Date"] = S3Date.http(microseconds: now())
         return response
+    }
+
+    /// The same words each time, so that the log has them once.
+    private struct FullDisk: Error, CustomStringConvertible {
+        let description = "The disk is full. Make room; clients try again by themselves."
     }
 
     private func response(to error: S3Error, _ request: HTTPServerRequest, _ id: String) -> HTTPResponse {
