@@ -49,17 +49,18 @@ extension Simulation {
             if let end = path.lastIndex(of: "/") { try disk.makeDirectories(String(path[..<end])) }
             try create(path, machine, &random)
         case .edit:
-            let isThere = wanted.map(paths.contains) ?? false
-            guard let path = isThere ? wanted : random.pick(paths), let old = files[path] else { return }
+            // Exactly this one: another whose name looks the same is another file.
+            let there = wanted.flatMap { wanted in paths.first { UTF8Order.areEqual($0, wanted) } }
+            guard let path = there ?? random.pick(paths), let old = files[path] else { return }
             var draft = Draft(old)
             let what = draft.edit(&random, words.make())
             machine.lastEdit = (path, old, draft.bytes)
             try save(path, old, draft.bytes, machine, &random)
             tell(machine, "\(what) in '\(path)'")
         case .editAgain:
-            guard let (path, before, after) = machine.lastEdit, paths.contains(path), let old = files[path] else {
-                return
-            }
+            guard let (path, before, after) = machine.lastEdit, let old = files[path],
+                paths.contains(where: { UTF8Order.areEqual($0, path) })
+            else { return }
             var (draft, what) = (Draft(before), "takes the last edit back")
             if old != after || random.chance(60) {
                 draft = Draft(old)
