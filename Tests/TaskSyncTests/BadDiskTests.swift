@@ -28,6 +28,28 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a file that moves to where nobody watches stays the same task where another takes its name`()
+        async throws
+    {
+        let disk = MemoryDisk()
+        disk.setWatchLimit(1)
+        try disk.makeDirectories("Home")
+        try disk.write("Call Anna.md", Array("now\n".utf8))
+        try disk.write("Trip.md", Array("go\n".utf8))
+        let machine = try await Machine(store, disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(2) })
+        let task = try #require(await machine.sync.task(atPath: "Call Anna.md"))
+        var edit = TaskEdit()
+        edit.addTags = ["phone"]
+        try disk.rename("Call Anna.md", to: "Home/Call Anna.md", .exclusive)
+        try await machine.sync.edit(task, edit)
+        try disk.rename("Trip.md", to: "Call Anna.md", .exclusive)
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == "Home/Call Anna.md" })
+        #expect(await machine.eventually { await machine.hasUnited(2) })
+        #expect(await machine.sync.catalog.count == 2)
+        await machine.stop()
+    }
+
     @Test func `a scan that does not find the directory leaves no problem behind`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

@@ -120,6 +120,8 @@ extension TaskSync {
             }
         }
         guard !imported.isEmpty else { return }
+        // Where not all directories are watched, those may have gone to others before: that is looked for first.
+        if !replaced.isEmpty, !isScan, !folder.isFullyWatched { return changes.askForScan() }
         for task in replaced where !imported.contains(where: { $0.task == task }) { try await forgetReplaced(task) }
         // Not before the attachments of a task that had the place are out of the way.
         for file in imported {
@@ -392,7 +394,11 @@ extension TaskSync {
         // The echo of a move of Ferry's own, after which the old name may have been given to another task.
         if let known = index[to], known.stamp.isFile(of: stamp) { return }
         guard entry.stamp.isFile(of: stamp) || folder.isAbsent(from) else { return }
-        if let replaced = index[to], replaced.task != entry.task { try await forgetReplaced(replaced.task) }
+        if let replaced = index[to], replaced.task != entry.task {
+            // Where not all directories are watched, only a scan shows whether it has gone to another: the import asks for it.
+            guard folder.isFullyWatched else { return }
+            try await forgetReplaced(replaced.task)
+        }
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
         // The row keeps its old path until the file was read there: then title and list follow from the difference.
         index.set(to, FileIndex.Entry(task: entry.task, stamp: FileStamp(unknownContentOf: stamp)))
@@ -451,7 +457,8 @@ extension TaskSync {
         for file in found { await noteAttachment(file.path, file.stamp) }
         defer { missingInScan = [] }
         for start in stride(from: 0, to: changed.count, by: Self.batchSize) {
-            try await importFiles(Array(changed[start..<min(start + Self.batchSize, changed.count)]))
+            let batch = changed[start..<min(start + Self.batchSize, changed.count)]
+            try await importFiles(Array(batch), isScan: true)
         }
         // One that was written, and not noted, may have been found under the name that its user has given it since.
         try await forgetUnwrittenFiles(among: absent)
@@ -459,42 +466,5 @@ extension TaskSync {
         if !gone.isEmpty { changes.noteMissing(Array(gone)) }
         if scan.isComplete { try await forgetMissingLists() }
         await noteMissingAttachments(scan, found: found.map(\.path))
-    }
-
-    /// With a new state and a remote that has tasks: files that say what their documents say are those documents' files.
-    func adoptKnownFiles() async throws {
-        var found: [ScannedFile] = []
-        _ = try? folder.scan(puttingAsideLeftovers: false) { found.append($0) }
-        var byTitle: [String: [TaskCatalog.Entry]] = [:]
-        for entry in catalog.living { byTitle[entry.title, default: []].append(entry) }
-        guard !byTitle.isEmpty else { return }
-        var adopted = Set<String>()
-        for file in found where !file.isAttachment && index[file.path] == nil {
-            guard let content = try? folder.read(file.path),
-                let parsed = try? TaskFile(parsing: content.bytes, named: file.path.name)
-            else { continue }
-            let list = file.path.parent.isRoot ? "" : file.path.parent.string
-            let candidates = (byTitle[parsed.item.title] ?? []).filter {
-                !adopted.contains($0.id) && ($0.list.flatMap { catalog.listNames[$0] } ?? "") == list
-            }
-            for candidate in candidates {
-                guard try await adopt(file.path, content, parsed, candidate) else { continue }
-                adopted.insert(candidate.id)
-                break
-            }
-        }
-    }
-
-    private func adopt(
-        _ path: TaskPath, _ content: TaskFileContent, _ file: TaskFile, _ entry: TaskCatalog.Entry
-    ) async throws -> Bool {
-        let name = try await self.name(of: entry.id)
-        let document = TaskItem(fields: try await client.document(name).fields(pendingTimes: .previous))
-        guard let same = try? file.updated(to: document), same.bytes == file.bytes else { return false }
-        let stamp = (try? folder.setIdentifier(path, to: entry.id, of: content.stamp)) ?? content.stamp
-        let row = FileRow(task: entry.id, path: path, list: entry.list, stamp: stamp, bytes: content.bytes)
-        try await client.transaction { try SyncTables($0).put(row) }
-        index.set(path, FileIndex.Entry(task: row.task, stamp: row.stamp))
-        return true
     }
 }
