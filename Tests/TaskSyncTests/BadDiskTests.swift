@@ -50,6 +50,28 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a move that nobody can look at after a crash is noted when somebody can`() async throws {
+        let disk = MemoryDisk()
+        let before = try await Machine(store, disk: disk)
+        try disk.makeDirectories("Home")
+        try disk.write("Home/Trip.md", Array("go\n".utf8))
+        #expect(await before.eventually { await before.hasUnited(1) })
+        let task = try #require(await before.sync.catalog.living.map(\.id).first)
+        let (from, to) = (try TaskPath("Home/Trip.md"), try TaskPath("Home/Tour.md"))
+        try await before.sync.exclusively { try await before.sync.announceMove(from, to: to) }
+        await before.stop()
+        try disk.rename(from.string, to: to.string, .exclusive)
+        try disk.save(to.string, Array("go by bus\n".utf8), habit: .renamingOver)
+        try disk.setMode("Home", 0)
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await !machine.sync.allProblems.isEmpty })
+        try disk.setMode("Home", 0o755)
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == to.string })
+        #expect(await machine.eventually { (try? await machine.sync.detail(task).item.notes) == "go by bus\n" })
+        #expect(await machine.sync.catalog.count == 1)
+        await machine.stop()
+    }
+
     @Test func `a scan that does not find the directory leaves no problem behind`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

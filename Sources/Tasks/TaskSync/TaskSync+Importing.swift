@@ -60,7 +60,8 @@ extension TaskSync {
                 }
                 noteAbsent(beneath: path)
             case .directoryRemoved(let path): try await directoryRemoved(path)
-            case .obstructed(let path): await examine(path)
+            case .obstructed(let path) where path.kind(isDirectory: false) != .taskFile: break
+            case .obstructed(let path): try? await importFiles([path])
             case .problem(let problem): note(problem)
             case .rescanNeeded(let reason):
                 logger.info("scanning again: \(reason.rawValue)")
@@ -98,17 +99,14 @@ extension TaskSync {
         note(folder: SyncProblem(code: Self.word(problem.kind), subject: problem.path, message: problem.message))
     }
 
-    private func examine(_ path: TaskPath) async {
-        if path.kind(isDirectory: false) == .taskFile { try? await importFiles([path]) }
-    }
-
     // MARK: Files
 
     /// Reads task files and appends what the user changed, in one transaction.
     ///
     /// - Parameter emptied: those that have been empty for a while. Another one that is empty now is waited for: editors truncate
     ///   before they write.
-    func importFiles(_ paths: [TaskPath], emptied: Set<TaskPath> = []) async throws {
+    func importFiles(_ paths: [TaskPath], emptied: Set<TaskPath> = [], isScan: Bool = false) async throws {
+        if unfinishedMove != nil { try await finishMove() }
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
         var replaced = Set<String>()

@@ -60,13 +60,26 @@ extension TaskSync {
         for (list, path) in directories { lists.set(list, path) }
     }
 
-    /// Notes a move that was made, and not noted, when the last run ended.
+    /// Notes a move that was made, and not noted, when the last run ended. Where nobody can look now, the next one who reads files tries
+    /// again.
     func finishMove() async throws {
-        guard let (from, to) = try await client.reading({ try SyncTables($0).move() }) else { return }
+        let announced = try await client.reading { try SyncTables($0).move() }
+        guard let (from, to) = unfinishedMove ?? announced else { return }
+        guard canLook(at: from), canLook(at: to) else { return unfinishedMove = (from, to) }
+        unfinishedMove = nil
         let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
         guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return try await takeBackMove() }
         try await noteMove(from, to: to)
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
+    }
+
+    private func canLook(at path: TaskPath) -> Bool {
+        do throws(FolderError) {
+            _ = try folder.stamp(path)
+            return true
+        } catch {
+            return error.code == .wrongKind
+        }
     }
 
     /// Whether the rename of a directory is one of Ferry's own, each of which is told of once.

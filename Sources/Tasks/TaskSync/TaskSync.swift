@@ -77,6 +77,8 @@ package actor TaskSync {
     }
     /// Directories of lists that were renamed from here a moment ago.
     var ownMoves: [(from: TaskPath, to: TaskPath, time: Duration)] = []
+    /// A move that the last run announced, and of which nobody could see yet whether it was made.
+    var unfinishedMove: (from: TaskPath, to: TaskPath)?
     /// Lists whose directories have other names than they should, because those are taken.
     var misnamedLists: Set<DocumentName> = []
     /// Lists whose directories are gone here while tasks may still be in them, with where they were.
