@@ -72,6 +72,22 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a file that is made and deleted while syncing is paused is deleted`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.write("Tour.md", Array("stay\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        await machine.sync.setPaused(true)
+        try disk.write("Trip.md", Array("go\n".utf8))
+        #expect(await machine.eventually { await machine.sync.task(atPath: "Trip.md") != nil })
+        let task = try #require(await machine.sync.task(atPath: "Trip.md"))
+        try disk.remove("Trip.md")
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == nil })
+        await machine.sync.setPaused(false)
+        #expect(await machine.eventually { await machine.sync.catalog[task]?.deletion != nil })
+        await machine.stop()
+    }
+
     @Test func `a scan that does not find the directory leaves no problem behind`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

@@ -19,22 +19,20 @@ extension TaskSync {
                 attachments.append(path)
                 continue
             }
-            guard let entry = index[path], held[entry.task] == nil || isGone(entry.task), folder.isAbsent(path) else {
-                continue
-            }
-            tasks.append(entry.task)
+            guard let task = index[path]?.task, folder.isAbsent(path) else { continue }
+            tasks.append(task)
         }
-        // What has been deleted elsewhere is no delete of this machine's.
-        let gone = tasks.filter(isGone)
+        // What has been deleted elsewhere is no delete of this machine's. The catalog may not know it yet, nor a new task.
+        let gone = try await client.reading { [tasks] transaction in
+            try tasks.filter { try TaskFacts(transaction.task($0)).claim == nil }
+        }
         if !gone.isEmpty { try await discardFiles(of: gone) }
-        tasks.removeAll { gone.contains($0) }
+        tasks.removeAll { held[$0] != nil || gone.contains($0) }
         tasks = try await withoutUnseen(tasks)
         try await removeFiles(of: tasks)
         // What went with a task whose delete is held waits with it.
         for path in attachments { try await attachmentRemoved(path) }
     }
-
-    private func isGone(_ task: String) -> Bool { catalog[task].map { $0.deletion != nil } ?? true }
 
     /// Deletes tasks whose files are gone, or holds that.
     private func removeFiles(of tasks: [String]) async throws {
