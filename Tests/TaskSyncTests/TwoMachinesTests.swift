@@ -272,6 +272,31 @@ import Testing
         await laptop.stop()
     }
 
+    @Test func `a file that makes way leaves its name to the one that it makes way for`() async throws {
+        let machine = try await Machine(MemoryDocumentStore(Machine.database))
+        // In this order they are written.
+        let names = try ["a", "b", "c"].map {
+            try DocumentName(database: Machine.database, collection: "tasks", id: $0)
+        }
+        @Sendable func item(_ title: String) -> [String: Value] {
+            ["userId": .string("alice"), "title": .string(title), "notes": .string("\(title)\n")]
+        }
+        try await machine.client.transaction { try $0.append(.create(names[0], item("Tour"))) }
+        try await machine.client.transaction { try $0.append(.create(names[1], item("Trip"))) }
+        #expect(await machine.has("Tour.md", "Tour\n"))
+        #expect(await machine.has("Trip.md", "Trip\n"))
+        await machine.sync.setPaused(true)
+        try await machine.client.transaction { transaction in
+            try transaction.append(.merge(names[0], [FieldPath(key: "title"): .string("Trip")]))
+            try TaskSync.trash("b", in: transaction)
+            try transaction.append(.create(names[2], item("Trip")))
+        }
+        await machine.sync.setPaused(false)
+        #expect(await machine.has("Trip.md", "Tour\n"))
+        #expect(await machine.eventually { await machine.sync.path(ofTask: "c") == "Trip (2).md" })
+        await machine.stop()
+    }
+
     @Test func `a lost state and a directory that is there make no duplicates and no deletes`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let laptop = try await Machine(store)

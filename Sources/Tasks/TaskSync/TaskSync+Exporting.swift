@@ -136,7 +136,6 @@ extension TaskSync {
                     // With the path in one step: the directory that a file is in must be that of the list it is known to be in.
                     if row.list != list { row.list = knownList(list) }
                     guard try await rename(&row, to: path, &changedHere) else { continue }
-                    reserved.insert(path)
                     let isSame = bytes == row.bytes
                     row.bytes = bytes
                     if isSame {
