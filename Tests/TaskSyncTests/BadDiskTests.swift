@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import Glibc
 import ObjectStorage
 import SQLite
 import Synchronization
@@ -86,6 +87,22 @@ import Testing
         await machine.sync.setPaused(false)
         #expect(await machine.eventually { await machine.sync.catalog[task]?.deletion != nil })
         await machine.stop()
+    }
+
+    @Test func `a list that was deleted elsewhere goes when its directory can be read`() async throws {
+        let disk = MemoryDisk()
+        let (laptop, desk) = (try await Machine(store), try await Machine(store, disk: disk))
+        try laptop.write("Home/Trip.md", "go\n")
+        #expect(await desk.eventually { (try? disk.status("Home/Trip.md")) != nil })
+        try disk.setMode("Home", 0)
+        laptop.remove("Home/Trip.md")
+        rmdir(laptop.path("Home"))
+        #expect(await desk.eventually { await desk.sync.catalog.trashed.count == 1 })
+        #expect(await desk.eventually { await desk.sync.catalog.listNames.isEmpty })
+        try disk.setMode("Home", 0o755)
+        #expect(await desk.eventually { (try? disk.status("Home")) == nil })
+        await laptop.stop()
+        await desk.stop()
     }
 
     @Test func `a scan that does not find the directory leaves no problem behind`() async throws {

@@ -162,13 +162,25 @@ extension TaskSync {
             }
             return learn(list: view)
         }
-        guard (try? folder.removeDirectoryIfEmpty(path)) == true else { return }
+        guard (try? folder.removeDirectoryIfEmpty(path)) == true else {
+            deletedLists.insert(name)
+            return
+        }
+        deletedLists.remove(name)
         lists.remove(list)
         retryMisnamedLists()
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             try tables.remove(list: list)
             try tables.setNameOfDeleted(list: list, path.string)
+        }
+    }
+
+    /// Tries again where something was in the way.
+    func removeDeletedLists() async throws {
+        for name in deletedLists.sorted(by: { $0.id < $1.id }) {
+            if lists.path(name.id) == nil || catalog.listNames[name.id] != nil { deletedLists.remove(name) }
+            try await removeDeletedList(name)
         }
     }
 

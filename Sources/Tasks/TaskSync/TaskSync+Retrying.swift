@@ -19,6 +19,7 @@ extension TaskSync {
                 try await export(Array(tasks[start..<min(start + Self.batchSize, tasks.count)]))
             }
         }
+        try await removeDeletedLists()
         if rememberedRetries != retries { try await acknowledge(through: nil) }
         try await settleVanishedLists()
         retryLater()

@@ -97,6 +97,8 @@ package actor TaskSync {
     var retries: Set<String> = []
     /// Those of them that the replica's file names.
     var rememberedRetries: Set<String> = []
+    /// Lists that are gone while something is left in their directories.
+    var deletedLists: Set<DocumentName> = []
     /// Lists whose directories could not be made.
     var retriedLists: Set<DocumentName> = []
     var retryDelay = Backoff()
