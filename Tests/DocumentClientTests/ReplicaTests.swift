@@ -275,6 +275,29 @@ import Testing
         #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
     }
 
+    @Test func `a document that went before the stream told of it is asked for`() throws {
+        let replica = try memoryReplica()
+        let target = try replica.target(for: tasksQuery)
+        let (gone, kept) = (try name("tasks/a"), try name("tasks/b"))
+        try replica.append([.create(gone, [:]), .create(kept, [:])])
+        try replica.drain(into: remote)
+        _ = try remote.commit([Write(.delete(gone))])
+        func resume() throws -> Replica.ListenOutcome {
+            // From before the document was made: the target did not have it then, and does not have it now.
+            let news = EncodedDocument(try #require(remote.documents[kept]))
+            return try replica.receive(
+                Boundary(
+                    items: [.changed(news, added: [target.id], removed: []), .current([target.id])],
+                    readTime: remote.tick(), resumeToken: [1], targets: [target.id], isComplete: true))
+        }
+        let outcome = try resume()
+        #expect(outcome.untold == [gone])
+        _ = try replica.resolveUntold(outcome.untold, remote.read(outcome.untold))
+        #expect(try !replica.snapshot(gone).exists)
+        #expect(try replica.snapshot(kept).exists)
+        #expect(try resume().untold.isEmpty)
+    }
+
     @Test func `an update of a document that does not exist is parked`() throws {
         let replica = try memoryReplica()
         try replica.append([.update(try name("tasks/a"), [try path("a"): .integer(2)])])

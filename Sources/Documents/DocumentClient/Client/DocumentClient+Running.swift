@@ -218,6 +218,7 @@ extension DocumentClient {
             missing += outcome.missing
             try await resolveMissing()
         }
+        if !outcome.untold.isEmpty { try await resolveUntold(outcome.untold) }
     }
 
     /// Nothing is sent or applied any more.
@@ -242,6 +243,21 @@ extension DocumentClient {
                 try await handle(try replica.resolveMissing(names, nil))
             } catch is CancellationError {
                 missing += names
+                return
+            }
+        }
+    }
+
+    /// Asked again with a later boundary where there is no answer now.
+    private func resolveUntold(_ names: [DocumentName]) async throws {
+        for start in stride(from: 0, to: names.count, by: 300) {
+            let names = Array(names[start..<min(start + 300, names.count)])
+            do {
+                try await handle(try replica.resolveUntold(names, try await remote.documents(names)))
+            } catch let error as RemoteError {
+                if error.code.isTransient || error.code == .unauthenticated { return }
+                try await handle(try replica.resolveUntold(names, nil))
+            } catch is CancellationError {
                 return
             }
         }

@@ -27,6 +27,8 @@ struct Boundary: Sendable {
     /// Where these targets go on after this.
     var resumeToken: [UInt8]
     var targets: Set<Int32>
+    /// Whether every target has told all that it has.
+    var isComplete = false
 
     /// The newest commit that it tells of.
     var newestCommit: Timestamp? {

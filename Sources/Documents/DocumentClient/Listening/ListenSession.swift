@@ -213,7 +213,8 @@ struct ListenSession: Sendable {
         if isIdle, !age.overflow, age.partialValue < Self.idleMicroseconds { return [] }
         handedOn = readTime
         let boundary = Boundary(
-            items: items, readTime: readTime, resumeToken: token, targets: Set(speaksFor.keys))
+            items: items, readTime: readTime, resumeToken: token, targets: Set(speaksFor.keys),
+            isComplete: targets.values.allSatisfy { if case .refused = $0.phase { true } else { $0.isCurrent } })
         items = []
         return [.apply(boundary), currentTargets]
     }

@@ -105,9 +105,12 @@ extension Replica {
         guard others.isEmpty || areKept else {
             var settlement = Settlement()
             settlement.applied = [sequence]
-            return try moveBase(of: path, to: state, settling: settlement)
+            try moveBase(of: path, to: state, settling: settlement)
+            if row?.state != .exists { try awaitNews(of: path) }
+            return
         }
         let id = try store(state, at: path, row: row)
+        if row?.state != .exists { try awaitNews(of: path) }
         if let document { remember(document.fields, of: id, state) }
         try deleteMutation(sequence)
         for other in others { journal.keep(other, isMoved: true, failed: false) }
@@ -169,6 +172,7 @@ extension Replica {
                     journal.keep(sequence, isMoved: false, failed: settlement.failed)
                 } else {
                     try moveBase(of: entry.path, to: state, settling: settlement)
+                    try awaitNews(of: entry.path)
                 }
             }
         }

@@ -9,6 +9,8 @@ extension Replica {
         var mismatched: Set<Int32> = []
         /// Documents that a target no longer has, for an unsaid reason; to be read.
         var missing: [DocumentName] = []
+        /// Documents that are known from this replica's own commits only, although every target has told what it has; to be read.
+        var untold: [DocumentName] = []
         /// The remote is older than what this replica has seen of it: restored from a backup, or another one.
         var wentBack = false
     }
@@ -89,6 +91,7 @@ extension Replica {
                 if found != Int64(count) { outcome.mismatched.insert(target) }
             }
         }
+        if boundary.isComplete { try confirm(until: boundary.readTime, &outcome) }
         try note(boundary)
     }
 
@@ -138,7 +141,10 @@ extension Replica {
             try database.execute(
                 "DELETE FROM client_member WHERE target=? AND document=?", [.integer(Int64(target)), .integer(id)])
         }
-        let isKept = try database.first("SELECT 1 FROM client_member WHERE document=?", [.integer(id)]) { _ in true }
+        let isKept = try database.first(
+            "SELECT 1 FROM client_member WHERE document=? AND target<>?",
+            [.integer(id), .integer(Int64(Self.untoldTarget))]
+        ) { _ in true }
         if isKept == nil, try row(path)?.state == .exists { try setState(.outside, of: id, at: path) }
     }
 
@@ -186,6 +192,59 @@ extension Replica {
         return try receive(
             Boundary(
                 items: items, readTime: Timestamp(microseconds: known), resumeToken: [], targets: []))
+    }
+
+    // MARK: What nobody has told of
+
+    /// Has the documents that this replica has made or read, as long as the stream has not told of them. What another machine deletes
+    /// before that, while there is no stream, was never in a target for the remote, which says nothing of it then.
+    private static let untoldTarget: Int32 = 0
+
+    func awaitNews(of path: String) throws {
+        let parts = PathParts(path)
+        try database.execute(
+            """
+            INSERT OR IGNORE INTO client_member SELECT ?, id, 0 FROM client_document d
+            WHERE collection=? AND name=? AND state=2 AND NOT EXISTS(SELECT 1 FROM client_member WHERE document=d.id)
+            """, [.integer(Int64(Self.untoldTarget)), .text(parts.collection), .text(parts.name)])
+    }
+
+    /// Every target has told what it has until then.
+    private func confirm(until readTime: Timestamp, _ outcome: inout ListenOutcome) throws {
+        let sql = """
+            SELECT d.id, d.collection, d.name, d.state=2 AND NOT EXISTS(
+                SELECT 1 FROM client_member WHERE document=d.id AND target<>?1)
+            FROM client_member m JOIN client_document d ON d.id=m.document WHERE m.target=?1 AND d.version<=?2
+            """
+        var found: [(id: Int64, path: String, isUntold: Bool)] = []
+        let values: [SQLiteValue] = [.integer(Int64(Self.untoldTarget)), .integer(readTime.microseconds)]
+        try database.query(sql, values) { row in
+            found.append((row.int64(0), "\(row.text(1))/\(row.text(2))", row.bool(3)))
+        }
+        for (id, path, isUntold) in found {
+            if isUntold {
+                outcome.untold.append(try DocumentName(database: databaseName, path: path))
+            } else {
+                try leave([Self.untoldTarget], id: id, path: path)
+            }
+        }
+    }
+
+    /// The answer for `ListenOutcome.untold`; nil where the remote would not tell. What it has is in no target, and stays.
+    func resolveUntold(_ names: [DocumentName], _ answer: RemoteRead?) throws -> ListenOutcome {
+        let missing = answer?.missing ?? []
+        try transaction {
+            for name in names where !missing.contains(name) {
+                guard let id = try row(name.path)?.id else { continue }
+                try database.execute(
+                    "DELETE FROM client_member WHERE target=? AND document=?",
+                    [.integer(Int64(Self.untoldTarget)), .integer(id)])
+            }
+        }
+        let known = try database.first("SELECT value FROM client_state WHERE key='read_time'") { $0.int64(0) } ?? 0
+        let items = missing.map { Boundary.Item.deleted($0, readTime: answer?.readTime) }
+        return try receive(
+            Boundary(items: items, readTime: Timestamp(microseconds: known), resumeToken: [], targets: []))
     }
 
     /// Rows of deleted documents are needed until no older news of them can come, and every consumer knows.
