@@ -1,3 +1,4 @@
+import DocumentClient
 import DocumentModel
 import DocumentStore
 import Glibc
@@ -70,6 +71,29 @@ import Testing
         #expect(await machine.eventually { await machine.sync.path(ofTask: task) == to.string })
         #expect(await machine.eventually { (try? await machine.sync.detail(task).item.notes) == "go by bus\n" })
         #expect(await machine.sync.catalog.count == 1)
+        await machine.stop()
+    }
+
+    @Test func `a file made where another was about to be written is a new task`() async throws {
+        let disk = MemoryDisk()
+        let before = try await Machine(store, disk: disk)
+        try disk.write("Trip.md", Array("---\ntags: [bus]\n---\ngo\n".utf8))
+        #expect(await before.eventually { await before.hasUnited(1) })
+        let task = try #require(await before.sync.task(atPath: "Trip.md"))
+        // As when the process dies between noting it and placing it.
+        try await before.sync.exclusively {
+            var row = try #require(try await before.client.reading { try SyncTables($0).file(task) })
+            row.stamp = .none
+            try await before.sync.remember([row])
+        }
+        await before.stop()
+        try disk.remove("Trip.md")
+        try disk.write("Trip.md", Array("stay\n".utf8))
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(2) })
+        #expect(try await machine.sync.detail(task).item.tags == ["bus"])
+        let other = try #require(await machine.sync.catalog.living.map(\.id).first { $0 != task })
+        #expect(try await machine.sync.detail(other).item.notes == "stay\n")
         await machine.stop()
     }
 

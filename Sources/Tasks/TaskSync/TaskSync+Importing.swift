@@ -316,6 +316,12 @@ extension TaskSync {
             let isUnwritten = index[known]?.stamp == FileStamp.none
             return known != path && (isUnwritten ? (try? folder.stamp(known)) == nil : folder.isAbsent(known))
         }
+        // Where one was to be written, and nothing says whether it was, there may be somebody else's.
+        if let entry = index[path], entry.stamp == .none, identifier != entry.task,
+            try await !isVersion(content.bytes, of: entry.task)
+        {
+            try await forget([path])
+        }
         let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
         // The known file of this number, which is not where it was, whatever is there by now, or where nobody can look.
         func hasCome(_ entry: FileIndex.Entry) -> Bool {
@@ -361,12 +367,12 @@ extension TaskSync {
         if let task = same.min() { return task }
         let namesakes = missing.filter { $0.name.utf8.elementsEqual(name.utf8) }
         guard namesakes.count == 1, let task = namesakes.first.flatMap({ index[$0]?.task }) else { return nil }
-        let known = try await client.reading { try SyncTables($0).file(task)?.bytes ?? [] }
-        return Self.continues(content.bytes, known) ? task : nil
+        return try await isVersion(content.bytes, of: task) ? task : nil
     }
 
-    /// Whether a text may be another version of one: it has a line of it, as far as there was any.
-    private static func continues(_ text: [UInt8], _ old: [UInt8]) -> Bool {
+    /// Whether a text may be another version of a task's file: it has a line of it, as far as there was any.
+    private func isVersion(_ text: [UInt8], of task: String) async throws -> Bool {
+        let old = try await client.reading { try SyncTables($0).file(task)?.bytes ?? [] }
         func lines(_ text: [UInt8]) -> Set<ArraySlice<UInt8>> {
             Set(text.split(separator: UInt8(ascii: "\n")).filter { $0.contains { $0 > 0x2D } })
         }

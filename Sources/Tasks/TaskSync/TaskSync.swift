@@ -354,7 +354,7 @@ package actor TaskSync {
     }
 
     /// The files are written again.
-    private func forget(_ paths: [TaskPath]) async throws {
+    func forget(_ paths: [TaskPath]) async throws {
         let absent = paths.compactMap { index[$0]?.task }
         guard !absent.isEmpty else { return }
         try await client.transaction { transaction in
