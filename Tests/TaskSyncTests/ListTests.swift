@@ -185,6 +185,33 @@ import Testing
         await desk.stop()
     }
 
+    @Test(arguments: 0..<3)
+    func `a directory that is renamed takes the lists within it along`(round: Int) async throws {
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        let files = ["Plan.md", "Sub/Ship.md", "Sub/Deep/Very/Mend.md", "Other/Call.md"]
+        for file in files { try laptop.write("Work/\(file)", "\(file)\n") }
+        for machine in [laptop, desk] {
+            for file in files { #expect(await machine.has("Work/\(file)", "\(file)\n")) }
+            #expect(await machine.eventually { await machine.sync.catalog.listNames.count == 5 })
+        }
+        let lists = await laptop.sync.catalog.listNames
+        let (here, there) = round % 2 == 0 ? (laptop, desk) : (desk, laptop)
+        here.rename("Work", to: "Office")
+        here.rename("Office/Sub", to: "Part")
+        @Sendable func renamed(_ path: String) -> String {
+            "Office\(path.dropFirst(4))".replacing("Office/Sub", with: "Part")
+        }
+        for machine in [here, there] {
+            for file in files { #expect(await machine.has(renamed("Work/\(file)"), "\(file)\n")) }
+            #expect(
+                await machine.eventually { await machine.sync.catalog.listNames == lists.mapValues(renamed) })
+            #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
+            #expect(access(machine.path("Work"), F_OK) != 0)
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a name from elsewhere that a paused machine has not shown yet is kept when its user renames the list`()
         async throws
     {

@@ -12,9 +12,9 @@ extension TaskSync {
         if let known = lists.id(path) { return known }
         // What is written into it must not go with it in a power cut.
         folder.synchronize([path])
-        var id = ListIndex.id(named: path.string, of: configuration.userID)
-        if lists.path(id) != nil { id = DocumentID.make(in: surroundings) }
-        let (first, other, userID) = (id, DocumentID.make(in: surroundings), configuration.userID)
+        let userID = configuration.userID
+        let free = ListIndex.ids(named: path.string, of: userID).filter { lists.path($0) == nil }
+        let ids = free + [DocumentID.make(in: surroundings)]
         let former = try await formerList(at: path)
         let view = try await client.transaction { transaction in
             if let former {
@@ -25,16 +25,16 @@ extension TaskSync {
                     return view
                 }
             }
-            var name = try DocumentName(database: transaction.databaseName, collection: "lists", id: first)
-            var view = try transaction.document(name)
-            // Made under this name once, and called otherwise by now.
-            if view.exists, TaskList(fields: view.fields).name != path.string {
-                name = try DocumentName(database: transaction.databaseName, collection: "lists", id: other)
-                view = try transaction.document(name)
+            for id in ids {
+                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: id)
+                let view = try transaction.document(name)
+                // Made under this name once, and called otherwise by now.
+                if view.exists, TaskList(fields: view.fields).name != path.string { continue }
+                if !view.exists { try Self.make(list: name, called: path.string, userID, in: transaction) }
+                try SyncTables(transaction).put(list: id, at: path)
+                return try transaction.document(name)
             }
-            if !view.exists { try Self.make(list: name, called: path.string, userID, in: transaction) }
-            try SyncTables(transaction).put(list: name.id, at: path)
-            return try transaction.document(name)
+            throw TaskSyncError(.invalid, "There are too many lists that were made as '\(path)'.")
         }
         let list = view.name.id
         lists.set(list, path)
@@ -102,6 +102,7 @@ extension TaskSync {
                 try tables.put(row)
             }
             for task in heirless { try Self.take(task, toHeirOf: inherited, in: transaction) }
+            var renames: [Mutation] = []
             for (list, old, path) in listMoves {
                 try tables.put(list: list, at: path)
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
@@ -112,12 +113,16 @@ extension TaskSync {
                     continue
                 }
                 if TaskList(fields: view.fields).name == path.string { continue }
-                try transaction.append(
-                    Mutation(
-                        .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
-                        companions: Self.displaced(
-                            from: view, at: old, id: DocumentID.make(in: surroundings), replica: transaction.replicaID))
-                )
+                let rename = Mutation(
+                    .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
+                    companions: Self.displaced(
+                        from: view, at: old, id: DocumentID.make(in: surroundings), replica: transaction.replicaID))
+                // What its host refuses must not keep the others from their names.
+                if hosts[list] == nil { renames.append(rename) } else { try transaction.append(rename) }
+            }
+            // Others are to see them at once: a directory within this one is not moved out of it before it is renamed.
+            for start in stride(from: 0, to: renames.count, by: Self.renamesAtOnce) {
+                try transaction.append(asOne: Array(renames[start...].prefix(Self.renamesAtOnce)))
             }
         }
         for path in movedFiles {
@@ -132,6 +137,9 @@ extension TaskSync {
             changes.askForScan()
         }
     }
+
+    /// With its history each may take two writes, of which remotes take 500 at once.
+    private static let renamesAtOnce = 200
 
     /// The file of a task is in the directory of another list than it was, without having moved.
     private static func take(

@@ -18,7 +18,7 @@ extension TaskSync {
             let names = Set(batch.map(\.name))
             try await noteHistory(names.filter { $0.collectionID == TaskHistory.collection })
             let lists = names.filter { $0.collectionPath == "lists" }
-            for list in lists { try await exportList(list) }
+            try await exportLists(lists)
             let tasks = names.filter { $0.collectionPath == "tasks" }
             try await export(tasks.map(\.id).sorted())
             // A list that was deleted is empty only once its tasks have left.

@@ -35,6 +35,21 @@ extension TaskSync {
         }
     }
 
+    /// Makes or renames the directories of lists: those that are within others after these, and so in their places already where all of
+    /// them have moved.
+    func exportLists(_ names: Set<DocumentName>) async throws {
+        let depths = try await client.reading { transaction in
+            try names.map { name in
+                let view = try transaction.document(name)
+                let parts = view.exists ? TaskList(fields: view.fields).name.split(separator: "/") : []
+                return (name: name, depth: parts.count)
+            }
+        }
+        for (name, _) in depths.sorted(by: { ($0.depth, $0.name.id) < ($1.depth, $1.name.id) }) {
+            try await exportList(name)
+        }
+    }
+
     /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries.
     func exportList(_ name: DocumentName) async throws {
         var view = try await client.document(name)
@@ -74,6 +89,7 @@ extension TaskSync {
                 }
                 ownMoves.append((current, target, surroundings.now()))
                 try await noteMove(current, to: target)
+                retryLists(within: target, name.database)
             } else {
                 if current != nil && isRecentlyMissed(list) || isNewlyMissed(list) {
                     retriedLists.insert(name)
@@ -132,6 +148,16 @@ extension TaskSync {
             if let name = try? DocumentName(database: view.name.database, collection: "lists", id: id) {
                 retriedLists.insert(name)
             }
+        }
+    }
+
+    /// A directory has moved with all that is in it, also with lists that are to be elsewhere.
+    private func retryLists(within directory: TaskPath, _ database: DatabaseName) {
+        for (list, path) in lists.paths where path != directory && path.isBeneath(directory) {
+            guard catalog.listNames[list] != path.string,
+                let name = try? DocumentName(database: database, collection: "lists", id: list)
+            else { continue }
+            retriedLists.insert(name)
         }
     }
 

@@ -9,9 +9,9 @@ extension TaskSync {
         guard rootHold == nil, !isPaused else { return }
         // What changes at every try must not keep the turn.
         for _ in 0..<3 where !retriedLists.isEmpty {
-            let lists = retriedLists.sorted { $0.id < $1.id }
+            let lists = retriedLists
             retriedLists = []
-            for list in lists where vanishedLists[list.id] == nil { try await exportList(list) }
+            try await exportLists(lists.filter { vanishedLists[$0.id] == nil })
         }
         for _ in 0..<3 where !retries.isEmpty {
             let tasks = retries.sorted()
