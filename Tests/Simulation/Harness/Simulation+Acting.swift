@@ -371,6 +371,8 @@ extension Simulation {
                 words.delete(Array("\(item) \(path ?? "")".utf8) + (path.flatMap { machine.files[$0] } ?? []))
                 tell(machine, "removes \(id) '\(item.title)' by command")
                 try await sync.remove([id])
+                // And what has come to this machine until it was the command's turn, as what came just before it was given.
+                if let item = try? await sync.detail(id).item { words.delete(Array("\(item)".utf8)) }
             case .restoreByCommand:
                 guard let id = random.pick(await sync.catalog.trashed.map(\.id).sorted()) else { return }
                 try await sync.restore([id])
