@@ -164,6 +164,22 @@ import Testing
         }
     }
 
+    @Test func `a file that is back from a held delete under another name leaves its old one`() async throws {
+        try await withMachines { laptop, desk in
+            for number in 1...12 { try laptop.write("Task \(number).md", "\(number)\n") }
+            #expect(await desk.eventually { (1...12).allSatisfy { desk.read("Task \($0).md") != nil } })
+            for number in 1...12 { laptop.remove("Task \(number).md") }
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
+            desk.rename("Task 1.md", to: "Tour.md")
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.contains { $0.entry.title == "Tour" } })
+            try desk.write("Task 1.md", "new\n")
+            #expect(await laptop.eventually { laptop.read("Task 1 (2).md") != nil })
+            try await laptop.sync.restoreDeletes(laptop.sync.heldDeletes.map(\.entry.id))
+            #expect(await laptop.has("Task 1.md", "new\n"))
+            #expect(await laptop.has("Tour.md", "1\n"))
+        }
+    }
+
     @Test func `the mode of a file is its machine's own`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Run.md", "one\n")

@@ -177,6 +177,7 @@ extension TaskSync {
                 index.remove(task: task)
             }
             retries.formUnion(restored)
+            retries.formUnion(misnamed)
             if held.isEmpty { deleteGuard.settle() }
             try await exportRetries()
         }

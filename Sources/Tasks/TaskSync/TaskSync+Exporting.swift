@@ -393,6 +393,7 @@ extension TaskSync {
         held[task] = nil
         index.remove(task: task)
         retries.insert(task)
+        retries.formUnion(misnamed)
         return false
     }
 }

@@ -369,6 +369,7 @@ package actor TaskSync {
             attachments.removeAll(of: task)
         }
         retries.formUnion(absent)
+        retries.formUnion(misnamed)
     }
 
     private func waitUntilCurrent() async throws {
