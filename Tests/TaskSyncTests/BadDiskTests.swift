@@ -74,6 +74,23 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a directory that made way in a crash gets the name back that is its own by then`() async throws {
+        let disk = MemoryDisk()
+        let before = try await Machine(store, disk: disk)
+        try disk.makeDirectories("Home")
+        try disk.write("Home/Trip.md", Array("go\n".utf8))
+        #expect(await before.eventually { await before.hasUnited(1) })
+        let (from, to) = (try TaskPath("Home"), try TaskPath("Home (3)"))
+        try await before.sync.exclusively { try await before.sync.announceMove(from, to: to) }
+        await before.stop()
+        try disk.rename(from.string, to: to.string, .exclusive)
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { (try? disk.status("Home/Trip.md")) != nil })
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        #expect(await machine.sync.catalog.listNames.map(\.value) == ["Home"])
+        await machine.stop()
+    }
+
     @Test func `a file made where another was about to be written is a new task`() async throws {
         let disk = MemoryDisk()
         let before = try await Machine(store, disk: disk)

@@ -1,4 +1,5 @@
 import DocumentClient
+import DocumentModel
 import SystemIO
 import TaskFolder
 
@@ -70,6 +71,11 @@ extension TaskSync {
         let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
         guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return try await takeBackMove() }
         try await noteMove(from, to: to)
+        // The new name of a directory may have been one for the time being.
+        let database = try await client.reading { $0.databaseName }
+        for list in lists.paths.filter({ $0.value.isBeneath(to) }).keys {
+            retriedLists.insert(try DocumentName(database: database, collection: "lists", id: list))
+        }
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
     }
 
