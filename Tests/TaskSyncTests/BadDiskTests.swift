@@ -358,6 +358,23 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a directory that cannot be read and moves with another one is found where it is`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.makeDirectories("Work/Sub")
+        try disk.write("Work/Sub/Ship.md", Array("now\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        try disk.setMode("Work/Sub", 0)
+        #expect(await machine.eventually { await machine.sync.allProblems.map(\.subject) == ["Work/Sub"] })
+        try disk.rename("Work", to: "Office", .exclusive)
+        #expect(await machine.eventually { await machine.sync.allProblems.map(\.subject) == ["Office/Sub"] })
+        try disk.setMode("Office/Sub", 0o755)
+        #expect(await machine.eventually { await machine.sync.allProblems.isEmpty })
+        #expect(await machine.hasUnited(1))
+        #expect(await machine.sync.task(atPath: "Office/Sub/Ship.md") != nil)
+        await machine.stop()
+    }
+
     @Test func `a file that goes before its directory is closed is deleted when that opens`() async throws {
         let disk = MemoryDisk()
         let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))

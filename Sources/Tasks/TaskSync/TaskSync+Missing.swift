@@ -38,9 +38,10 @@ extension TaskSync {
 
     /// A directory has come, or this one has gone: what stood in the way there is over, and what could not be read may be anywhere.
     func forgetProblems(of directory: TaskPath) {
-        let stood = folderProblems.filter { $0.value.subject == directory.string }
+        let beneath = directory.string + "/"
+        let stood = folderProblems.filter { ($0.value.subject.map { $0 + "/" } ?? "").hasPrefix(beneath) }
         for key in stood.keys { folderProblems[key] = nil }
-        problems = problems.filter { !$0.key.hasPrefix(directory.string + "/") }
+        problems = problems.filter { !$0.key.hasPrefix(beneath) }
         if stood.values.contains(where: Self.isUnreadable) { changes.askForScan() }
     }
 
