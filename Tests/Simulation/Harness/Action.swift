@@ -93,6 +93,8 @@ package struct Plan: Sendable {
     package var seed: UInt64
     package var machineCount: Int
     package var actions: [Action]
+    /// For every sixteenth seed: lists lie within others.
+    var isNested: Bool { seed % 16 == 5 }
 
     private static let lots = Action.Kind.allCases.flatMap { Array(repeating: $0, count: $0.weight) }
     /// For every fourth seed: whole lists are renamed and removed, on machines that often cannot hear of one another.

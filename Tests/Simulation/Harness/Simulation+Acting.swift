@@ -71,9 +71,8 @@ extension Simulation {
             tell(machine, "\(what) in '\(path)', once more")
         case .rename:
             guard let path = random.pick(paths.filter(machine.hasSeen)) else { return }
-            let target = String(path.prefix { $0 != "/" } + (path.contains("/") ? "/" : ""))
-            let directory = path.contains("/") ? target : ""
-            let new = directory + title(&random) + ".md"
+            let directory = Words.directory(of: path)
+            let new = (directory.isEmpty ? "" : directory + "/") + title(&random) + ".md"
             guard files[new] == nil, !machine.busy.contains(new) else { return }
             try disk.rename(path, to: new, .exclusive)
             words.rename(path, to: new)
@@ -130,10 +129,13 @@ extension Simulation {
             guard let directory = random.pick(machine.directories), isIdle(directory, machine),
                 paths.allSatisfy({ !$0.hasPrefix(directory + "/") || machine.hasSeen($0) })
             else { return }
-            let new = "List \(words.make())"
+            let parent = Words.directory(of: directory)
+            let new = (parent.isEmpty ? "" : parent + "/") + "List \(words.make())"
+            let within = machine.directories.filter { $0.hasPrefix(directory + "/") }
             try disk.rename(directory, to: new, .exclusive)
             words.rename(directory, to: new)
             words.changeDirectories(directory, new)
+            for path in within { words.changeDirectories(path, new + path.dropFirst(directory.count)) }
             for path in paths where path.hasPrefix(directory + "/") {
                 machine.noteRename(new + path.dropFirst(directory.count))
             }
@@ -161,8 +163,10 @@ extension Simulation {
             for (path, bytes) in machine.exactFiles(.attachment) where path.string.hasPrefix(directory + "/") {
                 words.replace(bytes, with: [])
             }
-            words.rename(directory, to: "")
-            words.changeDirectories(directory)
+            for path in machine.directories where path == directory || path.hasPrefix(directory + "/") {
+                words.rename(path, to: "")
+                words.changeDirectories(path)
+            }
             try disk.removeTree(directory)
             tell(machine, "removes the list '\(directory)' and all in it")
         case .attach, .replaceAttachment, .renameAttachment, .detach:
@@ -197,7 +201,8 @@ extension Simulation {
     private func place(_ title: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) -> String {
         if random.chance(60) { return title + ".md" }
         let directory =
-            (random.chance(70) ? random.pick(machine.directories) : nil) ?? ["Work", "Home"][random.below(2)]
+            (random.chance(70) ? random.pick(machine.directories) : nil)
+            ?? (isNested ? ["Work/Sub/Deep", "Work/Sub"] : ["Work", "Home"])[random.below(2)]
         return directory + "/" + title + ".md"
     }
 

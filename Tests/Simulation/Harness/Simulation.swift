@@ -26,6 +26,8 @@ package final class Simulation: @unchecked Sendable {
     package private(set) var violations: [String] = []
     package private(set) var userActionCount = 0
     private let plan: Plan
+    /// Whether users make directories within others.
+    var isNested: Bool { plan.isNested }
     private var left: [Action]
     private let directory: String
 
