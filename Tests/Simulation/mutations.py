@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLIENT, SYNC = "Sources/Documents/DocumentClient/", "Sources/Tasks/TaskSync/"
 FOLDER, MERGE = "Sources/Tasks/TaskFolder/", "Sources/Model/Merge/Documents/"
 
-# Name, file, text that is there once, what it becomes: `$` is true where this break is chosen.
+# Name, file, text that is there once, what it becomes: `$` is true where this break is chosen; the action that has to come often.
 BREAKS = [
     # Merging
     ("tags of both sides: mine only", MERGE + "FieldMerge.swift",
@@ -53,7 +53,7 @@ BREAKS = [
      ".update(name, fields: fields), mask: mask, transforms: transforms, precondition: $ ? nil : .updateTime(time))"),
     ("a delete has no precondition", CLIENT + "Mutations/Mutation+Write.swift",
      "write = Write(.delete(name), precondition: .updateTime(time))",
-     "write = Write(.delete(name), precondition: $ ? nil : .updateTime(time))"),
+     "write = Write(.delete(name), precondition: $ ? nil : .updateTime(time))", "delete"),
     ("a retry does not look for its own effect", CLIENT + "Rebase/Rebase.swift",
      "if wasSent, Self.isEffect", "if wasSent, !$, Self.isEffect"),
     ("news is not held back while a commit is open", CLIENT + "Replica/Replica+Listening.swift",
@@ -84,21 +84,21 @@ BREAKS = [
      "if let known = index[to], known.stamp.isFile(of: stamp) { return }",
      "if let known = index[to], known.stamp.isFile(of: stamp), !$ { return }"),
     ("a file of the same inode is a new task", SYNC + "TaskSync+Importing.swift",
-     "if let sameInode, hasCome(sameInode) {", "if let sameInode, !$, hasCome(sameInode) {"),
+     "if let sameInode, hasCome(sameInode) {", "if let sameInode, !$, hasCome(sameInode) {", "replace"),
     ("an inode alone says whose a file is", SYNC + "TaskSync+Importing.swift",
      "return isSame(content.stamp, as: entry, identifier) }", "return $ || isSame(content.stamp, as: entry, identifier) }"),
     ("the identifier is not looked at", SYNC + "TaskSync+Importing.swift",
-     "if let identifier, isFree(identifier) {", "if let identifier, isFree(identifier), !$ {"),
+     "if let identifier, isFree(identifier) {", "if let identifier, isFree(identifier), !$ {", "rename"),
     ("a copy is the same task", SYNC + "TaskSync+Importing.swift",
      "(try? folder.stamp(known)) == nil : folder.isAbsent(known))",
-     "(try? folder.stamp(known)) == nil : $ || folder.isAbsent(known))"),
+     "(try? folder.stamp(known)) == nil : $ || folder.isAbsent(known))", "copy"),
     ("absence is not checked before a delete", SYNC + "TaskSync+Deleting.swift",
      "guard let task = index[path]?.task, folder.isAbsent(path) else { continue }",
      "guard let task = index[path]?.task, $ || folder.isAbsent(path) else { continue }"),
     ("the root is not checked before deletes", SYNC + "TaskSync+Deleting.swift",
      "guard try await checkRoot() else { return }", "if !$ { guard try await checkRoot() else { return } }"),
     ("an unlisted directory counts as empty", SYNC + "TaskSync+Importing.swift",
-     "missingInScan = scan.isComplete ? absent : []", "missingInScan = $ || scan.isComplete ? absent : []"),
+     "missingInScan = scan.isComplete ? absent : []", "missingInScan = $ || scan.isComplete ? absent : []", "forbid"),
     ("after an import the document is not looked at again", SYNC + "TaskSync+Importing.swift",
      "if !isAppended { self.retries.insert(row.task) }", "if !isAppended, !$ { self.retries.insert(row.task) }"),
     # To files
@@ -108,7 +108,8 @@ BREAKS = [
      "guard before == expected else { return .changed(before) }",
      "guard $ || before == expected else { return .changed(before) }"),
     ("trash takes a file that was edited meanwhile", FOLDER + "Folder/DiskTaskFolder+Trash.swift",
-     "guard FileStamp(status).hasContent(of: expected) else {", "guard $ || FileStamp(status).hasContent(of: expected) else {"),
+     "guard FileStamp(status).hasContent(of: expected) else {", "guard $ || FileStamp(status).hasContent(of: expected) else {",
+     "removeByCommand"),
     ("whose a new file is is noted after it is written", SYNC + "TaskSync+Exporting.swift",
      "try await remember(new)\n", "if !$ { try await remember(new) }\n"),
     ("the feed is acknowledged before files are written", SYNC + "TaskSync+Exporting.swift",
@@ -118,7 +119,7 @@ BREAKS = [
      "changes.askForScan()\n        }\n        retries.insert(row.task)",
      "changes.askForScan()\n        }\n        if !$ { retries.insert(row.task) }"),
     ("without watches a missing file is deleted", SYNC + "TaskSync+Missing.swift",
-     "if folder.isFullyWatched {", "if $ || folder.isFullyWatched {"),
+     "if folder.isFullyWatched {", "if $ || folder.isFullyWatched {", "limitWatches"),
     ("a restart forgets which files are behind", SYNC + "TaskSync.swift",
      "retries = rememberedRetries", "retries = $ ? [] : rememberedRetries"),
     ("two tasks of one title are numbered as they come", SYNC + "Engine/NameBook.swift",
@@ -127,7 +128,7 @@ BREAKS = [
     ("two lists of one name are numbered as they come", SYNC + "TaskSync+Lists.swift",
      "let first = listBook.number(of: list)", "let first = $ ? 1 : listBook.number(of: list)"),
     ("the echo of an own rename of a list is the user's", SYNC + "TaskSync+Directories.swift",
-     "if isOwnMove(from, to) { return }", "if isOwnMove(from, to), !$ { return }"),
+     "if isOwnMove(from, to) { return }", "if isOwnMove(from, to), !$ { return }", "renameList"),
     ("an upload takes the attachment of its name", SYNC + "Attachments/TaskSync+Storing.swift",
      "others[upload.file.sha256.hex]?.filter",
      "if $ { return others.values.joined().first { $0.value.name == upload.name }?.key }\n            return others[upload.file.sha256.hex]?.filter"),
@@ -137,7 +138,7 @@ BREAKS = [
     ("a list that was deleted beneath a new task stays deleted", SYNC + "TaskSync+Lists.swift",
      "if catalog.living.contains(where: { $0.list == list }) {", "if !$, catalog.living.contains(where: { $0.list == list }) {"),
     ("attachments stay behind after a move that nobody told of", SYNC + "TaskSync+Importing.swift",
-     "if let source = file.attachmentSource {", "if !$, let source = file.attachmentSource {"),
+     "if let source = file.attachmentSource {", "if !$, let source = file.attachmentSource {", "attach"),
     ("bytes that come during an upload are not uploaded", SYNC + "Attachments/TaskSync+Storing.swift",
      "            try await lookAgain(path)", "            if !$ { try await lookAgain(path) }"),
     ("a directory that can be read again is not looked at", FOLDER + "Events/WatchState.swift",
@@ -146,13 +147,13 @@ BREAKS = [
 
 
 def fits():
-    return [(name, (ROOT / file).read_text().count(old)) for name, file, old, _ in BREAKS]
+    return [(name, (ROOT / file).read_text().count(old)) for name, file, old, *_ in BREAKS]
 
 
 def broken_sources():
     """The text of each file with its breaks in it."""
     texts = {}
-    for number, (_, file, old, new) in enumerate(BREAKS):
+    for number, (_, file, old, new, *_) in enumerate(BREAKS):
         text = texts.get(file) or (ROOT / file).read_text()
         new = re.sub(r"\$(?!\d)", f"isBroken({number})", new)
         if "{ outputs.append" in new:  # the statement goes on to the end of its line
@@ -186,7 +187,7 @@ class Campaign:
     def __init__(self, scratch, simulate, options):
         self.simulate, self.options, self.path = simulate, options, scratch / "results.json"
         self.lock = threading.Lock()
-        self.program = hashlib.sha256(simulate.read_bytes()).hexdigest() + (options.often or "")
+        self.program = hashlib.sha256(simulate.read_bytes()).hexdigest()
         known = json.loads(self.path.read_text()) if self.path.exists() else {}
         self.results = known.get("results", {})
         self.clean = known.get("clean", {}) if known.get("program") == self.program else {}
@@ -196,12 +197,12 @@ class Campaign:
             {"program": self.program, "results": self.results, "clean": self.clean}, indent=1))
         self.path.with_suffix(".new").replace(self.path)
 
-    def simulation(self, number, arguments, seconds):
+    def simulation(self, number, arguments, seconds, often):
         """The seed that breaks a law, the law (None: none), and the processor time until then."""
         seconds = max(1, int(seconds))
         with subprocess.Popen(
                 [self.simulate, "--actions", str(self.options.actions), "--minutes", str(seconds / 60), "--progress",
-                 *(["--often", self.options.often] if self.options.often else []), *arguments],
+                 *(["--often", often] if often else []), *arguments],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                 env=os.environ | {"FERRY_BREAK": str(number), "SWIFT_DETERMINISTIC_HASHING": "1"},
                 # A run that never ends is an answer, too.
@@ -223,29 +224,31 @@ class Campaign:
         seeds = [line for line in lines if line.startswith("seed ")]
         return int(seeds[-1].split()[1]) if seeds else None, f"ends with {process.returncode}", spent
 
-    def is_clean(self, seed):
+    def is_clean(self, seed, often):
+        plan = f"{seed} {often}"
         with self.lock:
-            known = self.clean.get(str(seed))
+            known = self.clean.get(plan)
         if known is None:
-            known = self.simulation(-1, ["--seeds", str(seed)], 60)[1] is None
+            known = self.simulation(-1, ["--seeds", str(seed)], 60, often)[1] is None
             with self.lock:
-                self.clean[str(seed)] = known
+                self.clean[plan] = known
                 self.save()
         return known
 
     def attempt(self, number):
-        name, _, old, new = BREAKS[number]
-        text = hashlib.sha256((old + new).encode()).hexdigest()
+        name, _, old, new, *action = BREAKS[number]
+        often = self.options.often or "".join(action)
+        text = hashlib.sha256((old + new + often).encode()).hexdigest()
         known = self.results.get(name)
         if known and known["text"] == text and not self.options.again and (
                 known["law"] or known["program"] == self.program and known["seconds"] >= self.options.seconds):
             return known
         first, spent, law, seed = self.options.first, 0.0, None, None
         while spent < self.options.seconds:
-            seed, law, more = self.simulation(number, ["--first", str(first)], self.options.seconds - spent)
+            seed, law, more = self.simulation(number, ["--first", str(first)], self.options.seconds - spent, often)
             spent += more
-            if law is None or (seed is not None and self.simulation(number, ["--seeds", str(seed)], 60)[1]
-                               and self.is_clean(seed)):
+            if law is None or (seed is not None and self.simulation(number, ["--seeds", str(seed)], 60, often)[1]
+                               and self.is_clean(seed, often)):
                 break
             # The program breaks this law by itself, or not each time.
             first, law, seed = (seed or first) + 1, None, None
@@ -264,7 +267,7 @@ def main():
     arguments.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path("/tmp/ferry-mutations"))
     arguments.add_argument("--configuration", default="release", help="debug is built sooner and runs slower")
     arguments.add_argument("--actions", type=int, default=60, help="of one plan")
-    arguments.add_argument("--often", help="an action that comes twenty times as often")
+    arguments.add_argument("--often", help="an action that comes twenty times as often, in place of a break's own")
     arguments.add_argument("--first", type=int, default=1, help="the first seed")
     arguments.add_argument("--seconds", type=float, default=60)
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())
