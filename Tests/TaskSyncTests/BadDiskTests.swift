@@ -420,6 +420,22 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `attachments that a full disk has no trash for are those of the file that took the place of theirs`()
+        async throws
+    {
+        let path = "Trip.files/ticket.txt"
+        let (laptop, desk, disk) = try await machines(with: path)
+        try laptop.write("Old.md", "old\n")
+        #expect(await desk.eventually { (try? disk.status("Old.md")) != nil })
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        disk.setCapacity(0)
+        try disk.rename("Old.md", to: "Trip.md", .replacing)
+        #expect(await laptop.has("Trip.md", "old\n"))
+        #expect(await laptop.has(path, "seat 12\n"))
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `an attachment detached elsewhere while the directory is away goes when it is back`() async throws {
         let path = "Trip.files/ticket.txt"
         let (laptop, desk, disk) = try await machines(with: path)

@@ -68,9 +68,8 @@ extension TaskSync {
 
     /// The tasks have no files here any more; what is left of their attachments goes to the local trash.
     private func discardFiles(of tasks: [String]) async throws {
-        let paths = try await paths(of: tasks)
+        try await trashAttachments(beside: paths(of: tasks))
         try await forgetFiles(of: tasks)
-        trashAttachments(beside: paths)
     }
 
     private func hold(_ tasks: [String]) async throws {
@@ -84,7 +83,7 @@ extension TaskSync {
 
     /// Moves tasks whose files are gone to the trash; what is left of their attachments goes to the local trash.
     func delete(_ tasks: [String]) async throws {
-        let paths = try await paths(of: tasks)
+        try await trashAttachments(beside: paths(of: tasks))
         let unseen = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             var unseen: [String] = []
@@ -107,7 +106,6 @@ extension TaskSync {
         }
         retries.formUnion(unseen)
         retries.formUnion(misnamed)
-        trashAttachments(beside: paths)
     }
 
     private func paths(of tasks: [String]) async throws -> [TaskPath] {
@@ -116,12 +114,18 @@ extension TaskSync {
         }
     }
 
+    /// To be called before the tasks are forgotten: once they are, nothing tells after a crash whose the attachments were.
     private func trashAttachments(beside paths: [TaskPath]) {
         for path in paths {
             guard let files = try? path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
                 continue
             }
-            _ = try? folder.trash([TrashItem(path: files, expecting: .anything)])
+            do {
+                _ = try folder.trash([TrashItem(path: files, expecting: .anything)])
+            } catch {
+                // What could not be taken away is of the task that has the name now, or will have it.
+                movedAttachmentDirectories.insert(files)
+            }
         }
     }
 
