@@ -420,6 +420,43 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `an attachment that comes does not make the directory anew that its list was missed in`() async throws {
+        let path = "Home/Trip.files/ticket.txt"
+        let home = Home()
+        let disk = MemoryDisk(scratch: home.path)
+        let objects = MemoryObjectStore()
+        let laptop = try await Machine(store, objects: objects)
+        let before = try await Machine(store, objects: objects, home: home, disk: disk)
+        try laptop.write("Home/Trip.md", "go\n")
+        try laptop.write(path, "seat 12\n")
+        #expect(await before.eventually { (try? disk.status(path)) != nil })
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        // Renamed while nobody watched, to where nobody can look.
+        try disk.rename("Home", to: "House", .exclusive)
+        try disk.setMode("House", 0)
+        try laptop.write(path, "seat 13\n")
+        #expect(await laptop.eventually { await laptop.sync.allTransfers.count { $0.phase == .done } == 2 })
+        let desk = try await Machine(store, objects: objects, home: home, disk: disk)
+        #expect(await desk.eventually { await desk.sync.allProblems.map(\.subject) == ["House"] })
+        #expect(
+            await desk.eventually {
+                await desk.sync.allTransfers.contains {
+                    if case .waiting(let why) = $0.phase { why.contains("Home is not there") } else { false }
+                }
+            })
+        #expect((try? disk.status("Home")) == nil)
+        try disk.setMode("House", 0o755)
+        #expect(await laptop.has("House/Trip.files/ticket.txt", "seat 13\n"))
+        #expect(
+            await desk.eventually {
+                (try? disk.read("House/Trip.files/ticket.txt", limit: 100).bytes) == Array("seat 13\n".utf8)
+            })
+        #expect(await desk.hasUnited(1))
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `attachments that a full disk has no trash for are those of the file that took the place of theirs`()
         async throws
     {

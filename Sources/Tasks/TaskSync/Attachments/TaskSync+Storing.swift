@@ -225,6 +225,16 @@ extension TaskSync {
 
     // MARK: Downloads
 
+    /// Makes the directory of a task's attachments, and never that of its list with it: where that was missed, one that is made would be
+    /// taken for it.
+    func makeAttachments(_ directory: TaskPath) throws(FolderError) {
+        guard !folder.isAbsent(directory.parent) else {
+            throw FolderError(
+                .notFound, "\(directory.parent) is not there; attachments wait until it is back, or found elsewhere")
+        }
+        try folder.makeDirectory(directory)
+    }
+
     /// Puts downloaded, verified files into their places.
     private func place(_ downloads: [(transfer: StoredTransfer, incoming: String)]) async {
         guard !downloads.isEmpty else { return }
@@ -242,7 +252,7 @@ extension TaskSync {
                     continue
                 }
                 let directory = try taskFile.attachmentsDirectory()
-                if left.last?.directory != directory { try folder.makeDirectory(directory) }
+                if left.last?.directory != directory { try makeAttachments(directory) }
                 left.append((transfer, incoming, directory))
             } catch {
                 failed(transfer.id, transfer.run, error)

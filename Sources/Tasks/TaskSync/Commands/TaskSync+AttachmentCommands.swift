@@ -31,7 +31,7 @@ extension TaskSync {
             guard let directory = try index.path(of: task)?.attachmentsDirectory() else {
                 throw TaskSyncError(.notFound, "The task has no file any more to put attachments beside.")
             }
-            try folder.makeDirectory(directory)
+            try makeAttachments(directory)
             var queued = [String?](repeating: nil, count: files.count)
             for number in 1...99 where !left.isEmpty {
                 let tried = try left.map { file in
