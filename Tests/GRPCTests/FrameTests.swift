@@ -37,7 +37,7 @@ import Testing
         try await withServer { channel in
             let client = try RawClient(channel.target)
             #expect(try await client.framesOfCall("/test.Echo/Unary", type: "text/html") == ["HEADERS END_STREAM"])
-            #expect(try await client.framesOfCall("/test.Echo/Unary", encoding: "gzip") == ["HEADERS END_STREAM"])
+            #expect(try await client.framesOfCall("/test.Echo/Unary", encoding: "br") == ["HEADERS END_STREAM"])
             #expect(try await channel.unary("/test.Echo/Unary", [1]) == [1])
         }
     }

@@ -203,8 +203,11 @@ import Testing
         }
         for machine in [here, there] {
             for file in files { #expect(await machine.has(renamed("Work/\(file)"), "\(file)\n")) }
-            #expect(
-                await machine.eventually { await machine.sync.catalog.listNames == lists.mapValues(renamed) })
+            let isRenamed = await machine.eventually {
+                await machine.sync.catalog.listNames == lists.mapValues(renamed)
+            }
+            let names = await machine.sync.catalog.listNames
+            #expect(isRenamed, "\(names)")
             #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
             #expect(access(machine.path("Work"), F_OK) != 0)
         }

@@ -16,7 +16,7 @@ extension TaskSync {
             let database = try await client.reading { $0.databaseName }
             if let name = try? DocumentName(database: database, collection: "lists", id: list) {
                 try await bringBack(name)
-                try await exportList(name)
+                try await exportList(client.document(name))
             }
         }
         return lists.path(list) ?? .root
@@ -36,23 +36,25 @@ extension TaskSync {
     }
 
     /// Makes or renames the directories of lists: those that are within others after these, and so in their places already where all of
-    /// them have moved.
+    /// them have moved. Those whose directories are gone wait until it is clear whether they have gone as well.
     func exportLists(_ names: Set<DocumentName>) async throws {
-        let depths = try await client.reading { transaction in
+        let views = try await client.reading { transaction in
             try names.map { name in
                 let view = try transaction.document(name)
                 let parts = view.exists ? TaskList(fields: view.fields).name.split(separator: "/") : []
-                return (name: name, depth: parts.count)
+                return (view: view, depth: parts.count)
             }
         }
-        for (name, _) in depths.sorted(by: { ($0.depth, $0.name.id) < ($1.depth, $1.name.id) }) {
-            try await exportList(name)
+        for (view, _) in views.sorted(by: { ($0.depth, $0.view.name.id) < ($1.depth, $1.view.name.id) }) {
+            // As all of them were at one moment: what has come since is in the feed.
+            if vanishedLists[view.name.id] == nil { try await exportList(view) } else { learn(list: view) }
         }
     }
 
     /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries.
-    func exportList(_ name: DocumentName) async throws {
-        var view = try await client.document(name)
+    private func exportList(_ document: DocumentSnapshot) async throws {
+        var view = document
+        let name = view.name
         let host = hosts[name.id]
         try await followSharing(of: view)
         // One that was let go is not here any more.

@@ -11,7 +11,7 @@ extension TaskSync {
         for _ in 0..<3 where !retriedLists.isEmpty {
             let lists = retriedLists
             retriedLists = []
-            try await exportLists(lists.filter { vanishedLists[$0.id] == nil })
+            try await exportLists(lists)
         }
         for _ in 0..<3 where !retries.isEmpty {
             let tasks = retries.sorted()
