@@ -11,7 +11,7 @@ struct WireTests {
         reader.encoding = encoding
         var messages: [[UInt8]] = []
         for piece in pieces { try piece.withUnsafeBufferPointer { try reader.append($0) { messages.append($0) } } }
-        return (messages, reader.isBetweenMessages)
+        return (try messages.map { try encoding.decoded($0, limit: limit) }, reader.isBetweenMessages)
     }
 
     @Test func `messages are found however their bytes are cut`() throws {
@@ -43,6 +43,12 @@ struct WireTests {
         let sent = [1, 0, 0, 0, UInt8(bytes.count)] + bytes
         let found = try messages([sent, [0, 0, 0, 0, 1, 9], sent], limit: 600, encoding: encoding)
         #expect(found.messages == [[UInt8](repeating: 0, count: 600), [9], [UInt8](repeating: 0, count: 600)])
+        // What waits for its reader is no larger than what was sent.
+        var reader = MessageReader(limit: 600)
+        reader.encoding = encoding
+        var waiting: [[UInt8]] = []
+        try sent.withUnsafeBufferPointer { try reader.append($0) { waiting.append($0) } }
+        #expect(waiting == [[1] + bytes])
         let large = #expect(throws: GRPCStatus.self) { try messages([sent], limit: 599, encoding: encoding) }
         #expect(large?.code == .resourceExhausted)
         let cut = [1, 0, 0, 0, UInt8(bytes.count - 1)] + bytes.dropLast()

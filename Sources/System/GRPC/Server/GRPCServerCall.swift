@@ -30,10 +30,11 @@ package final class GRPCServerCall: MessageSource {
     package var requests: GRPCMessages { GRPCMessages(self) }
 
     /// The client's next message, or nil after its last one.
-    /// - Throws: `cancelled` if the call has ended.
+    /// - Throws: `cancelled` if the call has ended; `resourceExhausted` or `internal` for a compressed message that is too large, or
+    ///   no such thing.
     package nonisolated(nonsending) func next() async throws(GRPCStatus) -> [UInt8]? {
         switch await core.receive() {
-        case .message(let message): return message
+        case .message(let message): return try core.decoded(message)
         case .busy: throw GRPCStatus(.failedPrecondition, "Two tasks read from one call.")
         case .end:
             if core.isCancelled { throw Self.ended }

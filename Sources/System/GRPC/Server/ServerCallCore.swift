@@ -23,6 +23,7 @@ final class ServerCallCore: Sendable {
     let path: String
     let metadata: GRPCMetadata
     let deadline: ContinuousClock.Instant?
+    private let encoding: MessageEncoding
     private let connection: ServerConnection
     private let stream: Int32
     private let sends = Mutex(SendQueue<UnsafeContinuation<Void, Never>>())
@@ -31,13 +32,14 @@ final class ServerCallCore: Sendable {
 
     init(
         _ connection: ServerConnection, stream: Int32, path: String, metadata: GRPCMetadata,
-        deadline: ContinuousClock.Instant?
+        deadline: ContinuousClock.Instant?, encoding: MessageEncoding
     ) {
         self.connection = connection
         self.stream = stream
         self.path = path
         self.metadata = metadata
         self.deadline = deadline
+        self.encoding = encoding
     }
 
     var peer: String { connection.peer }
@@ -148,6 +150,11 @@ final class ServerCallCore: Sendable {
     }
 
     // MARK: Receiving
+
+    /// The message that `receive` gave.
+    func decoded(_ message: [UInt8]) throws(GRPCStatus) -> [UInt8] {
+        try encoding.decoded(message, limit: connection.server.configuration.maximumReceiveSize)
+    }
 
     /// Waits for the next message.
     nonisolated(nonsending) func receive() async -> Received {

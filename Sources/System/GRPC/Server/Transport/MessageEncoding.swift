@@ -8,20 +8,22 @@ enum MessageEncoding: String, CaseIterable {
     /// The value of `grpc-accept-encoding`.
     static let accepted = allCases.map(\.rawValue).joined(separator: ",")
 
-    /// The message that was sent in this form.
+    /// The message that a `MessageReader` of this encoding has found. To be called when it is wanted: what waits to be read is as
+    /// small as it was sent, so that a client cannot fill the memory with little.
     /// - Parameter limit: its largest size, in bytes; nil for none.
     /// - Throws: `resourceExhausted` for a message over the limit, `internal` for one that cannot be read.
     func decoded(_ message: [UInt8], limit: Int?) throws(GRPCStatus) -> [UInt8] {
         let format: Inflater.Format
         switch self {
-        case .identity:
-            throw GRPCStatus(.internal, "A message is compressed, and the header grpc-encoding does not say how.")
+        case .identity: return message
         case .deflate: format = .zlib
         case .gzip: format = .gzip
         }
+        let content = Array(message.dropFirst())
+        guard message.first == 1 else { return content }
         do {
             var inflater = try Inflater()
-            return try inflater.decompress(message, as: format, limit: limit)
+            return try inflater.decompress(content, as: format, limit: limit)
         } catch {
             throw GRPCStatus(
                 error.code == .corrupt ? .internal : .resourceExhausted,

@@ -3,12 +3,11 @@
 struct MessageReader {
     /// Largest message taken, in bytes; nil is no limit.
     let limit: Int?
-    /// How those that are flagged as compressed are.
+    /// Which messages may be compressed, and how.
     var encoding = MessageEncoding.identity
     private var prefix: [UInt8] = []
     private var message: [UInt8] = []
     private var missing: Int?
-    private var isCompressed = false
 
     private static let prefixSize = 5
 
@@ -20,9 +19,9 @@ struct MessageReader {
     /// Bytes of a message that is not whole yet.
     var unfinished: Int { message.count }
 
-    /// Takes bytes in, and calls `body` with each message that is whole now.
-    /// - Throws: `resourceExhausted` for a message over the limit, also one that is so only when it is decompressed; `internal` for
-    ///   one that cannot be. Nothing can be read after that.
+    /// Takes bytes in, and calls `body` with each message that is whole now; where it may be compressed with its flag in front, for
+    /// `MessageEncoding.decoded`.
+    /// - Throws: `resourceExhausted` for a message over the limit, `internal` for a wrong flag. Nothing can be read after that.
     mutating func append(
         _ bytes: UnsafeBufferPointer<UInt8>, _ body: ([UInt8]) -> Void
     ) throws(GRPCStatus) {
@@ -36,7 +35,7 @@ struct MessageReader {
                     self.missing = missing - part.count
                     return
                 }
-                body(isCompressed ? try encoding.decoded(message, limit: limit) : message)
+                body(message)
                 message = []
                 self.missing = nil
             }
@@ -51,15 +50,19 @@ struct MessageReader {
 
     private mutating func begin() throws(GRPCStatus) {
         guard prefix[0] <= 1 else { throw GRPCStatus(.internal, "A message has the unknown flag \(prefix[0]).") }
-        isCompressed = prefix[0] == 1
+        guard prefix[0] == 0 || encoding != .identity else {
+            throw GRPCStatus(.internal, "A message is compressed, and the header grpc-encoding does not say how.")
+        }
         let size = prefix[1...].reduce(0) { $0 << 8 | Int($1) }
         if let limit, size > limit {
             throw GRPCStatus(.resourceExhausted, "A message of \(size) bytes is larger than the limit of \(limit).")
         }
+        let flag = prefix[0]
         prefix = []
         missing = size
         // What is announced need not come.
         message.reserveCapacity(min(size, 64 << 10))
+        if encoding != .identity { message.append(flag) }
     }
 
     /// What goes ahead of a message.
