@@ -47,7 +47,12 @@ extension TaskSync {
         }
         for (view, _) in views.sorted(by: { ($0.depth, $0.view.name.id) < ($1.depth, $1.view.name.id) }) {
             // As all of them were at one moment: what has come since is in the feed.
-            if vanishedLists[view.name.id] == nil { try await exportList(view) } else { learn(list: view) }
+            if vanishedLists[view.name.id] == nil {
+                try await exportList(view)
+            } else {
+                try await followSharing(of: view)
+                learn(list: view)
+            }
         }
     }
 

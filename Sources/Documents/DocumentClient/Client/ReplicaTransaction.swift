@@ -14,7 +14,7 @@ package struct ReplicaTransaction {
     /// The database that all documents are in.
     package var databaseName: DatabaseName { replica.databaseName }
 
-    /// The remote's clock when it last told of news; nil before it first did. Never goes back.
+    /// The remote's clock when it last told of news; nil before it first did. Goes back only where another remote is adopted.
     package var remoteTime: Timestamp? {
         get throws { try replica.remoteTime }
     }

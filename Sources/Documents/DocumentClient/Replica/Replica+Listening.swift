@@ -180,18 +180,16 @@ extension Replica {
 
     /// The answer for `ListenOutcome.missing`; nil documents the remote would not show.
     func resolveMissing(_ names: [DocumentName], _ answer: RemoteRead?) throws -> ListenOutcome {
-        let known = try database.first("SELECT value FROM client_state WHERE key='read_time'") { $0.int64(0) } ?? 0
+        let known = try remoteTime ?? Timestamp(microseconds: 0)
         // Of what was made again since the last boundary, the stream is going to tell.
-        let renewed = (answer?.found ?? []).filter { $0.updateTime.microseconds > known }.map(\.name)
+        let renewed = (answer?.found ?? []).filter { $0.updateTime > known }.map(\.name)
         var items: [Boundary.Item] = []
         for document in answer?.found ?? [] where !renewed.contains(document.name) {
             items.append(.changed(document, added: [], removed: []))
         }
         for name in answer?.missing ?? [] { items.append(.deleted(name, readTime: answer?.readTime)) }
         for name in names where !renewed.contains(name) { items.append(.left(name, removed: [])) }
-        return try receive(
-            Boundary(
-                items: items, readTime: Timestamp(microseconds: known), resumeToken: [], targets: []))
+        return try receive(Boundary(items: items, readTime: known, resumeToken: [], targets: []))
     }
 
     // MARK: What nobody has told of
@@ -241,10 +239,9 @@ extension Replica {
                     [.integer(Int64(Self.untoldTarget)), .integer(id)])
             }
         }
-        let known = try database.first("SELECT value FROM client_state WHERE key='read_time'") { $0.int64(0) } ?? 0
         let items = missing.map { Boundary.Item.deleted($0, readTime: answer?.readTime) }
-        return try receive(
-            Boundary(items: items, readTime: Timestamp(microseconds: known), resumeToken: [], targets: []))
+        let known = try remoteTime ?? Timestamp(microseconds: 0)
+        return try receive(Boundary(items: items, readTime: known, resumeToken: [], targets: []))
     }
 
     /// Rows of deleted documents are needed until no older news of them can come, and every consumer knows.
