@@ -230,7 +230,7 @@ extension TaskSync {
     func makeAttachments(_ directory: TaskPath) throws(FolderError) {
         guard !folder.isAbsent(directory.parent) else {
             throw FolderError(
-                .notFound, "\(directory.parent) is not there; attachments wait until it is back, or found elsewhere")
+                .notFound, "\(directory.parent) is not there: it was moved or removed, and is not found elsewhere yet")
         }
         try folder.makeDirectory(directory)
     }
