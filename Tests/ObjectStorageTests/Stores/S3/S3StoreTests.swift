@@ -62,6 +62,18 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a proxy that takes no chunk is told from a store that takes no object`() async throws {
+        let server = ScriptedServer(
+            ScriptedServer.page(.contentTooLarge),
+            ScriptedServer.error(.contentTooLarge, "EntityTooLarge"))
+        let store = try await server.store()
+        let proxy = await #expect(throws: ObjectStorageError.self) { try await store.put(key, [1]) }
+        #expect(proxy?.code == .transient && proxy?.message.contains("raise its limit") == true)
+        let refusal = await #expect(throws: ObjectStorageError.self) { try await store.put(key, [1]) }
+        #expect(refusal?.code == .invalid)
+        await server.stop()
+    }
+
     @Test(arguments: [200, 302, 403, 404, 511])
     func `a sign-in page is never taken for an answer`(status: Int) async throws {
         let server = ScriptedServer(ScriptedServer.page(HTTPStatus(rawValue: status)))

@@ -55,7 +55,9 @@ struct S3Refusal: Sendable {
         case 401, 403, 407: return .permission
         case 404: return code == nil ? .transient : .notFound
         case 507: return .full
-        case 416, 413: return .invalid
+        case 416: return .invalid
+        // S3 says EntityTooLarge: whoever has no code is a proxy with a limit of its own, which somebody will raise.
+        case 413: return .transient
         // Redirections of S3 name a wrong region; all others are of somebody who is in the way.
         case 300..<400: return code == nil ? .transient : .invalid
         case 408, 425, 429, 500...: return .transient
@@ -68,6 +70,8 @@ struct S3Refusal: Sendable {
         switch kind {
         case .permission: "the keys are not good for this (\(reason)); sign in again, or ask for access"
         case .full: "the store is full (\(reason)); free some space there"
+        case .transient where code == nil && status == 413:
+            "a proxy before the store takes no request of this size (status 413); raise its limit, to 16 MiB at least"
         default:
             code == nil && kind == .transient && status < 500
                 ? "the answer is not one of an S3 store (status \(status)); is there a sign-in page in the way?"
