@@ -41,6 +41,8 @@ package struct DaemonStatus: JSONCodable, Hashable {
     package var lastSync: String?
     package var activeTransfers: Int
     package var waitingTransfers: Int
+    /// Why one of them waits to be tried again; nil where all only wait for their turn.
+    package var transfersWaitFor: String?
     package var heldDeletes: Int
     package var conflicts: Int
     package var trashed: Int
@@ -78,6 +80,7 @@ package struct DaemonStatus: JSONCodable, Hashable {
         lastSync = json["lastSync"]?.stringValue
         activeTransfers = count("activeTransfers")
         waitingTransfers = count("waitingTransfers")
+        transfersWaitFor = json["transfersWaitFor"]?.stringValue
         heldDeletes = count("heldDeletes")
         conflicts = count("conflicts")
         trashed = count("trashed")
@@ -92,8 +95,8 @@ package struct DaemonStatus: JSONCodable, Hashable {
             ("pendingUp", pendingUp.asJSON), ("pendingDown", pendingDown.asJSON),
             ("oldestPendingSeconds", oldestPendingSeconds?.asJSON), ("lastSync", lastSync?.asJSON),
             ("activeTransfers", activeTransfers.asJSON), ("waitingTransfers", waitingTransfers.asJSON),
-            ("heldDeletes", heldDeletes.asJSON), ("conflicts", conflicts.asJSON), ("trashed", trashed.asJSON),
-            ("problems", problems.json))
+            ("transfersWaitFor", transfersWaitFor?.asJSON), ("heldDeletes", heldDeletes.asJSON),
+            ("conflicts", conflicts.asJSON), ("trashed", trashed.asJSON), ("problems", problems.json))
     }
 
     /// Whether a person should look: a held delete, a conflict or a problem.

@@ -51,6 +51,8 @@ struct SyncCounts: Sendable {
     var conflicts = 0
     var activeTransfers = 0
     var waitingTransfers = 0
+    /// Why one of the transfers waits to be tried again.
+    var transfersWaitFor: String?
     var problems: [SyncProblem] = []
     var rootHold: SyncProblem?
 }
@@ -66,7 +68,10 @@ extension TaskSync {
         for transfer in transfersByID.values {
             switch transfer.phase {
             case .running: counts.activeTransfers += 1
-            case .queued, .waiting: counts.waitingTransfers += 1
+            case .queued: counts.waitingTransfers += 1
+            case .waiting(let why):
+                counts.waitingTransfers += 1
+                counts.transfersWaitFor = min(why, counts.transfersWaitFor ?? why)
             case .paused, .done, .failed, .cancelled: break
             }
         }
@@ -91,6 +96,7 @@ extension DaemonStatus {
         conflicts = counts.conflicts
         activeTransfers = counts.activeTransfers
         waitingTransfers = counts.waitingTransfers
+        transfersWaitFor = counts.transfersWaitFor
         problems += counts.problems.map {
             Problem(code: $0.code, subject: $0.subject, message: $0.message, hint: $0.hint)
         }

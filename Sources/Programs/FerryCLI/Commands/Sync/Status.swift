@@ -54,8 +54,7 @@ extension CommandContext {
         table.add(["  tasks", "\(status.openTaskCount) open of \(status.taskCount)"])
         table.add(["  to send", pending(status)])
         table.add(["  to write", status.pendingDown == 0 ? "nothing" : "\(status.pendingDown)"])
-        let transfers = "\(status.activeTransfers) running, \(status.waitingTransfers) waiting"
-        table.add(["  transfers", status.activeTransfers + status.waitingTransfers == 0 ? "none" : transfers])
+        table.add(["  transfers", transfers(status)])
         table.add(["  last sync", status.lastSync.map { MomentWords.text($0) } ?? "never"])
         if status.heldDeletes > 0 {
             table.add(["  held", "\(Count(status.heldDeletes, "delete waits", "deletes wait")): ferry deletes"])
@@ -75,6 +74,12 @@ extension CommandContext {
 
     /// One screen is what `status` promises.
     private static var problemLimit: Int { 10 }
+
+    private func transfers(_ status: DaemonStatus) -> String {
+        guard status.activeTransfers + status.waitingTransfers > 0 else { return "none" }
+        let why = status.transfersWaitFor.map { ": \($0.printable)" } ?? ""
+        return "\(status.activeTransfers) running, \(status.waitingTransfers) waiting\(why)"
+    }
 
     private func pending(_ status: DaemonStatus) -> String {
         guard status.pendingUp > 0 else { return "nothing" }
