@@ -47,7 +47,7 @@ install_packages() {
 
 headline packages
 mapfile -t packages < <(grep -v '^#' Sources/C/packages.txt)
-install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd iproute2 || { echo "The packages could not be installed."; count 0 1; finish; }
+install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd iproute2 nginx-light || { echo "The packages could not be installed."; count 0 1; finish; }
 
 # Plans of the simulation, shared by one process a processor. The last line of each tells what it did.
 simulate() {

@@ -1,5 +1,9 @@
 """Everything through TLS, with an authority of the user's own."""
+import shutil
+import signal
+import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +101,75 @@ def test_a_file_that_cannot_be_used_is_named(root, make, told):
     make(path)
     result = run_daemon("run", "--tls-ca", path, HOME=str(root))
     assert result.returncode == 78 and "--tls-ca" in result.stderr and told in result.stderr, result.stderr
+
+
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@pytest.fixture
+def proxy(root, authority):
+    """nginx as in Examples/nginx.conf, on free ports: the ports of proxy, web and documents, and its process."""
+    ports = dict(zip(("443", "7441", "7440"), free_ports(3)))
+    site = (Path(__file__).parents[2] / "Examples" / "nginx.conf").read_text()
+    for ours, port in ports.items():
+        site = site.replace(f"listen {ours} ", f"listen 127.0.0.1:{port} ").replace(f"127.0.0.1:{ours};", f"127.0.0.1:{port};")
+    for ours, file in (("fullchain.pem", "server.pem"), ("privkey.pem", "server.key")):
+        site = site.replace(f"/etc/ssl/tasks.example.org/{ours}", str(authority / file))
+    configuration = root / "nginx.conf"
+    paths = "".join(f"{kind}_temp_path {root}/nginx-{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    configuration.write_text(f"daemon off; pid {root}/nginx.pid; error_log {root}/nginx.log; events {{}} http {{ access_log off; {paths}\n{site}}}\n")
+
+    def start():
+        return subprocess.Popen([NGINX, "-e", root / "nginx.log", "-c", configuration], stdin=subprocess.DEVNULL)
+
+    yield ports, start
+
+
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+def test_a_proxy_may_end_tls_before_the_server(root, proxy, authority):
+    (public, web, documents), start = proxy[0].values(), proxy[1]
+    url = f"https://127.0.0.1:{public}"
+    server = Server(root, "--url", url)
+    server.url, server.documents = f"http://127.0.0.1:{web}", f"127.0.0.1:{documents}"
+    nginx = start()
+    machines = [Machine(root, name, "--tls-ca", authority / "ca.pem") for name in ("laptop", "desktop")]
+    laptop, desktop = machines
+    try:
+        server.start()
+        assert server.url == url and server.documents == f"127.0.0.1:{public}"
+        for number, machine in enumerate(machines):
+            machine.start()
+            until(lambda: machine.ferry("login", url, "--email", "me@example.org", "--password-stdin", *(["--create"] if number == 0 else []),
+                                        input="correct horse battery", check=False).returncode == 0, lambda: (root / "nginx.log").read_text())
+        content = bytes(range(256)) * (3 << 12) + b"end"
+        (root / "picture.bin").write_bytes(content)
+        laptop.write("Behind a proxy.md", "Body\n")
+        laptop.write("Large.md", "a line of it\n" * 70_000)
+        laptop.sync()
+        laptop.ferry("attach", "Behind a proxy", root / "picture.bin")
+        agree(*machines)
+        assert (desktop.tasks / "Behind a proxy.files" / "picture.bin").read_bytes() == content
+        # The proxy may go and come back.
+        nginx.send_signal(signal.SIGTERM)
+        nginx.wait(10)
+        desktop.write("Meanwhile.md", "x\n")
+        until(lambda: desktop.status()["state"] == "offline", lambda: desktop.status())
+        nginx = start()
+        agree(*machines)
+        assert laptop.read("Meanwhile.md") == "x\n"
+    finally:
+        for machine in machines:
+            machine.stop()
+        server.stop()
+        nginx.terminate()
+        nginx.wait(10)

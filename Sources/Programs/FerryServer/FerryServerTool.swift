@@ -56,13 +56,20 @@ package enum FerryServerTool {
             "Configuration file",
             """
             The file that --config names is YAML with the names of the options as keys: data, documents, http, tls-cert, tls-key,
-            project, emulator, log-level. Options on the command line win. SIGHUP reads it again; what the running server cannot
+            url, documents-url, project, emulator, objects-grace, log-level. Options on the command line win. SIGHUP reads it again; what the running server cannot
             change is said in the log.
 
                 documents: 0.0.0.0:7440
                 http: 0.0.0.0:7441
                 tls-cert: /etc/ferry/chain.pem
                 tls-key: /etc/ferry/key.pem
+
+            Behind a proxy that ends TLS, the server listens on loopback, and url says what the proxy is called; clients learn it
+            from there. What begins with /google.firestore.v1.Firestore/ goes to documents as gRPC, all else to http with the
+            Host header as it came; neither is limited in size. Where documents have a port of their own at the proxy,
+            documents-url names it.
+
+                url: https://tasks.example.org
             """
         ),
         (

@@ -86,4 +86,34 @@ struct ConfigurationTests {
     func `anything else is no address`(text: String) {
         #expect(ListenAddress(text) == nil)
     }
+
+    @Test(arguments: [
+        ("https://tasks.example.org", "https://tasks.example.org", 443), ("HTTP://A:80/", "http://a", 80),
+        ("https://a:80", "https://a:80", 80), ("http://[::1]:7441", "http://[::1]:7441", 7441),
+        ("https://[::1]", "https://[::1]", 443), ("https://a:1443", "https://a:1443", 1443),
+    ])
+    func `a web address is a scheme, a host and a port`(text: String, description: String, port: Int) throws {
+        let address = try #require(WebAddress(text))
+        #expect(address.description == description && address.address.port == port)
+    }
+
+    @Test(arguments: [
+        "", "https://", "tasks.example.org", "ftp://a", "https://a/b", "https://a?b", "https://a#b", "https://me@a",
+        "https://a:0", "https://a:x", "https:///a", "https://a b", "https://::1",
+    ])
+    func `anything else is no web address`(text: String) { #expect(WebAddress(text) == nil) }
+
+    @Test func `documents are where the rest is unless they are elsewhere`() throws {
+        let one = try #require(try read("--url", "https://a").published)
+        #expect(one.documents == one.web)
+        let two = try #require(try read("--url", "https://a", "--documents-url", "http://b:7440").published)
+        #expect(two.documents.description == "http://b:7440")
+        #expect(try read().published == nil)
+        #expect(throws: ServerError.self) { try read("--documents-url", "https://a") }
+        #expect(throws: ServerError.self) { try read("--url", "https://a/ferry") }
+    }
+
+    @Test func `no proxy leads to a server that lets everybody in`() {
+        #expect(throws: ServerError.self) { try read("--emulator", "--url", "https://a") }
+    }
 }

@@ -8,7 +8,7 @@ import Testing
 struct WebTests {
     private static let endpoints = ServerEndpoints(
         http: ListenAddress(host: "127.0.0.1", port: 7441), documents: ListenAddress(host: "127.0.0.1", port: 7440),
-        isSecure: false, project: "p")
+        isSecure: false, published: nil, project: "p")
 
     /// One for all, since making a signing key takes a while.
     private static let shared = Task { try await makeHandler() }
@@ -96,5 +96,22 @@ struct WebTests {
         endpoints.documents.host = "10.0.0.1"
         let document = try discovery(host: "tasks.home:7441", endpoints)
         #expect(document["documents"]?["address"]?.stringValue == "10.0.0.1:7440")
+    }
+
+    @Test func `a published address is what every client hears`() throws {
+        let published = try PublishedAddresses(
+            web: #require(WebAddress("https://Tasks.Example.org/")),
+            documents: #require(WebAddress("https://docs.example.org:8443")))
+        let endpoints = ServerEndpoints(
+            http: endpoints.http, documents: endpoints.documents, isSecure: false, published: published, project: "p")
+        for host in [nil, "127.0.0.1:7441", "tasks.example.org"] {
+            let document = try discovery(host: host, endpoints)
+            for part in ["objects", "identity", "sts"] {
+                #expect(document[part]?["url"]?.stringValue == "https://tasks.example.org")
+            }
+            #expect(document["documents"]?["address"]?.stringValue == "docs.example.org:8443")
+            #expect(document["documents"]?["tls"]?.booleanValue == true)
+        }
+        #expect(endpoints.url == "https://tasks.example.org")
     }
 }

@@ -61,11 +61,15 @@ private struct ServerRun {
             onStuck: { _ in _exit(1) },
             onReload: { try await reload(server) })
         let endpoints = server.endpoints
-        let place = "\(endpoints.url) documents \(endpoints.documents)"
+        let place = "\(endpoints.url) documents \(endpoints.published?.documents.address ?? endpoints.documents)"
         Console().print("ready \(place)")
         supervisor.ready(status: "Serving \(place)")
         logger.notice(
-            "ready", ["url": endpoints.url, "documents": "\(endpoints.documents)", "data": configuration.data])
+            "ready",
+            [
+                "url": endpoints.url, "http": "\(endpoints.http)", "documents": "\(endpoints.documents)",
+                "data": configuration.data,
+            ])
         if configuration.isEmulator { logger.warning("in emulator mode anybody on this machine is an administrator") }
         try await group.run(signals: signals)
         logger.notice("stopped")

@@ -16,6 +16,10 @@ struct ConfigurationReader {
         Option("http", value: "HOST:PORT", summary: "where to serve objects and accounts (default 127.0.0.1:7441)"),
         Option("tls-cert", value: "FILE", summary: "certificate chain, PEM", completion: .files),
         Option("tls-key", value: "FILE", summary: "the certificate's private key, PEM", completion: .files),
+        Option(
+            "url", value: "URL",
+            summary: "where clients reach the server, if a proxy stands before it: https://tasks.example.org"),
+        Option("documents-url", value: "URL", summary: "where they reach the documents (default: as --url)"),
         .project,
         Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
         Option(
@@ -54,6 +58,7 @@ struct ConfigurationReader {
         configuration.documents = try address("documents") ?? configuration.documents
         configuration.http = try address("http") ?? configuration.http
         configuration.tls = try tls()
+        configuration.published = try published()
         configuration.project = try project() ?? configuration.project
         configuration.isEmulator = try flag("emulator")
         if let days = try value("objects-grace") {
@@ -76,6 +81,9 @@ struct ConfigurationReader {
                     "lets everybody in, so it is for loopback only, not \(address). Leave it out, or listen on 127.0.0.1"
                 )
             }
+        }
+        guard !configuration.isEmulator || configuration.published == nil else {
+            throw invalid("emulator", "lets everybody in, so no proxy may lead to it. Leave out url, or this")
         }
         let ports = [configuration.documents, configuration.http]
         guard ports[0] != ports[1] || ports[0].port == 0 else {
@@ -114,6 +122,23 @@ struct ConfigurationReader {
         case (nil, _): throw invalid("tls-key", "needs tls-cert beside it")
         case (_, nil): throw invalid("tls-cert", "needs tls-key beside it")
         }
+    }
+
+    private func published() throws -> PublishedAddresses? {
+        guard let web = try webAddress("url") else {
+            if try value("documents-url") != nil { throw invalid("documents-url", "needs url beside it") }
+            return nil
+        }
+        return PublishedAddresses(web: web, documents: try webAddress("documents-url") ?? web)
+    }
+
+    private func webAddress(_ name: String) throws -> WebAddress? {
+        guard let text = try value(name) else { return nil }
+        guard let address = WebAddress(text) else {
+            throw invalid(
+                name, "takes a URL without a path, as https://tasks.example.org or http://10.0.0.1:8080, not '\(text)'")
+        }
+        return address
     }
 
     /// Project ids as Google has them, loosely: they stand in resource names and URLs.

@@ -38,5 +38,12 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether it stands for every address of this machine, which is none that a client could use.
     var isAny: Bool { host == "0.0.0.0" || host == "::" }
 
+    /// Whether the host is made of what names and addresses are made of, so that it can stand in a URL.
+    var isName: Bool {
+        host.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || [0x2D, 0x2E, 0x3A].contains(byte)
+        }
+    }
+
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -13,6 +13,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var documents = ListenAddress(host: "127.0.0.1", port: 7440)
     var http = ListenAddress(host: "127.0.0.1", port: 7441)
     var tls: TLS?
+    /// Where clients reach the server, if not at the addresses that it listens on: of a proxy before it.
+    var published: PublishedAddresses?
     /// Behaves as Google's emulator does for clients with FIRESTORE_EMULATOR_HOST: `Bearer owner` is an administrator, ID tokens
     /// need no signature, databases appear on first use. On loopback only.
     var isEmulator = false

@@ -6,22 +6,21 @@ struct ServerEndpoints: Sendable {
     let http: ListenAddress
     var documents: ListenAddress
     let isSecure: Bool
+    /// Where clients reach it, where it is told that.
+    let published: PublishedAddresses?
     let project: String
 
     static let bucket = "ferry"
     static let region = "us-east-1"
 
     /// The server's own URL.
-    var url: String { "\(isSecure ? "https" : "http")://\(http)" }
+    var url: String { published?.web.description ?? "\(isSecure ? "https" : "http")://\(http)" }
 
-    /// The document for a client that reached the server under the host of its request: that name works for the client where
-    /// `0.0.0.0`, or an address behind a NAT, would not.
+    /// The document for a client. Where nothing is published it is for one that reached the server under the host of its
+    /// request: that name works for the client where `0.0.0.0`, or an address behind a NAT, would not.
     func discovery(for request: HTTPServerRequest) -> JSON {
-        let host = request.headers["Host"].flatMap(Self.host)
         let url = url(for: request)
-        var documents = documents
-        // A documents port on an address of its own is not where the request came to.
-        if let host, documents.isAny || documents.host == http.host { documents.host = host.name }
+        let (documents, isSecure) = documents(for: request)
         return [
             "version": .string(FerryServerTool.version), "project": .string(project), "database": "(default)",
             "documents": ["address": .string(documents.description), "tls": .boolean(isSecure)],
@@ -30,21 +29,27 @@ struct ServerEndpoints: Sendable {
         ]
     }
 
+    /// Where documents are for the client of a request, and whether with TLS.
+    private func documents(for request: HTTPServerRequest) -> (ListenAddress, Bool) {
+        if let published { return (published.documents.address, published.documents.isSecure) }
+        var documents = documents
+        // A documents port on an address of its own is not where the request came to.
+        if let host = request.headers["Host"].flatMap(Self.host), documents.isAny || documents.host == http.host {
+            documents.host = host.name
+        }
+        return (documents, isSecure)
+    }
+
     /// The server's URL as the client of a request knows it.
     func url(for request: HTTPServerRequest) -> String {
-        guard let host = request.headers["Host"].flatMap(Self.host) else { return url }
+        guard published == nil, let host = request.headers["Host"].flatMap(Self.host) else { return url }
         return "\(isSecure ? "https" : "http")://\(host.authority)"
     }
 
     /// The name in a `Host` header, without brackets, and the whole of it; nil where it is malformed.
     private static func host(_ header: String) -> (name: String, authority: String)? {
         guard let address = ListenAddress(header) ?? ListenAddress("\(header):0") else { return nil }
-        guard
-            address.host.utf8.allSatisfy({ byte in
-                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
-                    || [0x2D, 0x2E, 0x3A].contains(byte)
-            })
-        else { return nil }
+        guard address.isName else { return nil }
         return (address.host, header)
     }
 }
