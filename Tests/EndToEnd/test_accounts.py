@@ -3,7 +3,7 @@ import socket
 import threading
 import time
 
-from harness import PASSWORD, Machine
+from harness import PASSWORD, Machine, agree, until
 
 
 def test_without_an_account_everything_says_how_to_sign_in(laptop):
@@ -114,6 +114,30 @@ def test_another_account_gets_its_own_replica_and_nothing_is_deleted(server, lap
     laptop.login(server)
     laptop.sync()
     assert set(laptop.list()) == {"First"} and not laptop.json("trash")["trash"]
+
+
+def test_a_server_at_a_new_address_goes_on_where_it_was(server, machines):
+    laptop, desk = machines
+    for name in ("Edited", "Deleted here", "Deleted there", "Renamed"):
+        laptop.write(f"{name}.md", "first\n")
+    agree(laptop, desk)
+    laptop.ferry("pause")
+    laptop.write("Edited.md", laptop.read("Edited.md") + "laptop\n")
+    (laptop.tasks / "Deleted here.md").unlink()
+    (laptop.tasks / "Renamed.md").rename(laptop.tasks / "Named anew.md")
+    laptop.write("New.md", "x\n")
+    until(lambda: laptop.status()["pendingUp"] >= 4, laptop.status)
+    desk.write("Edited.md", "desk\n" + desk.read("Edited.md"))
+    (desk.tasks / "Deleted there.md").unlink()
+    desk.sync()
+    address = server.url.replace("127.0.0.1", "localhost")
+    laptop.ferry("login", address, "--email", "me@example.org", "--password-stdin", input=PASSWORD)
+    laptop.ferry("resume")
+    agree(laptop, desk)
+    assert laptop.status()["account"]["server"] == address
+    assert {name: text.decode() for name, text in laptop.files().items()} == {
+        "Edited.md": "desk\nfirst\nlaptop\n", "Named anew.md": "first\n", "New.md": "x\n"}
+    assert {task["title"] for task in laptop.json("trash")["trash"]} == {"Deleted here", "Deleted there"}
 
 
 def test_a_damaged_session_is_told_and_signing_in_again_helps(server, laptop):

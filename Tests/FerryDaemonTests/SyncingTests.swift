@@ -42,13 +42,16 @@ struct SyncingTests {
         }
     }
 
-    @Test func `another account or server has another replica`() throws {
+    @Test func `another account or database has another replica, and a server's new address the same`() throws {
         let directory = try TemporaryDirectory()
         let state = try StateDirectory(path: "\(directory.path)/state")
         let server = try #require(ServerDescription(url: "http://a", discovery: discovery))
-        let other = try #require(ServerDescription(url: "http://b", discovery: discovery))
+        let moved = try #require(ServerDescription(url: "https://b", discovery: discovery))
+        var other = server
+        other.project = "another"
         let paths = [server.identity(of: "u1"), server.identity(of: "u2"), other.identity(of: "u1")].map(state.replica)
         #expect(Set(paths).count == 3)
+        #expect(state.replica(of: moved.identity(of: "u1")) == paths[0])
         #expect(try state.isNew)
     }
 

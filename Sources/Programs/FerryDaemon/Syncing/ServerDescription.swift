@@ -48,6 +48,7 @@ struct ServerDescription: Sendable, Hashable {
         ]
     }
 
-    /// Names the replica of one account on this server.
-    func identity(of userID: String) -> String { "\(url) projects/\(project)/databases/\(database) \(userID)" }
+    /// Names the replica of one account. The address is not in it, because a server may get another: ids of accounts are random,
+    /// and whether a server has what this one had is seen by its lineage.
+    func identity(of userID: String) -> String { "projects/\(project)/databases/\(database) \(userID)" }
 }
