@@ -96,6 +96,25 @@ import Testing
         #expect(merge(base, [:], ["title": .string("x")].merging(base) { $1 }).fields == ["title": .string("x")])
     }
 
+    @Test func `an attachment that both sides made of one file is theirs, and nothing is displaced`() {
+        func file(_ name: String, _ sha256: String?, _ time: Int64) -> Value {
+            var fields: Fields = ["name": .string(name), "createdTime": self.time(time)]
+            fields["sha256"] = sha256.map { .string($0) }
+            return .map(fields)
+        }
+        func fields(_ value: Value) -> Fields { ["attachments": .map(["x": value])] }
+        let same = merge([:], fields(file("a", "1", 5)), fields(file("a", "1", 3)))
+        #expect(same == MergeResult(fields: fields(file("a", "1", 3))))
+        let replaced = merge(fields(file("a", "0", 1)), fields(file("a", "1", 5)), fields(file("a", "1", 3)))
+        #expect(replaced == MergeResult(fields: fields(file("a", "1", 3))))
+        for other in [file("a", "2", 3), file("b", "1", 3), file("a", nil, 3)] {
+            let apart = merge([:], fields(file("a", "1", 5)), fields(other))
+            #expect(apart.fields == fields(file("a", "1", 5)) && apart.displaced.count == 1)
+        }
+        let unknown = merge([:], fields(file("a", nil, 5)), fields(file("a", nil, 3)))
+        #expect(unknown.displaced.count == 1)
+    }
+
     @Test func `notes merge by lines, and overlapping ones go to history whole`() {
         let base: Fields = ["notes": .string("a\nb\nc\n")]
         let clean = merge(base, ["notes": .string("A\nb\nc\n")], ["notes": .string("a\nb\nC\n")])

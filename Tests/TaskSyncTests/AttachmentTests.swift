@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import Glibc
 import ObjectStorage
+import Simulation
 import TaskModel
 import Testing
 
@@ -124,6 +125,38 @@ import Testing
         }
         await laptop.stop()
         await desk.stop()
+    }
+
+    @Test func `a file that two machines attach apart is one, and nobody is asked which`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            #expect(await desk.has("Trip.md", "go\n"))
+            for machine in [laptop, desk] { machine.remote.cut(true) }
+            for machine in [laptop, desk] {
+                try machine.write("Trip.files/ticket.txt", "seat 12\n")
+                #expect(try await machine.eventually { try await machine.client.pendingMutations().count == 1 })
+            }
+            for machine in [laptop, desk] {
+                machine.remote.cut(false)
+                await machine.client.networkChanged()
+                #expect(try await machine.eventually { try await machine.client.pendingMutations().isEmpty })
+            }
+            let task = try #require(await desk.sync.catalog.living.map(\.id).first)
+            for machine in [laptop, desk] {
+                #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
+                let attachments = try await machine.client.reading { try $0.task(task) }["attachments"]?.mapValue
+                #expect(attachments?.count == 1)
+                #expect(try await machine.sync.conflicts().isEmpty)
+                #expect(machine.read("Trip.files/ticket.txt") == "seat 12\n")
+                #expect(machine.read("Trip.files/ticket (2).txt") == nil)
+            }
+            // The same bytes under another name, and again under the first one, are files of their own.
+            laptop.rename("Trip.files/ticket.txt", to: "Trip.files/old.txt")
+            #expect(await desk.has("Trip.files/old.txt", "seat 12\n"))
+            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+            #expect(desk.read("Trip.files/old.txt") == "seat 12\n")
+        }
     }
 
     @Test func `many small attachments travel in few writes of their task`() async throws {

@@ -110,6 +110,8 @@ struct FieldMerge {
             let (b, m, t) = (base[element], mine[element], theirs[element])
             if let settled = Self.settled(b, m, t) {
                 merged[element] = settled.value
+            } else if let t, isSame(key, m, t) {
+                merged[element] = t
             } else if let m {
                 merged[element] = m
                 if let t { displace(FieldPath(key: key).appending(element), t, .changedOnBothSides) }
@@ -119,6 +121,14 @@ struct FieldMerge {
             }
         }
         return merged
+    }
+
+    /// Whether two elements of a map are one thing that both sides made.
+    private func isSame(_ key: String, _ mine: Value?, _ theirs: Value) -> Bool {
+        guard let identity = policy.identities[key], let mine = mine?.mapValue, let theirs = theirs.mapValue else {
+            return false
+        }
+        return identity.allSatisfy { mine[$0] != nil && mine[$0] == theirs[$0] }
     }
 
     /// Sets the fields of a group from one side: theirs if it has all that I changed, else mine.

@@ -21,12 +21,19 @@ package struct MergePolicy: Sendable, Hashable {
     package var kinds: [String: Kind]
     /// Fields that only make sense together: they come from one side, as one scalar. May name elements of maps.
     package var groups: [[FieldPath]]
+    /// For maps of maps: the fields in which two elements have to agree to be the same thing, which both sides made. Theirs stands
+    /// then, and nothing is displaced.
+    package var identities: [String: [String]]
     /// The field that a deleted document has. Setting it gives way to an edit of the other side.
     package var deletion: String?
 
-    package init(kinds: [String: Kind] = [:], groups: [[FieldPath]] = [], deletion: String? = nil) {
+    package init(
+        kinds: [String: Kind] = [:], groups: [[FieldPath]] = [], identities: [String: [String]] = [:],
+        deletion: String? = nil
+    ) {
         self.kinds = kinds
         self.groups = groups
+        self.identities = identities
         self.deletion = deletion
     }
 
@@ -50,6 +57,7 @@ package struct MergePolicy: Sendable, Hashable {
             [FieldPath(key: "due"), FieldPath(key: "dueHasTime"), custom("due")],
             [FieldPath(key: "completed"), FieldPath(key: "completedTime"), custom("completed")],
         ],
+        identities: ["attachments": ["name", "sha256"]],
         deletion: "deletedTime")
 
     /// The `rule` of an origin whose value holds both sides' changes.

@@ -174,11 +174,16 @@ extension TaskSync {
             others[upload.file.sha256.hex]?.filter { $0.value.name.utf8.elementsEqual(upload.name.utf8) }.map(\.key)
                 .min()
         }
+        /// The file that another machine may be telling of at this moment has one id on both.
+        func new(_ upload: Upload) -> String {
+            let id = DocumentID.derived(from: "ferry attachment\n\(upload.file.sha256.hex)\n\(upload.name)")
+            return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: surroundings)
+        }
         var rows: [AttachmentRow] = []
         var repaired: [FieldPath] = []
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
         for upload in uploads {
-            let id = upload.attachment ?? same(upload) ?? DocumentID.make(in: surroundings)
+            let id = upload.attachment ?? same(upload) ?? new(upload)
             let row = AttachmentRow(
                 task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex, stamp: upload.stamp)
             try tables.put(row)

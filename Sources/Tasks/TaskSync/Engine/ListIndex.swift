@@ -1,4 +1,4 @@
-import Cryptography
+import DocumentClient
 import TaskFolder
 import TaskModel
 
@@ -26,13 +26,9 @@ struct ListIndex {
     /// The ids that a list of this name gets on whichever machine makes it first, so that two machines that make it apart make
     /// one list: the first one that no list of another name has.
     static func ids(named name: String, of userID: String) -> [String] {
-        (1...9).map { id(named: $0 == 1 ? name : "\(name)\n\($0)", of: userID) }
-    }
-
-    private static func id(named name: String, of userID: String) -> String {
-        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-        let digest = SHA256.hash("ferry list\n\(userID)\n\(name)").bytes
-        return String(decoding: digest.prefix(20).map { letters[Int($0) % letters.count] }, as: UTF8.self)
+        (1...9).map { number in
+            DocumentID.derived(from: "ferry list\n\(userID)\n\(number == 1 ? name : "\(name)\n\(number)")")
+        }
     }
 
     /// The directory for a list's name, which may have several levels and comes from anywhere.
