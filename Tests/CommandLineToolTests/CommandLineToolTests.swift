@@ -18,6 +18,10 @@ private let tool = Command(
             arguments: [Argument("ID", completion: .program("tasks")), Argument("TO", .optional)],
             action: { _ in .success }),
         Command(
+            "set", summary: "changes one",
+            arguments: [Argument("ID"), Argument("CHANGE", .any, summary: "what", takesDashes: true)],
+            options: [Option("list", short: "l", value: "NAME", summary: "where to")], action: { _ in .success }),
+        Command(
             "transfers", summary: "moves things",
             subcommands: [
                 Command(
@@ -59,6 +63,15 @@ private func complaint(_ words: String...) -> String {
     @Test func `short options bundle and carry values`() throws {
         #expect(try run("add", "-vlWork", "a").value("list") == "Work")
         #expect(try run("-v", "add", "-l", "Work", "a").has("verbose"))
+    }
+
+    @Test func `words with a dash are arguments where a command takes them`() throws {
+        let arguments = try run("set", "1", "+new", "-old", "-v", "-very", "-lWork", "-v1")
+        #expect(arguments.arguments("CHANGE") == ["+new", "-old", "-very", "-v1"])
+        #expect(arguments.has("verbose") && arguments.value("list") == "Work")
+        #expect(complaint("set", "-x", "1").contains("'-x'"))
+        #expect(complaint("set", "1", "--old").contains("'--old'"))
+        #expect(complaint("add", "1", "-old").contains("'-o'"))
     }
 
     @Test func `a group runs its default subcommand`() throws {

@@ -27,6 +27,8 @@ extension Command {
                 return .version
             } else if word.hasPrefix("--") {
                 try state.take(longOption: word.dropFirst(2), from: &words)
+            } else if state.isArgument(dashed: word) {
+                try state.take(argument: word, isLiteral: true)
             } else {
                 try state.take(shortOptions: word.dropFirst(), from: &words)
             }
@@ -82,6 +84,16 @@ private struct ParsingState {
             throw UsageError("There is no option '--\(name)'" + (suggestion ?? "."), path: path)
         }
         try take(option, value: parts.count == 2 ? String(parts[1]) : nil, from: &rest)
+    }
+
+    /// Whether a word with a dash before it is no option of a command that takes such words.
+    func isArgument(dashed word: String) -> Bool {
+        guard !words.isEmpty, current.arguments.last?.takesDashes == true else { return false }
+        for letter in word.dropFirst() {
+            guard let option = options.first(where: { $0.short == letter }) else { return true }
+            if option.value != nil { return false }
+        }
+        return false
     }
 
     mutating func take(shortOptions letters: Substring, from rest: inout ArraySlice<String>) throws(UsageError) {

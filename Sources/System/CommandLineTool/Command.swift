@@ -51,12 +51,18 @@ package struct Argument: Sendable {
     package var count: Count
     package var summary: String
     package var completion: Completion
+    /// Whether a word with one dash before it is one of these, too, unless all its letters are short options.
+    package var takesDashes: Bool
 
-    package init(_ name: String, _ count: Count = .one, summary: String, completion: Completion = .none) {
+    package init(
+        _ name: String, _ count: Count = .one, summary: String, completion: Completion = .none,
+        takesDashes: Bool = false
+    ) {
         self.name = name
         self.count = count
         self.summary = summary
         self.completion = completion
+        self.takesDashes = takesDashes
     }
 }
 

@@ -5,13 +5,13 @@ extension Command {
     static let set = Command.daemon(
         "set", group: "Tasks", summary: "changes fields of a task",
         discussion: """
-            title:TEXT, due:WHEN, priority:LEVEL, +tag to add and -tag (after --) to remove a tag; FIELD=VALUE sets a custom field
-            and FIELD= removes it. due:none and priority:none remove.
+            title:TEXT, due:WHEN, priority:LEVEL, +tag to add and -tag to remove a tag; FIELD=VALUE sets a custom field and
+            FIELD= removes it. due:none and priority:none remove.
 
-                ferry set milk due:tomorrow +urgent
+                ferry set milk due:tomorrow +urgent -someday
                 ferry set milk 'title:Buy oat milk'
             """,
-        arguments: [.task(), Argument("CHANGE", .any, summary: "what to change")],
+        arguments: [.task(), Argument("CHANGE", .any, summary: "what to change", takesDashes: true)],
         options: [
             Option("notes", value: "TEXT", summary: "replace the notes"),
             Option("stdin", summary: "replace the notes by standard input"), .json,
