@@ -53,13 +53,7 @@ enum ObjectHeaders {
 
     /// Whether the conditions hold (RFC 9110 §13.2.2). nil: go on.
     static func check(_ headers: HTTPHeaders, prefix: String = "", against record: ObjectRecord) -> HTTPStatus? {
-        func names(_ text: String) -> Bool {
-            text.split(separator: ",").contains { part in
-                var tag = part.trimmed
-                if tag.hasPrefix("W/") { tag.removeFirst(2) }
-                return tag == "*" || tag == "\"\(record.etag)\"" || tag == record.etag
-            }
-        }
+        func names(_ text: String) -> Bool { self.names(text, record) }
         let modified = record.modified / 1_000_000
         if let match = headers["\(prefix)If-Match"] {
             if !names(match) { return .preconditionFailed }
@@ -72,6 +66,53 @@ enum ObjectHeaders {
             return .notModified
         }
         return nil
+    }
+
+    /// Whether a list of entity tags, or `*`, has the object's.
+    static func names(_ tags: String, _ record: ObjectRecord) -> Bool {
+        tags.split(separator: ",").contains { part in
+            var tag = part.trimmed
+            if tag.hasPrefix("W/") { tag.removeFirst(2) }
+            return tag == "*" || tag == "\"\(record.etag)\"" || tag == record.etag
+        }
+    }
+
+    /// The byte range that a get is to be answered with. Where `If-Range` names another version than this one, that is the
+    /// whole: the bytes would not go with those that the client has (RFC 9110 §13.1.5).
+    static func range(of record: ObjectRecord, _ headers: HTTPHeaders) throws -> Range<Int64>? {
+        if let version = headers["If-Range"] {
+            let isThis =
+                S3Date.seconds(http: version).map { $0 == record.modified / 1_000_000 }
+                ?? (version == "\"\(record.etag)\"")
+            guard isThis else { return nil }
+        }
+        return try range(headers["Range"], size: record.size)
+    }
+
+    /// An object is given as a whole, as its first part; where its parts ended is not known any more.
+    static func checkPart(_ number: String?, of record: ObjectRecord) throws {
+        guard let number else { return }
+        guard let number = Int(number), (1...10_000).contains(number) else {
+            throw S3Error.invalidArgument("Part number must be an integer between 1 and 10000, inclusive")
+        }
+        guard number == 1 else {
+            throw S3Error("InvalidPartNumber", "The requested partnumber is not satisfiable", 416)
+        }
+    }
+
+    /// The span of a part that is copied, which has to lie within the source as a whole.
+    static func copyRange(_ header: String?, size: Int64) throws -> Range<Int64> {
+        guard let header else { return 0..<size }
+        let ends = header.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
+        guard header.hasPrefix("bytes="), ends.count == 2, let first = ends[0], let last = ends[1], first >= 0,
+            first <= last
+        else {
+            throw S3Error.invalidArgument("The x-amz-copy-source-range value must be of the form bytes=first-last")
+        }
+        guard last < size else {
+            throw S3Error.invalidArgument("Range specified is not valid for source object of size: \(size)")
+        }
+        return first..<last + 1
     }
 
     /// The byte range of `Range`; nil where there is none, or one that is to be ignored.

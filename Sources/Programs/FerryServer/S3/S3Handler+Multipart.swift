@@ -40,7 +40,7 @@ extension S3Handler {
         let number = try partNumber(call)
         let upload = try await upload(call)
         let range = call.request.headers["x-amz-copy-source-range"]
-        let copy = try await copy(call) { try ObjectHeaders.range(range, size: $0.size) ?? 0..<$0.size }
+        let copy = try await copy(call) { try ObjectHeaders.copyRange(range, size: $0.size) }
         let part = UploadedPart(number: number, file: copy.file, size: copy.size, etag: copy.md5, modified: now())
         try await commit(part, of: upload)
         return .xml(
@@ -104,10 +104,19 @@ extension S3Handler {
         guard call.credential.allows(key: prefix) else { throw S3Error.accessDenied }
         try await requireBucket(call.bucket)
         let bucket = call.bucket
-        let uploads = try await store.index.read { try $0.uploads(bucket) }.filter {
-            $0.key.utf8.starts(with: prefix.utf8)
+        let limit = try call.integer("max-uploads", in: 1...1000, otherwise: 1000)
+        let (keyMarker, idMarker) = (call.parameter("key-marker") ?? "", call.parameter("upload-id-marker") ?? "")
+        let uploads = try await store.index.read { try $0.uploads(bucket) }.filter { upload in
+            guard upload.key.utf8.starts(with: prefix.utf8) else { return false }
+            if upload.key.utf8.elementsEqual(keyMarker.utf8) { return !idMarker.isEmpty && upload.id > idMarker }
+            return keyMarker.utf8.lexicographicallyPrecedes(upload.key.utf8)
         }
-        let children = uploads.prefix(1000).map { upload in
+        let page = uploads.prefix(limit)
+        var next: [XMLElement] = []
+        if uploads.count > limit, let last = page.last {
+            next = [XMLElement("NextKeyMarker", last.key), XMLElement("NextUploadIdMarker", last.id)]
+        }
+        let children = page.map { upload in
             XMLElement(
                 "Upload",
                 [
@@ -119,9 +128,10 @@ extension S3Handler {
             XMLElement(
                 "ListMultipartUploadsResult",
                 [
-                    XMLElement("Bucket", bucket), XMLElement("Prefix", prefix), XMLElement("MaxUploads", "1000"),
-                    XMLElement("IsTruncated", "false"),
-                ] + children))
+                    XMLElement("Bucket", bucket), XMLElement("Prefix", prefix), XMLElement("KeyMarker", keyMarker),
+                    XMLElement("UploadIdMarker", idMarker), XMLElement("MaxUploads", String(limit)),
+                    XMLElement("IsTruncated", next.isEmpty ? "false" : "true"),
+                ] + next + children))
     }
 
     func abortUpload(_ call: S3Call) async throws -> HTTPResponse {
@@ -137,10 +147,17 @@ extension S3Handler {
 
     /// Joins the parts that the client lists, in ascending order of their numbers. All but the last have 5 MiB at least.
     func completeUpload(_ call: S3Call) async throws -> HTTPResponse {
-        let upload = try await upload(call)
         guard let tree = XMLTree(parsing: try await collect(call, limit: 4 << 20)),
             tree.name == "CompleteMultipartUpload"
         else { throw S3Error.malformedXML }
+        let upload: MultipartUpload
+        do { upload = try await self.upload(call) } catch let error as S3Error where error.code == "NoSuchUpload" {
+            // Who has lost the answer asks again.
+            let tags = tree.children.filter { $0.name == "Part" }.compactMap { $0["ETag"]?.filter { $0 != "\"" } }
+            guard !tags.isEmpty, let record = try? record(call.bucket, call.key), record.etag == Self.etag(of: tags)
+            else { throw error }
+            return Self.completed(record, call)
+        }
         let present = try await store.index.read { try $0.parts(upload.id) }
         let parts = try Self.select(tree, from: present)
         let store = store
@@ -155,10 +172,8 @@ extension S3Handler {
             }
             return (try store.keep(&incoming), incoming.size)
         }
-        let sums = parts.flatMap { part in Hex.decode(part.etag.prefix(32)) ?? [] }
         let record = ObjectRecord(
-            key: upload.key, file: file, size: size, etag: "\(Hex.encode(MD5.hash(sums)))-\(parts.count)",
-            modified: now(),
+            key: upload.key, file: file, size: size, etag: Self.etag(of: parts.map(\.etag)), modified: now(),
             contentType: upload.contentType,
             // The parts' checksums are not the whole's.
             headers: upload.headers.filter { !$0.key.hasPrefix("x-amz-checksum-") })
@@ -169,13 +184,23 @@ extension S3Handler {
             return files
         }
         await store.discard(unused)
-        return .xml(
+        return Self.completed(record, call)
+    }
+
+    private static func completed(_ record: ObjectRecord, _ call: S3Call) -> HTTPResponse {
+        .xml(
             XMLElement(
                 "CompleteMultipartUploadResult",
                 [
                     XMLElement("Location", "/\(call.bucket)/\(call.key)"), XMLElement("Bucket", call.bucket),
                     XMLElement("Key", call.key), XMLElement("ETag", "\"\(record.etag)\""),
                 ]))
+    }
+
+    /// The entity tag of an object that is joined from parts with these.
+    private static func etag(of parts: [String]) -> String {
+        let sums = parts.flatMap { Hex.decode($0.prefix(32)) ?? [] }
+        return "\(Hex.encode(MD5.hash(sums)))-\(parts.count)"
     }
 
     private static func select(_ tree: XMLTree, from present: [UploadedPart]) throws -> [UploadedPart] {
@@ -229,7 +254,7 @@ extension SQLiteDatabase {
     fileprivate func uploads(_ bucket: String) throws -> [MultipartUpload] {
         var uploads: [MultipartUpload] = []
         try query(
-            "SELECT id, bucket, key, created, type, headers FROM upload WHERE bucket = ? ORDER BY key, created",
+            "SELECT id, bucket, key, created, type, headers FROM upload WHERE bucket = ? ORDER BY key, id",
             [.text(bucket)]
         ) { uploads.append(MultipartUpload(row: $0)) }
         return uploads

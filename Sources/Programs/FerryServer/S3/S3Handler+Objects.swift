@@ -41,7 +41,8 @@ extension S3Handler {
         case _?: throw S3Error.preconditionFailed
         case nil: break
         }
-        let range = try ObjectHeaders.range(request.headers["Range"], size: record.size)
+        try ObjectHeaders.checkPart(call.parameter("partNumber"), of: record)
+        let range = try ObjectHeaders.range(of: record, request.headers)
         // Clients compare the checksum, which is the whole's, with what they get.
         let showsChecksums = range == nil && request.headers["x-amz-checksum-mode"]?.uppercased() == "ENABLED"
         var headers = ObjectHeaders.answer(record, request.target, showsChecksums: showsChecksums)
@@ -111,16 +112,17 @@ extension S3Handler {
     }
 
     func deleteObject(_ call: S3Call) async throws -> HTTPResponse {
-        try await delete([call.key], in: call.bucket)
+        try await delete([call.key], in: call.bucket, if: call.request.headers["If-Match"])
         return HTTPResponse(.noContent)
     }
 
     /// Removes objects; those that are not there count as removed.
-    private func delete(_ keys: [String], in bucket: String) async throws {
+    private func delete(_ keys: [String], in bucket: String, if match: String? = nil) async throws {
         let unused = try await store.index.write { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
             return try keys.compactMap { key in
                 guard let record = try database.object(bucket, key) else { return nil }
+                if let match, !ObjectHeaders.names(match, record) { throw S3Error.preconditionFailed }
                 try database.execute("DELETE FROM object WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
                 try database.acquit(bucket, key)
                 return record.file
@@ -134,7 +136,9 @@ extension S3Handler {
         guard let tree = XMLTree(parsing: try await collect(call, limit: 2 << 20)), tree.name == "Delete" else {
             throw S3Error.malformedXML
         }
-        let keys = tree.children.filter { $0.name == "Object" }.compactMap { $0["Key"] }
+        let objects = tree.children.filter { $0.name == "Object" }
+        for object in objects { try S3Call.check(version: object["VersionId"]) }
+        let keys = objects.compactMap { $0["Key"] }
         guard !keys.isEmpty, keys.count <= 1000 else { throw S3Error.malformedXML }
         let allowed = keys.filter(call.credential.allows(key:))
         try await delete(allowed, in: call.bucket)
@@ -157,7 +161,7 @@ extension S3Handler {
         let record = ObjectRecord(
             key: call.key, file: copy.file, size: source.size, etag: source.etag, modified: now(),
             contentType: replaces ? type : source.contentType, headers: replaces ? headers : source.headers)
-        try await commit(record, in: call.bucket, conditions: [:])
+        try await commit(record, in: call.bucket, conditions: call.request.headers)
         return .xml(
             XMLElement(
                 "CopyObjectResult",
@@ -170,7 +174,12 @@ extension S3Handler {
     /// The object that `x-amz-copy-source` names, if the caller may read it and its conditions hold.
     private func copySource(_ call: S3Call) async throws -> (bucket: String, record: ObjectRecord) {
         let header = call.request.headers["x-amz-copy-source"] ?? ""
-        let name = header.split(separator: "?", maxSplits: 1).first ?? ""
+        let (name, query) =
+            header.firstIndex(of: "?").map {
+                (header[..<$0], header[header.index(after: $0)...])
+            } ?? (header[...], "")
+        let items = HTTPTarget.items(of: String(query)) ?? []
+        try S3Call.check(version: items.first { $0.name == "versionId" }?.value)
         guard let path = PercentEncoding.decode(name.hasPrefix("/") ? name.dropFirst() : name),
             let slash = path.firstIndex(of: "/")
         else {

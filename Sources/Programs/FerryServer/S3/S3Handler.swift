@@ -96,10 +96,7 @@ struct S3Handler: Sendable {
         case .get:
             if call.has("location") { return try await location(call) }
             if call.has("uploads") { return try await listUploads(call) }
-            if call.has("versioning") { return .xml(XMLElement("VersioningConfiguration", "")) }
-            for unsupported in S3Call.unsupportedBucketParts where call.has(unsupported) {
-                throw S3Error.notImplemented("?\(unsupported)")
-            }
+            if let answer = try await bucketSetting(call) { return answer }
             return try await listObjects(call)
         case .head: return try await headBucket(call)
         case .put:
@@ -114,10 +111,9 @@ struct S3Handler: Sendable {
     }
 
     private func answerObject(_ call: S3Call) async throws -> HTTPResponse {
-        for unsupported in ["acl", "tagging", "torrent", "legal-hold", "retention", "restore", "select"]
-        where call.has(unsupported) {
-            throw S3Error.notImplemented("?\(unsupported)")
-        }
+        try call.checkVersion()
+        if let answer = try objectSetting(call) { return answer }
+        if [.put, .post].contains(call.request.method) { try Self.refuseUnkeepable(call.request.headers) }
         let isCopy = call.request.headers["x-amz-copy-source"] != nil
         switch call.request.method {
         case .get: return call.has("uploadId") ? try await listParts(call) : try await getObject(call)
@@ -159,13 +155,6 @@ struct S3Call: Sendable {
     func requireAdministrator() throws {
         guard credential.isAdministrator else { throw S3Error.accessDenied }
     }
-
-    static let unsupportedBucketParts = [
-        "acl", "policy", "cors", "lifecycle", "tagging", "website", "replication", "encryption", "notification",
-        "versions",
-        "object-lock", "logging", "publicAccessBlock", "ownershipControls", "accelerate", "requestPayment",
-        "policyStatus",
-    ]
 
     /// Bucket names: 3 to 63 of lower-case letters, digits, dots and hyphens, with a letter or digit at both ends.
     static func check(bucket: String) throws {

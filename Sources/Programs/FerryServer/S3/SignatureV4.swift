@@ -89,17 +89,21 @@ struct SignatureClaim {
             try self.init(header: header, request)
         } else if request.target[query: "X-Amz-Algorithm"] != nil {
             try self.init(presigned: request)
+        } else if request.target[query: "AWSAccessKeyId"] != nil {
+            throw Self.otherAlgorithm
         } else {
             throw S3Error.accessDenied
         }
     }
 
+    private static let algorithm = "AWS4-HMAC-SHA256"
+
+    private static let otherAlgorithm = S3Error.invalidRequest(
+        "The authorization mechanism you have provided is not supported. Please use \(algorithm).")
+
     private init(header: String, _ request: HTTPServerRequest) throws {
-        let algorithm = "AWS4-HMAC-SHA256"
-        guard header.hasPrefix(algorithm) else {
-            throw S3Error.invalidRequest(
-                "The authorization mechanism you have provided is not supported. Use \(algorithm).")
-        }
+        let algorithm = Self.algorithm
+        guard header.hasPrefix(algorithm) else { throw Self.otherAlgorithm }
         var parts: [String: String] = [:]
         for item in header.utf8.dropFirst(algorithm.utf8.count).split(separator: UInt8(ascii: ",")) {
             let item = item.drop { $0 == UInt8(ascii: " ") }

@@ -2,6 +2,8 @@
 struct XMLElement {
     let name: String
     private let content: Content
+    /// With values that need no escapes.
+    private let attributes: [String: String]
 
     private enum Content {
         case text(String)
@@ -11,23 +13,27 @@ struct XMLElement {
     init(_ name: String, _ text: String) {
         self.name = name
         content = .text(text)
+        attributes = [:]
     }
 
-    init(_ name: String, _ children: [XMLElement]) {
+    init(_ name: String, _ children: [XMLElement], attributes: [String: String] = [:]) {
         self.name = name
         content = .children(children)
+        self.attributes = attributes
     }
 
     /// A whole document.
     /// - Parameter namespace: of the root element; empty for none.
     func document(namespace: String = "http://s3.amazonaws.com/doc/2006-03-01/") -> [UInt8] {
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        write(to: &text, attributes: namespace.isEmpty ? "" : " xmlns=\"\(namespace)\"")
+        write(to: &text, namespace: namespace.isEmpty ? "" : " xmlns=\"\(namespace)\"")
         return Array(text.utf8)
     }
 
-    private func write(to text: inout String, attributes: String = "") {
-        text += "<\(name)\(attributes)>"
+    private func write(to text: inout String, namespace: String = "") {
+        text += "<\(name)\(namespace)"
+        for (name, value) in attributes.sorted(by: { $0.key < $1.key }) { text += " \(name)=\"\(value)\"" }
+        text += ">"
         switch content {
         case .text(let value): text += Self.escape(value)
         case .children(let children): for child in children { child.write(to: &text) }

@@ -1,0 +1,99 @@
+import HTTP
+
+/// What clients ask about buckets and objects beyond their bytes. There is nothing to set here, so a question is answered as S3
+/// does where nothing was set, and who would change something is told that it is not there.
+extension S3Handler {
+    /// The answer to `GET /bucket?setting`, or nil where the query asks for no setting.
+    /// - Throws: Amazon's code for a setting that was never made; `NotImplemented` for one that this server knows nothing of,
+    ///   rather than a list of objects in its place.
+    func bucketSetting(_ call: S3Call) async throws -> HTTPResponse? {
+        guard let name = call.setting else { return nil }
+        try await requireBucket(call.bucket)
+        if let absent = Self.absentSettings[name] { throw S3Error(absent.code, absent.message, 404) }
+        switch name {
+        case "versioning": return .xml(XMLElement("VersioningConfiguration", ""))
+        case "acl": return .xml(Self.ownersAccess)
+        case "logging": return .xml(XMLElement("BucketLoggingStatus", ""))
+        case "notification": return .xml(XMLElement("NotificationConfiguration", ""))
+        case "accelerate": return .xml(XMLElement("AccelerateConfiguration", ""))
+        case "requestPayment":
+            return .xml(XMLElement("RequestPaymentConfiguration", [XMLElement("Payer", "BucketOwner")]))
+        default: throw S3Error.notImplemented("?\(name)")
+        }
+    }
+
+    /// The answer to `GET /bucket/key?setting`, or nil where the query asks for the object.
+    func objectSetting(_ call: S3Call) throws -> HTTPResponse? {
+        guard let name = call.setting else { return nil }
+        guard call.request.method == .get else { throw S3Error.notImplemented("?\(name)") }
+        switch name {
+        case "acl":
+            _ = try record(call.bucket, call.key)
+            return .xml(Self.ownersAccess)
+        case "tagging":
+            _ = try record(call.bucket, call.key)
+            return .xml(XMLElement("Tagging", [XMLElement("TagSet", "")]))
+        default: throw S3Error.notImplemented("?\(name)")
+        }
+    }
+
+    /// Refuses a put that asks for what clients rely on and this server does not do: to keep the bytes encrypted, or locked.
+    static func refuseUnkeepable(_ headers: HTTPHeaders) throws {
+        for field in headers {
+            let name = field.name.lowercased()
+            if name.hasPrefix("x-amz-server-side-encryption") || name.hasPrefix("x-amz-object-lock-") {
+                throw S3Error.notImplemented(name)
+            }
+        }
+    }
+
+    private static let absentSettings: [String: (code: String, message: String)] = [
+        "policy": ("NoSuchBucketPolicy", "The bucket policy does not exist"),
+        "policyStatus": ("NoSuchBucketPolicy", "The bucket policy does not exist"),
+        "cors": ("NoSuchCORSConfiguration", "The CORS configuration does not exist"),
+        "lifecycle": ("NoSuchLifecycleConfiguration", "The lifecycle configuration does not exist"),
+        "tagging": ("NoSuchTagSet", "The TagSet does not exist"),
+        "website": ("NoSuchWebsiteConfiguration", "The specified bucket does not have a website configuration"),
+        "replication": ("ReplicationConfigurationNotFoundError", "The replication configuration was not found"),
+        "encryption": (
+            "ServerSideEncryptionConfigurationNotFoundError", "The server side encryption configuration was not found"
+        ),
+        "object-lock": ("ObjectLockConfigurationNotFoundError", "Object Lock configuration does not exist"),
+        "publicAccessBlock": (
+            "NoSuchPublicAccessBlockConfiguration", "The public access block configuration was not found"
+        ),
+        "ownershipControls": ("OwnershipControlsNotFoundError", "The bucket ownership controls were not found"),
+    ]
+
+    private static var ownersAccess: XMLElement {
+        let owner = [XMLElement("ID", "ferry"), XMLElement("DisplayName", "ferry")]
+        let type = ["xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance", "xsi:type": "CanonicalUser"]
+        let grant = [XMLElement("Grantee", owner, attributes: type), XMLElement("Permission", "FULL_CONTROL")]
+        return XMLElement(
+            "AccessControlPolicy",
+            [XMLElement("Owner", owner), XMLElement("AccessControlList", [XMLElement("Grant", grant)])])
+    }
+}
+
+extension S3Call {
+    /// The word of the query that makes it a call about something else than the bucket's list or the object's bytes. Words that
+    /// Amazon does not know are ignored, as there.
+    fileprivate var setting: String? { request.target.query.lazy.map(\.name).first(where: Self.settings.contains) }
+
+    private static let settings: Set<String> = [
+        "abac", "accelerate", "acl", "analytics", "attributes", "cors", "encryption", "intelligent-tiering",
+        "inventory", "legal-hold", "lifecycle", "logging", "metadataConfiguration", "metadataTable", "metrics",
+        "notification",
+        "object-lock", "ownershipControls", "policy", "policyStatus", "publicAccessBlock", "renameObject",
+        "replication", "requestPayment", "restore", "retention", "select", "session", "tagging", "torrent",
+        "versioning", "versions", "website",
+    ]
+
+    /// Objects have one version here, whose id is `null`. A call for another one must not meet that.
+    func checkVersion() throws { try Self.check(version: parameter("versionId")) }
+
+    static func check(version: String?) throws {
+        guard let version, !version.isEmpty, version != "null" else { return }
+        throw S3Error.invalidArgument("Invalid version id specified")
+    }
+}
