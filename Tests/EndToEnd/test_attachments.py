@@ -272,3 +272,42 @@ def test_what_a_command_attached_is_complete_whatever_its_name_says(root, server
     server.start()
     until((desk.tasks / "Film.files/film.PART").exists, lambda: (laptop.status(), transfers(laptop)), timeout=60)
     assert (desk.tasks / "Film.files/film.PART").read_bytes() == film.read_bytes()
+
+
+def test_standard_input_that_is_cut_short_leaves_no_copy(machines):
+    laptop, _ = machines
+    laptop.ferry("add", "Backup")
+    environment = {**os.environ, **laptop.environment}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        process = subprocess.Popen([str(BIN / "ferry"), "attach", "Backup", "-", "--name", "dump"], stdin=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, env=environment)
+        process.stdin.write(b"half of it" * 100_000)
+        process.stdin.flush()
+        until(lambda: list(laptop.run_dir.glob("ferry-attach-*")), "the copy of standard input")
+        process.send_signal(number)
+        assert process.wait(20) == 128 + number
+        assert not list(laptop.run_dir.glob("ferry-attach-*"))
+    assert attached(laptop, "Backup") == {}
+    # Nor when nobody reads what it tells of the upload.
+    process = subprocess.Popen([str(BIN / "ferry"), "attach", "Backup", "-", "--name", "dump"], stdin=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=environment)
+    process.stderr.close()
+    process.stdin.write(b"all of it")
+    process.stdin.close()
+    process.wait(20)
+    assert not list(laptop.run_dir.glob("ferry-attach-*"))
+    until(lambda: attached(laptop, "Backup") == {"dump": "here"}, lambda: attached(laptop, "Backup"))
+
+
+def test_what_a_directory_has_under_names_that_are_no_text_is_told(root, machines):
+    laptop, _ = machines
+    laptop.ferry("add", "Archive")
+    (root / "old").mkdir()
+    (root / "old/good.txt").write_text("good")
+    with open(os.fsencode(root / "old") + b"/caf\xe9.txt", "wb") as file:
+        file.write(b"latin")
+    said = laptop.ferry("attach", "Archive", root / "old", check=False)
+    assert said.returncode == 8 and "caf\\xe9.txt is not attached" in said.stderr, said
+    assert attached(laptop, "Archive") == {"good.txt": "here"}
+    said = laptop.ferry("attach", "Archive", os.fsdecode(os.fsencode(root / "old") + b"/caf\xe9.txt"), check=False)
+    assert said.returncode == 3 and "no UTF-8" in said.stderr, said

@@ -9,7 +9,8 @@ extension Command {
         discussion: """
             Shows progress until the files are on the remote. Ctrl-C stops watching; what the daemon has goes on. A single - reads
             standard input and needs --name. Of a directory, all files in it and beneath it are attached, but for hidden ones and
-            links; they lie side by side then, and a name that is taken gets a number.
+            links; they lie side by side then, and a name that is taken gets a number. What cannot be attached for its name, which
+            is no UTF-8, or since it lies too deep, is said, and the exit status is 8.
 
                 ferry attach milk receipt.pdf photo.jpg
             """,
@@ -27,6 +28,7 @@ extension Command {
         var spool: Spool?
         defer { spool?.remove() }
         var files: [FileToAttach] = []
+        var isComplete = true
         for path in paths {
             if path == "-" {
                 guard name != nil, spool == nil else {
@@ -34,7 +36,11 @@ extension Command {
                 }
                 spool = try Spool.standardInput()
             }
-            files += try context.files(at: spool?.path ?? path, name: name)
+            files += try context.files(at: spool?.path ?? path, name: name) { skipped in
+                isComplete = false
+                context.terminal.note(
+                    "ferry: \(skipped.printable) is not attached: its name is no UTF-8, or it lies too deep.")
+            }
         }
         Interruption.says(
             "\nferry: stopped. What 'ferry transfers' shows goes on; files that it does not show are not attached.\n")
@@ -48,17 +54,25 @@ extension Command {
             // What the daemon has already is watched all the same.
             failure = error
         }
+        // The daemon has a copy; whatever ends the watching, this one does not stay.
+        spool?.remove()
         if !context.arguments.has("no-wait"), !transfers.isEmpty { transfers = try await context.watch(transfers) }
         if context.wantsJSON, !transfers.isEmpty { context.print(document: ("transfers", transfers.json)) }
         if let failure { throw failure }
-        return context.status(of: transfers)
+        let status = context.status(of: transfers)
+        return isComplete || status != .success ? status : .partlyDone
     }
 }
 
 extension CommandContext {
     /// The file, or those of the directory.
-    fileprivate func files(at path: String, name: String?) throws -> [FileToAttach] {
+    /// - Parameter skip: told of what cannot be attached.
+    fileprivate func files(at path: String, name: String?, skip: (String) -> Void) throws -> [FileToAttach] {
         guard let resolved = realpath(path, nil) else {
+            // Arguments that are no UTF-8 come here with this in place of what is none.
+            if path.unicodeScalars.contains("\u{FFFD}") {
+                throw CommandFailure("\(path.printable): the name is no UTF-8. Rename the file.", status: .notFound)
+            }
             throw CommandFailure("\(path.printable): \(String(cString: strerror(errno))).", status: .notFound)
         }
         defer { free(resolved) }
@@ -71,7 +85,8 @@ extension CommandContext {
                 throw UsageError("--name is for one file, and \(path.printable) is a directory.", path: ["attach"])
             }
             var found: [String] = []
-            try Directory(path: absolute).forEachVisibleFile { found.append(absolute + "/" + $0) }
+            try Directory(path: absolute).forEachVisibleFile(
+                { found.append(absolute + "/" + $0) }, skip: { skip(absolute + "/" + $0) })
             guard !found.isEmpty else { throw CommandFailure("\(path.printable) has no files to attach.") }
             return found.sorted().map { FileToAttach(path: $0) }
         default: throw CommandFailure("\(path.printable) is neither a regular file nor a directory.")
@@ -124,6 +139,7 @@ private struct Spool {
         guard descriptor >= 0 else { throw CommandFailure("\(directory): \(String(cString: strerror(errno))).") }
         defer { close(descriptor) }
         let spool = Spool(path: path)
+        Interruption.removes(path)
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while true {
             let count = read(STDIN_FILENO, &buffer, buffer.count)
@@ -144,5 +160,8 @@ private struct Spool {
         }
     }
 
-    func remove() { unlink(path) }
+    func remove() {
+        unlink(path)
+        Interruption.removesNothing()
+    }
 }
