@@ -115,15 +115,7 @@ extension TaskSync {
                     "\(path) has \(status.size >> 20) MiB, and the disk of the tasks directory has \(free >> 20) MiB left."
                 )
             }
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-            defer { buffer.deallocate() }
-            var window = PageWindow()
-            var offset: Int64 = 0
-            while case let count = try source.read(into: buffer, at: offset), count > 0 {
-                try target.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
-                offset += Int64(count)
-                try window.hasWritten(upTo: offset, of: target)
-            }
+            try StableCopy.copy(source, to: target)
             // Small ones are put onto the disk together, when they are placed.
             if status.size > watchedSize { try target.synchronize() }
         } catch {

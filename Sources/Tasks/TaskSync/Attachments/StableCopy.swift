@@ -1,0 +1,56 @@
+import Glibc
+import SystemIO
+
+/// Copies of files that other programs may be writing to meanwhile.
+enum StableCopy {
+    private static let attempts = 3
+    private static let block = 1 << 20
+
+    /// Makes the empty `target` what `source` was at one moment. What has only grown since it was looked at, as logs do, is copied
+    /// as far as it went then; a file whose bytes change while they are read is read again.
+    /// - Parameter afterBlock: called after each block that was read.
+    /// - Throws: `TaskSyncError` where it changes every time; `SystemError`.
+    static func copy(
+        _ source: borrowing FileDescriptor, to target: borrowing FileDescriptor, afterBlock: () throws -> Void = {}
+    ) throws {
+        let buffers = (0..<2).map { _ in UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: 4096) }
+        defer { for buffer in buffers { buffer.deallocate() } }
+        for _ in 0..<attempts {
+            let before = try source.status()
+            // What the kernel makes up as it is read has no size.
+            let end = before.size > 0 ? before.size : .max
+            var window = PageWindow()
+            var offset: Int64 = 0
+            while offset < end {
+                let count = Int(min(Int64(try source.read(into: buffers[0], at: offset)), end - offset))
+                guard count > 0 else { break }
+                try target.write(UnsafeRawBufferPointer(rebasing: buffers[0][..<count]), at: offset)
+                offset += Int64(count)
+                try window.hasWritten(upTo: offset, of: target)
+                try afterBlock()
+            }
+            let after = try source.status()
+            if (after.size, after.modified, after.changed) == (before.size, before.modified, before.changed) { return }
+            if offset >= before.size, try begins(source, as: target, upTo: offset, buffers[0], buffers[1]) { return }
+            try target.truncate(to: 0)
+        }
+        throw TaskSyncError(
+            .invalid, "\(source.path) changes while it is read. Try again when that is over, or attach a copy of it.")
+    }
+
+    private static func begins(
+        _ source: borrowing FileDescriptor, as target: borrowing FileDescriptor, upTo end: Int64,
+        _ mine: UnsafeMutableRawBufferPointer, _ theirs: UnsafeMutableRawBufferPointer
+    ) throws -> Bool {
+        var offset: Int64 = 0
+        while offset < end {
+            let count = try target.read(into: mine, at: offset)
+            let other = try source.read(into: theirs, at: offset)
+            guard count > 0, other >= count, let mine = mine.baseAddress, let theirs = theirs.baseAddress,
+                memcmp(mine, theirs, count) == 0
+            else { return false }
+            offset += Int64(count)
+        }
+        return true
+    }
+}
