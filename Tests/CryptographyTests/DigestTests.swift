@@ -133,6 +133,30 @@ import Testing
         }
     }
 
+    @Test func `the check of 64 bits answers its vectors however the message is cut`() {
+        var whole = CRC64()
+        whole.update(Array("123456789".utf8))
+        #expect(whole.value == 0xAE8B_1486_0A79_9888)
+        #expect(whole.bytes == [0xAE, 0x8B, 0x14, 0x86, 0x0A, 0x79, 0x98, 0x88])
+        // NVM Express, NVM Command Set Specification: 4 KiB of zeros, and of ones.
+        for (byte, expected) in [(0x00, 0x6482_D367_EB22_B64E), (0xFF, 0xC0DD_BA73_02EC_A3AC)] as [(UInt8, UInt64)] {
+            let message = [UInt8](repeating: byte, count: 4096)
+            var check = CRC64()
+            check.update(message)
+            #expect(check.value == expected)
+            var parts = CRC64()
+            for start in stride(from: 0, to: 4096, by: 13) {
+                parts.update(Array(message[start..<min(start + 13, 4096)]))
+            }
+            #expect(parts.value == expected)
+        }
+        #expect(CRC64().value == 0)
+    }
+
+    @Test func `SHA-1 answers its vector`() {
+        #expect(Hex.encode(SHA1.hash(Array("abc".utf8))) == "a9993e364706816aba3e25717850c26c9cd0d89d")
+    }
+
     @Test func `a check travels in network byte order`() {
         var check = CRC32(.ieee)
         check.update(Array("123456789".utf8))

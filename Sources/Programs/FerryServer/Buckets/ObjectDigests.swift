@@ -6,6 +6,8 @@ struct ObjectDigests: Sendable {
     let md5: [UInt8]?
     let crc32: [UInt8]?
     let crc32c: [UInt8]?
+    let crc64: [UInt8]?
+    let sha1: [UInt8]?
 
     /// Which digests to compute beside SHA-256.
     struct Wanted: OptionSet, Sendable {
@@ -14,6 +16,8 @@ struct ObjectDigests: Sendable {
         static let md5 = Wanted(rawValue: 1)
         static let crc32 = Wanted(rawValue: 2)
         static let crc32c = Wanted(rawValue: 4)
+        static let crc64 = Wanted(rawValue: 8)
+        static let sha1 = Wanted(rawValue: 16)
     }
 }
 
@@ -23,11 +27,15 @@ struct ObjectHasher: ~Copyable {
     private var md5: MD5?
     private var crc32: CRC32?
     private var crc32c: CRC32?
+    private var crc64: CRC64?
+    private var sha1: SHA1?
 
     init(_ wanted: ObjectDigests.Wanted) {
         md5 = wanted.contains(.md5) ? MD5() : nil
         crc32 = wanted.contains(.crc32) ? CRC32(.ieee) : nil
         crc32c = wanted.contains(.crc32c) ? CRC32(.castagnoli) : nil
+        crc64 = wanted.contains(.crc64) ? CRC64() : nil
+        sha1 = wanted.contains(.sha1) ? SHA1() : nil
     }
 
     mutating func update(_ bytes: [UInt8]) {
@@ -36,12 +44,17 @@ struct ObjectHasher: ~Copyable {
             md5?.update(bytes)
             crc32?.update(bytes)
             crc32c?.update(bytes)
+            crc64?.update(bytes)
+            sha1?.update(bytes)
         }
     }
 
     /// Called once.
     mutating func finish() -> ObjectDigests {
         let sum = md5?.finish()
-        return ObjectDigests(sha256: sha256.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes)
+        let sha1 = sha1?.finish()
+        return ObjectDigests(
+            sha256: sha256.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes, crc64: crc64?.bytes,
+            sha1: sha1)
     }
 }

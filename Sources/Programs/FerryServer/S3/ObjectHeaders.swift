@@ -5,7 +5,7 @@ enum ObjectHeaders {
     private static let kept: Set<String> = [
         "cache-control", "content-disposition", "content-encoding", "content-language", "expires",
         "x-amz-checksum-crc32",
-        "x-amz-checksum-crc32c", "x-amz-checksum-sha256",
+        "x-amz-checksum-crc32c", "x-amz-checksum-crc64nvme", "x-amz-checksum-sha1", "x-amz-checksum-sha256",
     ]
 
     /// The content type, and the fields by lower-case name. User metadata has 2 KiB at most, as on S3.

@@ -106,12 +106,17 @@ extension S3Handler {
         if declared != "x-amz-checksum-sha256" || headers["Content-MD5"] != nil { wanted.insert(.md5) }
         if declared == "x-amz-checksum-crc32" { wanted.insert(.crc32) }
         if declared == "x-amz-checksum-crc32c" { wanted.insert(.crc32c) }
+        if declared == "x-amz-checksum-crc64nvme" { wanted.insert(.crc64) }
+        if declared == "x-amz-checksum-sha1" { wanted.insert(.sha1) }
         return wanted
     }
 
     /// The name of the checksum that comes with the body, in a header or announced for its trailer.
     private static func declaredChecksum(_ headers: HTTPHeaders) -> String? {
-        let known = ["x-amz-checksum-sha256", "x-amz-checksum-crc32c", "x-amz-checksum-crc32"]
+        let known = [
+            "x-amz-checksum-sha256", "x-amz-checksum-crc32c", "x-amz-checksum-crc64nvme", "x-amz-checksum-sha1",
+            "x-amz-checksum-crc32",
+        ]
         let announced = headers["x-amz-trailer"]?.lowercased()
         return known.first { headers[$0] != nil || announced?.contains($0) == true }
     }
@@ -133,7 +138,8 @@ extension S3Handler {
         var kept: [String: String] = [:]
         let computed = [
             ("x-amz-checksum-sha256", digests.sha256.bytes), ("x-amz-checksum-crc32", digests.crc32 ?? []),
-            ("x-amz-checksum-crc32c", digests.crc32c ?? []),
+            ("x-amz-checksum-crc32c", digests.crc32c ?? []), ("x-amz-checksum-crc64nvme", digests.crc64 ?? []),
+            ("x-amz-checksum-sha1", digests.sha1 ?? []),
         ]
         for (name, bytes) in computed {
             guard let expected = headers[name] ?? trailer[name] else { continue }
