@@ -2,6 +2,7 @@
 import base64
 import hashlib
 import io
+import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -10,6 +11,7 @@ import zlib
 import pytest
 from botocore.exceptions import ClientError
 from conftest import User, administrator_keys, s3_client
+from harness import BIN
 
 BUCKET = "ferry"
 
@@ -108,8 +110,16 @@ def test_checksums_are_checked_and_kept(s3, name):
     put(s3, f"{name}/md5", content, ContentMD5=base64.b64encode(hashlib.md5(content).digest()).decode())
     assert s3.head_object(Bucket=BUCKET, Key=f"{name}/sha", ChecksumMode="ENABLED")["ChecksumSHA256"] == sha
     assert s3.head_object(Bucket=BUCKET, Key=f"{name}/crc", ChecksumMode="ENABLED")["ChecksumCRC32"] == crc(content)
+    old = base64.b64encode(hashlib.sha1(content).digest()).decode()
+    put(s3, f"{name}/sha1", content, ChecksumAlgorithm="SHA1")
+    assert s3.head_object(Bucket=BUCKET, Key=f"{name}/sha1", ChecksumMode="ENABLED")["ChecksumSHA1"] == old
+    # The AWS CLI's own since its second version; "123456789" is the vector of the specification.
+    put(s3, f"{name}/crc64", b"123456789", ChecksumCRC64NVME="rosUhgp5mIg=")
+    head = s3.head_object(Bucket=BUCKET, Key=f"{name}/crc64", ChecksumMode="ENABLED")
+    assert head["ChecksumCRC64NVME"] == "rosUhgp5mIg="
     wrong = base64.b64encode(hashlib.sha256(b"else").digest()).decode()
-    for options in [{"ChecksumSHA256": wrong}, {"ChecksumCRC32": crc(b"else")},
+    for options in [{"ChecksumSHA256": wrong}, {"ChecksumCRC32": crc(b"else")}, {"ChecksumSHA1": "AAAAAAAAAAAAAAAAAAAAAAAAAAA="},
+                    {"ChecksumCRC64NVME": "AAAAAAAAAAA="},
                     {"ContentMD5": base64.b64encode(hashlib.md5(b"else").digest()).decode()}]:
         with pytest.raises(ClientError) as error:
             put(s3, f"{name}/wrong", content, **options)
@@ -201,6 +211,21 @@ def test_multipart_by_hand(s3, name):
     with pytest.raises(ClientError) as error:
         s3.list_parts(Bucket=BUCKET, Key=key, UploadId=upload)
     assert code(error) == "NoSuchUpload"
+
+
+def test_an_object_of_one_part_is_sound(server, s3, name):
+    """Its entity tag looks like one that a SHA-256 was made into."""
+    for algorithm, content in (("CRC32", b"part"), ("SHA256", b"other part")):
+        key = f"{name}/{algorithm}"
+        upload = s3.create_multipart_upload(Bucket=BUCKET, Key=key, ChecksumAlgorithm=algorithm)["UploadId"]
+        tag = s3.upload_part(Bucket=BUCKET, Key=key, UploadId=upload, PartNumber=1, Body=content,
+                             ChecksumAlgorithm=algorithm)["ETag"]
+        s3.complete_multipart_upload(Bucket=BUCKET, Key=key, UploadId=upload, MultipartUpload={
+            "Parts": [{"PartNumber": 1, "ETag": tag}]})
+    put(s3, f"{name}/whole", b"whole", ChecksumAlgorithm="SHA256")
+    checked = subprocess.run([str(BIN / "ferry-server"), "check", "--objects", "--data", str(server.data)], text=True,
+                             capture_output=True, timeout=120)
+    assert checked.returncode == 0, checked
 
 
 def test_multipart_by_the_transfer_manager(s3, name):

@@ -61,7 +61,12 @@ extension Command {
                 .problems()
             for problem in problems { Console().print(problem) }
             guard problems.isEmpty else {
-                throw ServerError(.damaged, "The data in \(path) is damaged. Stop the server and restore a backup.")
+                throw ServerError(
+                    .damaged,
+                    problems.allSatisfy { $0.hasPrefix("objects/") }
+                        ? "Objects in \(path) are damaged. A machine that has such an attachment puts it there again when "
+                            + "another asks for it; nothing else is lost, and a backup from before has all of them."
+                        : "The data in \(path) is damaged. Stop the server and restore a backup.")
             }
             Console().print("\(path) is sound")
             return .success

@@ -54,14 +54,25 @@ struct DataCheck {
         }
     }
 
-    /// Entity tags are MD5 sums, or begin with half a SHA-256 and end with `-1`; those of objects put in parts tell nothing.
+    private static let different = "is not what was put there"
+
+    /// Entity tags are MD5 sums, or begin with half a SHA-256 and end with `-1`. Those of objects put in parts tell nothing, unless
+    /// there was one part: then they end like that, too, and begin with the MD5 of what the part's tag began with.
     private func mismatch(_ object: borrowing StoredObject, etag: String) throws -> String? {
-        let isSHA256 = etag.hasSuffix("-1") && etag.utf8.count == 34
-        guard isSHA256 || etag.utf8.count == 32 else { return nil }
+        let isOnePart = etag.hasSuffix("-1") && etag.utf8.count == 34
+        guard isOnePart || etag.utf8.count == 32 else { return nil }
         var md5 = MD5()
         var sha256 = SHA256()
-        try object.forEachPart { $0.withUnsafeBytes { if isSHA256 { sha256.update($0) } else { md5.update($0) } } }
-        let sum = isSHA256 ? "\(sha256.finish().hex.prefix(32))-1" : Hex.encode(md5.finish())
-        return sum == etag ? nil : "is not what was put there"
+        try object.forEachPart {
+            $0.withUnsafeBytes {
+                md5.update($0)
+                if isOnePart { sha256.update($0) }
+            }
+        }
+        let sum = md5.finish()
+        guard isOnePart else { return Hex.encode(sum) == etag ? nil : Self.different }
+        let half = Array(sha256.finish().bytes.prefix(16))
+        let isThat = [half, MD5.hash(sum), MD5.hash(half)].contains { "\(Hex.encode($0))-1" == etag }
+        return isThat ? nil : Self.different
     }
 }
