@@ -292,6 +292,10 @@ def test_a_presigned_url_expires(s3, name):
 
 def test_buckets(s3, name):
     s3.create_bucket(Bucket=name)
+    s3.create_bucket(Bucket=name)
+    with pytest.raises(ClientError) as error:
+        s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+    assert code(error) == "BucketAlreadyOwnedByYou"
     assert name in [b["Name"] for b in s3.list_buckets()["Buckets"]]
     s3.put_object(Bucket=name, Key="a", Body=b"")
     with pytest.raises(ClientError) as error:

@@ -23,7 +23,12 @@ extension S3Handler {
 
     func createBucket(_ call: S3Call) async throws -> HTTPResponse {
         try call.requireAdministrator()
-        _ = try await store.createBucket(call.bucket, now: now())
+        // Every region is this server. Only in us-east-1, which nobody names, is a bucket made again without a word.
+        let body = try await collect(call, limit: 64 << 10)
+        let isNew = try await store.createBucket(call.bucket, now: now())
+        guard isNew || XMLTree(parsing: body)?["LocationConstraint"] == nil else {
+            throw S3Error("BucketAlreadyOwnedByYou", "The bucket is there already, and yours.", 409)
+        }
         return HTTPResponse(headers: ["Location": "/\(call.bucket)"])
     }
 
