@@ -215,6 +215,30 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `a directory that is no list goes with the last list within it`() async throws {
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Work/Sub/Deep/Ship.md", "now\n")
+        for machine in [laptop, desk] {
+            #expect(await machine.has("Work/Sub/Deep/Ship.md", "now\n"))
+            #expect(await machine.eventually { await machine.sync.catalog.listNames.count == 3 })
+            #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
+        }
+        await desk.sync.setPaused(true)
+        let list = try #require(await desk.sync.catalog.listNames.first { $0.value == "Work/Sub/Deep" }?.key)
+        let name = try DocumentName(database: Machine.database, collection: "lists", id: list)
+        laptop.rename("Work/Sub/Deep", to: "Part")
+        try await desk.hasHeard(of: "Part", for: name)
+        try await desk.sync.exclusively {
+            // As if both had been renamed before they were told of.
+            await desk.sync.forgetLists(at: ["Work", "Work/Sub"])
+            try await desk.sync.exportLists([name])
+            #expect(desk.read("Part/Ship.md") == "now\n")
+            #expect(access(desk.path("Work"), F_OK) != 0)
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a name from elsewhere that a paused machine has not shown yet is kept when its user renames the list`()
         async throws
     {
@@ -225,11 +249,7 @@ import Testing
         laptop.rename("Work", to: "Shop")
         let list = try #require(await desk.sync.catalog.listNames.first?.key)
         let name = try DocumentName(database: Machine.database, collection: "lists", id: list)
-        while case let (view, last) = try await desk.client.reading({ (try $0.document(name), $0.latestSequence) }),
-            view["name"] != .string("Shop")
-        {
-            try await desk.client.waitForChanges(after: last)
-        }
+        try await desk.hasHeard(of: "Shop", for: name)
         desk.rename("Work", to: "Office")
         #expect(await laptop.has("Office/Ship.md", "now\n"))
         await desk.sync.setPaused(false)
@@ -240,6 +260,15 @@ import Testing
 }
 
 extension Machine {
+    /// Waits until its replica has this name for a list.
+    fileprivate func hasHeard(of title: String, for list: DocumentName) async throws {
+        while case let (view, last) = try await client.reading({ (try $0.document(list), $0.latestSequence) }),
+            view["name"] != .string(title)
+        {
+            try await client.waitForChanges(after: last)
+        }
+    }
+
     /// Whether a merge has kept this value.
     fileprivate func hasDisplaced(_ value: String) async -> Bool {
         await eventually { [client] in
@@ -249,6 +278,13 @@ extension Machine {
             }
             return found == true
         }
+    }
+}
+
+extension TaskSync {
+    /// The directories are there, and are lists that nobody knows.
+    fileprivate func forgetLists(at paths: Set<String>) {
+        for (list, path) in lists.paths where paths.contains(path.string) { lists.remove(list) }
     }
 }
 

@@ -96,6 +96,7 @@ extension TaskSync {
                 }
                 ownMoves.append((current, target, surroundings.now()))
                 try await noteMove(current, to: target)
+                removeIfEmpty(current.parent)
                 retryLists(within: target, name.database)
             } else {
                 if current != nil && isRecentlyMissed(list) || isNewlyMissed(list) {
@@ -246,9 +247,12 @@ extension TaskSync {
             .create(name, fields, transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)]))
     }
 
-    /// A directory that a task was moved out of goes if it is no list any more.
+    /// A directory that a task or a list was moved out of goes if it is no list, and so do those above it. One that was made only for
+    /// what was to be in it may have got another name before its own was told of: nothing would make it a list until the next start.
     func removeIfEmpty(_ directory: TaskPath) {
-        guard !directory.isRoot, lists.id(directory) == nil else { return }
-        _ = try? folder.removeDirectoryIfEmpty(directory)
+        guard !directory.isRoot, lists.id(directory) == nil,
+            (try? folder.removeDirectoryIfEmpty(directory)) == true
+        else { return }
+        removeIfEmpty(directory.parent)
     }
 }
