@@ -47,7 +47,9 @@ install_packages() {
 
 headline packages
 mapfile -t packages < <(grep -v '^#' Sources/C/packages.txt)
-install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd iproute2 nginx-light || { echo "The packages could not be installed."; count 0 1; finish; }
+# The last three are clients of Google's and MinIO's, whose own tests are run, and what compiles them.
+install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd iproute2 nginx-light golang-google-cloud-dev \
+    golang-github-minio-minio-go-v7-dev golang-go || { echo "The packages could not be installed."; count 0 1; finish; }
 
 # Plans of the simulation, shared by one process a processor. The last line of each tells what it did.
 simulate() {
