@@ -96,13 +96,16 @@ import Testing
         try disk.write("Trip.md", Array("---\ntags: [bus]\n---\ngo\n".utf8))
         #expect(await before.eventually { await before.hasUnited(1) })
         let task = try #require(await before.sync.task(atPath: "Trip.md"))
-        // As when the process dies between noting it and placing it.
-        try await before.sync.exclusively {
-            var row = try #require(try await before.client.reading { try SyncTables($0).file(task) })
-            row.stamp = .none
-            try await before.sync.remember([row])
-        }
         await before.stop()
+        // As when the process dies between noting it and placing it. Events that it had not heard of would note it again.
+        let state = try DocumentClient(
+            path: "\(before.root)/replica.db", database: Machine.database, remote: before.remote)
+        try await state.transaction { transaction in
+            var row = try #require(try SyncTables(transaction).file(task))
+            row.stamp = .none
+            try SyncTables(transaction).put(row)
+        }
+        await state.close()
         try disk.remove("Trip.md")
         try disk.write("Trip.md", Array("stay\n".utf8))
         let machine = try await Machine(store, home: before.home, disk: disk)
