@@ -16,7 +16,7 @@ extension TaskSync {
             let database = try await client.reading { $0.databaseName }
             if let name = try? DocumentName(database: database, collection: "lists", id: list) {
                 try await bringBack(name)
-                try await exportList(client.document(name))
+                if try await exportList(client.document(name)) { return nil }
             }
         }
         return lists.path(list) ?? .root
@@ -56,8 +56,10 @@ extension TaskSync {
         }
     }
 
-    /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries.
-    private func exportList(_ document: DocumentSnapshot) async throws {
+    /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries. Answers whether news of those
+    /// above it has to be awaited.
+    @discardableResult
+    private func exportList(_ document: DocumentSnapshot) async throws -> Bool {
         var view = document
         let name = view.name
         let host = hosts[name.id]
@@ -67,11 +69,11 @@ extension TaskSync {
         learn(list: view)
         let list = name.id
         problems["list \(list)"] = nil
-        guard view.exists else { return }
+        guard view.exists else { return false }
         let wanted = TaskList(fields: view.fields).name
         let current = lists.path(list)
         let first = listBook.number(of: list)
-        if first == 1, let current, current.string.utf8.elementsEqual(wanted.utf8) { return }
+        if first == 1, let current, current.string.utf8.elementsEqual(wanted.utf8) { return false }
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
             // What has become of a directory that was missed is still to be told, and must not be taken for news of this one.
@@ -79,20 +81,24 @@ extension TaskSync {
             return candidate != current && owner.map { $0 != list } ?? false
         }
         if target == right { misnamedLists.remove(name) } else { misnamedLists.insert(name) }
-        guard target != current else { return }
+        guard target != current else { return false }
+        guard try await makeLists(above: target) else {
+            retriedLists.insert(name)
+            return true
+        }
         do {
             if let current, (try? folder.hasDirectory(current)) == true {
                 if try folder.hasDirectory(target) {
                     // Somebody has just made one of that name: that is another list, with a name to be told from this one's.
                     _ = try await self.list(at: target)
                     retriedLists.insert(name)
-                    return
+                    return false
                 }
                 try await announceMove(current, to: target)
                 guard case .moved = try folder.move(current, to: target, expecting: .anything) else {
                     try await takeBackMove()
                     retriedLists.insert(name)
-                    return
+                    return false
                 }
                 ownMoves.append((current, target, surroundings.now()))
                 try await noteMove(current, to: target)
@@ -101,7 +107,7 @@ extension TaskSync {
             } else {
                 if current != nil && isRecentlyMissed(list) || isNewlyMissed(list) {
                     retriedLists.insert(name)
-                    return
+                    return false
                 }
                 try folder.makeDirectory(target)
                 lists.set(list, target)
@@ -112,11 +118,34 @@ extension TaskSync {
             note(
                 SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
             retriedLists.insert(name)
-            return
+            return false
         }
         missedLists[list] = nil
         retryMisplaced(in: list, at: target)
         retryMisnamedLists(but: name)
+        return false
+    }
+
+    /// A directory is made together with those above it. One that a list is to have is made as that of its list, or awaited where
+    /// news of it is: a nameless one would be another list of that name, which made way for the first with all in it, and so on
+    /// without an end. Answers whether nothing has to be awaited.
+    private func makeLists(above directory: TaskPath) async throws -> Bool {
+        guard !directory.parent.isRoot, folder.isAbsent(directory.parent) else { return true }
+        guard try await makeLists(above: directory.parent) else { return false }
+        let parent = directory.parent
+        let lost = vanishedLists.filter { $0.value == parent }.keys
+        let wanting = catalog.listNames.filter { $0.value == parent.string && listBook.number(of: $0.key) == 1 }.keys
+        let owners = Set(lost).union(wanting)
+        for list in owners.sorted() where folder.isAbsent(parent) {
+            if isNewlyMissed(list) { return false }
+            let database = try await client.reading { $0.databaseName }
+            if lists.path(list) == nil {
+                _ = try await self.directory(ofList: list)
+            } else if let name = try? DocumentName(database: database, collection: "lists", id: list) {
+                try await exportList(client.document(name))
+            }
+        }
+        return wanting.isEmpty || !folder.isAbsent(parent)
     }
 
     /// Whether the directory of a list was first missed a moment ago: what has become of it is about to be told, and comes first.
