@@ -162,7 +162,7 @@ def test_a_server_whose_disk_is_full_says_so_and_goes_on_when_there_is_room(root
     until(lambda: "full" in laptop.status().get("reason", ""), lambda: laptop.status())
     assert str(root) not in laptop.status()["reason"], "where the server's files are is nobody else's business"
     log = server.tail(1000)
-    assert log.count("a request failed") == 1 and 1 <= log.count("a call failed") <= 3, log
+    assert log.count('a request failed error="The disk is full') == 1 and 1 <= log.count("a call failed") <= 3, log
     assert "main.db: database or disk is full" in log
     ballast.unlink()
     until(lambda: (desk.tasks / "Here.files/photo.jpg").exists(), lambda: laptop.json("transfers"), timeout=60)
