@@ -1,4 +1,3 @@
-import Glibc
 import SystemIO
 import Testing
 
@@ -15,12 +14,13 @@ struct StableCopyTests {
         defer { try? FileSystem.removeTree(directory) }
         let source = try FileDescriptor(path: "\(directory)/source", [.readWrite, .create], mode: 0o600)
         let target = try FileDescriptor(path: "\(directory)/target", [.readWrite, .create], mode: 0o600)
+        let clock = try FileDescriptor(path: "\(directory)/clock", [.readWrite, .create], mode: 0o600)
         try source.write(Self.whole, at: 0)
         var block = 0
         try StableCopy.copy(source, to: target) {
             block += 1
-            // The times of files go on in steps of up to 10 ms.
-            usleep(15_000)
+            // The times of files go on in steps of up to 10 ms: what is changed now is to have a later one.
+            repeat { try clock.write([0], at: 0) } while try clock.status().changed == source.status().changed
             try change(source, block)
         }
         return try target.read(8 << 20, at: 0)
