@@ -77,7 +77,8 @@ extension TaskSync {
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
             // What has become of a directory that was missed is still to be told, and must not be taken for news of this one.
-            let owner = lists.id(candidate) ?? vanishedLists.first { $0.value == candidate }?.key
+            let former = vanishedLists.first { $0.value == candidate && keeps($0.key, candidate) }
+            let owner = lists.id(candidate) ?? former?.key
             return candidate != current && owner.map { $0 != list } ?? false
         }
         if target == right { misnamedLists.remove(name) } else { misnamedLists.insert(name) }
@@ -130,22 +131,25 @@ extension TaskSync {
     /// news of it is: a nameless one would be another list of that name, which made way for the first with all in it, and so on
     /// without an end. Answers whether nothing has to be awaited.
     private func makeLists(above directory: TaskPath) async throws -> Bool {
-        guard !directory.parent.isRoot, folder.isAbsent(directory.parent) else { return true }
-        guard try await makeLists(above: directory.parent) else { return false }
         let parent = directory.parent
-        let lost = vanishedLists.filter { $0.value == parent }.keys
-        let wanting = catalog.listNames.filter { $0.value == parent.string && listBook.number(of: $0.key) == 1 }.keys
-        let owners = Set(lost).union(wanting)
-        for list in owners.sorted() where folder.isAbsent(parent) {
-            if isNewlyMissed(list) { return false }
-            let database = try await client.reading { $0.databaseName }
-            if lists.path(list) == nil {
-                _ = try await self.directory(ofList: list)
-            } else if let name = try? DocumentName(database: database, collection: "lists", id: list) {
-                try await exportList(client.document(name))
-            }
+        guard !parent.isRoot, folder.isAbsent(parent) else { return true }
+        guard try await makeLists(above: parent) else { return false }
+        let lost = vanishedLists.filter { $0.value == parent }.keys.sorted()
+        if lost.contains(where: isNewlyMissed) { return false }
+        for list in lost where keeps(list, parent) {
+            _ = try await self.directory(ofList: list)
         }
-        return wanting.isEmpty || !folder.isAbsent(parent)
+        guard folder.isAbsent(parent), let owner = listBook.owner(of: parent.string) else { return true }
+        if isNewlyMissed(owner) { return false }
+        let database = try await client.reading { $0.databaseName }
+        try await exportList(client.document(DocumentName(database: database, collection: "lists", id: owner)))
+        return !folder.isAbsent(parent)
+    }
+
+    /// Whether a directory that a list has lost is for no other: what has become of it is about to be told, or the list is to have it
+    /// again. One that has got another name meanwhile goes there, maybe beneath this one.
+    private func keeps(_ list: String, _ lost: TaskPath) -> Bool {
+        isNewlyMissed(list) || (catalog.listNames[list] ?? lost.string) == lost.string
     }
 
     /// Whether the directory of a list was first missed a moment ago: what has become of it is about to be told, and comes first.

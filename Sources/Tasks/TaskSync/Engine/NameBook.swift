@@ -83,6 +83,9 @@ struct NameBook {
         return number
     }
 
+    /// Who is to have this name, without a number; nil where nobody wants it.
+    func owner(of name: String, in place: String = "") -> String? { claimants[Name(place: place, text: name)]?.first }
+
     private func precedes(_ a: String, _ b: String) -> Bool {
         let (first, second) = (claims[a]?.time?.microseconds ?? .max, claims[b]?.time?.microseconds ?? .max)
         return (first, a) < (second, b)
