@@ -5,11 +5,11 @@ import threading
 
 
 class CountingProxy:
-    def __init__(self, target):
+    def __init__(self, target, listen=0):
         host, port = target.rsplit(":", 1)
         self.target = (host, int(port))
         self.up = self.down = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", listen))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.listener, selectors.EVENT_READ, None)

@@ -40,7 +40,7 @@ def test_discovery_names_every_endpoint(server):
     document = call(f"{server.url}/.well-known/ferry")
     assert document["project"] == "ferry" and document["database"] == "(default)" and document["version"]
     assert document["documents"] == {"address": server.documents, "tls": False}
-    assert document["objects"] == {"url": server.url, "bucket": "ferry", "region": "us-east-1"}
+    assert document["objects"] == {"url": server.url, "bucket": "ferry", "region": "us-east-1", "keys": "sts"}
     assert document["identity"] == {"url": server.url} and document["sts"] == {"url": server.url}
     with urllib.request.urlopen(f"{server.url}/healthz") as answer:
         assert answer.read() == b"ok\n"

@@ -27,13 +27,16 @@ package actor TaskSync {
         package var compression: CompressionPolicy
         /// For so many days the trash keeps what is in it; 0: for ever.
         package var trashDays: Int
+        /// Names the store that objects are in, if it is not the remote's own. Once it is another, every file that is here is
+        /// offered to that.
+        package var objectStore: String
         /// The local clock in seconds since 1970, for showing; and where it is behind, the trash keeps things for longer.
         package var wallClock: @Sendable () -> Int64
 
         package init(
             userID: String, remote: String, rebinds: Bool = false,
             downloadsUpTo: Int64? = nil, compression: CompressionPolicy = .automatic, trashDays: Int = 30,
-            wallClock: @escaping @Sendable () -> Int64
+            objectStore: String = "", wallClock: @escaping @Sendable () -> Int64
         ) {
             self.userID = userID
             self.remote = remote
@@ -41,6 +44,7 @@ package actor TaskSync {
             self.downloadsUpTo = downloadsUpTo
             self.compression = compression
             self.trashDays = trashDays
+            self.objectStore = objectStore
             self.wallClock = wallClock
         }
     }
@@ -220,9 +224,15 @@ package actor TaskSync {
     /// Reads what the state file knows; until then there are no tasks to show or to change. `run` does it if nobody has.
     package func load() async throws {
         guard !isLoaded else { return }
+        let objectStore = configuration.objectStore
         let tables = try await client.transaction { transaction in
             try transaction.database.migrate(SyncSchema.component, SyncSchema.migrations)
             let tables = SyncTables(transaction)
+            // The other store may lack what this machine has.
+            if try tables.state("object-store") ?? "" != objectStore {
+                try tables.setState("object-store", objectStore)
+                try tables.setState("offering", "true")
+            }
             return (
                 try tables.files(), try tables.lists(), try tables.attachments(), try tables.held(),
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",

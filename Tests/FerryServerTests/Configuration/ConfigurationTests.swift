@@ -44,6 +44,20 @@ struct ConfigurationTests {
         #expect(configuration.project == "p")
     }
 
+    @Test func `attachments may be in a bucket of another store`() throws {
+        let objects = try read("--objects", "https://s3.example.org:9000/base/tasks/", "--objects-region", "eu-1")
+            .objects
+        #expect(objects?.url == "https://s3.example.org:9000/base")
+        #expect(objects?.bucket == "tasks" && objects?.region == "eu-1")
+        #expect(try read("--objects", "http://10.0.0.1/tasks").objects?.region == "us-east-1")
+        for wrong in [
+            "https://tasks", "https:///tasks", "tasks", "ftp://h/tasks", "https://h/T", "https://h/tasks?x", "",
+        ] {
+            #expect(throws: ServerError.self, "\(wrong)") { try read("--objects", wrong) }
+        }
+        #expect(throws: ServerError.self) { try read("--objects-region", "eu-1") }
+    }
+
     @Test func `an unknown key names the nearest one and its line`() throws {
         let message = try message([], file: "http: 127.0.0.1:0\ndocment: x\n")
         #expect(message.contains("line 2") && message.contains("did you mean \"documents\""))

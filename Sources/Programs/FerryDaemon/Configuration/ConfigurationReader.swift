@@ -95,6 +95,7 @@ struct ConfigurationReader {
         configuration.authorities = try authorities()
         configuration.compression = try compression()
         if let days = try trashDays() { configuration.trashDays = days }
+        configuration.objectsKeys = try directory(.objectsKeys)
         configuration.rebinds = flags.has("rebind")
         configuration.deviceName = try deviceName()
         let (tasks, state) = (configuration.tasks, configuration.state)
@@ -123,6 +124,7 @@ struct ConfigurationReader {
                 case .state: configuration.state
                 case .socket: configuration.socket
                 case .tlsCA: configuration.authorities?.path
+                case .objectsKeys: configuration.objectsKeys
                 case .deviceName: configuration.deviceName
                 case .logLevel: configuration.logLevel.name
                 default: found?.0

@@ -19,6 +19,8 @@ struct DaemonConfiguration: Sendable, Hashable {
     var compression = CompressionPolicy.automatic
     /// For how long the trash keeps what was deleted; 0: for ever.
     var trashDays = 30
+    /// The file with keys for objects that are not on the server; nil: they are in the environment.
+    var objectsKeys: String?
     /// Take the tasks directory and the remote as they are, although they are not those remembered.
     var rebinds = false
 
@@ -26,7 +28,7 @@ struct DaemonConfiguration: Sendable, Hashable {
     func hasSamePlaces(as other: DaemonConfiguration) -> Bool {
         tasks == other.tasks && state == other.state && socket == other.socket && deviceName == other.deviceName
             && downloadsUpTo == other.downloadsUpTo && authorities == other.authorities
-            && compression == other.compression && trashDays == other.trashDays
+            && compression == other.compression && trashDays == other.trashDays && objectsKeys == other.objectsKeys
     }
 
     /// Certificates of authorities, as text in the PEM form, and the file that they were read from.

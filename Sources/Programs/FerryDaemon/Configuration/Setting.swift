@@ -72,8 +72,17 @@ struct Setting: Sendable, Hashable {
             "The machine of a user with the smallest number empties the trash of all, and each its own .ferry/trash. "
             + "A restart applies a change.")
 
+    static let objectsKeys = Setting(
+        "objects-keys", "FILE",
+        "keys for attachments that the server has in another S3 store (default: AWS_ACCESS_KEY_ID and the like)",
+        completion: .files,
+        details:
+            "A file as ~/.aws/credentials, of which the profile 'default' counts, with mode 0600. It is read again once a minute. "
+            + "Without it AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the environment are taken.")
+
     static let all = [
         tasks, state, socket, deviceName, logLevel, uploadLimit, downloadLimit, download, tlsCA, compression, trashDays,
+        objectsKeys,
     ]
 }
 

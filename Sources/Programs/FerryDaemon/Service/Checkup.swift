@@ -17,6 +17,8 @@ struct Checkup {
     let http: HTTPClient
     /// What the server says of itself; nil where nobody is signed in.
     var server: Result<ServerDescription, any Error>?
+    /// Throws what keeps this machine from its objects.
+    var probeObjects: @Sendable () async throws -> Void = {}
 
     /// Less than this is too little to take in attachments and to keep unsent changes safe.
     private static let leastFreeSpace: Int64 = 100 << 20
@@ -139,11 +141,18 @@ struct Checkup {
         case .success(let description)?: server = description
         }
         var checks: [HealthCheck] = []
-        let parts = [("identity", server.url + "/.well-known/ferry"), ("objects", server.objects)]
+        let objects = server.keepsObjects ? server.objects : server.objectsPlace
+        let parts = [("identity", server.url + "/.well-known/ferry"), ("objects", objects)]
         for (part, url) in parts {
             do {
                 let began = Clocks.wallSeconds()
                 let response = try await http.send(HTTPRequest(.get, url, timeouts: Self.timeouts))
+                if part == "objects" {
+                    do { try await probeObjects() } catch {
+                        checks.append(refused(error, by: server))
+                        continue
+                    }
+                }
                 checks.append(HealthCheck("endpoint-\(part)", .ok, "\(Self.place(url)) answers (\(part))."))
                 if part == "identity", let date = response.headers["Date"] {
                     checks.append(clock(serverDate: date, from: began, to: Clocks.wallSeconds()))
@@ -168,6 +177,16 @@ struct Checkup {
                         : "\(server.documents) (documents): \(status.reason ?? "not connected").",
                 remedy: online || status.state == .paused ? nil : "ferry sync tries again at once."))
         return checks
+    }
+
+    /// The store of objects answers, and does not do what it is asked for.
+    private func refused(_ error: any Error, by server: ServerDescription) -> HealthCheck {
+        HealthCheck(
+            "endpoint-objects", .failed,
+            "\(Self.place(server.objects)) (objects) does not serve this machine: \(error)",
+            remedy: server.keepsObjects
+                ? "ferry login URL, and look at the log of ferry-server."
+                : "Look at objects-keys in ferryd.yaml, and at objects and objects-region of ferry-server.")
     }
 
     /// `host:port` of a URL.

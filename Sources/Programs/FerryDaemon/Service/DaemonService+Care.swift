@@ -17,6 +17,7 @@ extension DaemonService {
         let status = try await status()
         var checkup = Checkup(
             configuration: configuration, status: status, stack: await engine.stack, http: http)
+        checkup.probeObjects = { [engine] in try await engine.probeObjects() }
         if status.account != nil {
             do { checkup.server = .success(try await identity.describeServer()) } catch {
                 checkup.server = .failure(error)

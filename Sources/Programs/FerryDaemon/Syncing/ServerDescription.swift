@@ -12,6 +12,9 @@ struct ServerDescription: Sendable, Hashable {
     var objects: String
     var bucket: String
     var region: String
+    /// Whether the server keeps the objects and gives keys for them; otherwise they are in another store, and the machine has
+    /// keys of its own.
+    var keepsObjects: Bool
     /// The URL of the identity server; it also gives storage keys.
     var identity: String
 
@@ -30,6 +33,7 @@ struct ServerDescription: Sendable, Hashable {
         self.objects = objects
         self.bucket = bucket
         region = json["objects"]?["region"]?.stringValue ?? "us-east-1"
+        keepsObjects = json["objects"]?["keys"]?.stringValue != "own"
         self.identity = identity
     }
 
@@ -43,10 +47,16 @@ struct ServerDescription: Sendable, Hashable {
         [
             "version": 1, "url": .string(url), "project": .string(project), "database": .string(database),
             "documents": ["address": .string(documents), "tls": .boolean(documentsUseTLS)],
-            "objects": ["url": .string(objects), "bucket": .string(bucket), "region": .string(region)],
+            "objects": [
+                "url": .string(objects), "bucket": .string(bucket), "region": .string(region),
+                "keys": keepsObjects ? "sts" : "own",
+            ],
             "identity": ["url": .string(identity)],
         ]
     }
+
+    /// The URL of the bucket.
+    var objectsPlace: String { "\(objects)/\(bucket)" }
 
     /// Names the replica of one account. The address is not in it, because a server may get another: ids of accounts are random,
     /// and whether a server has what this one had is seen by its lineage.

@@ -139,10 +139,9 @@ actor SyncEngine {
         let server = try await account.describeServer()
         guard let userID = await account.current?.userID else { throw Account.nobody }
         let replica = state.replica(of: server.identity(of: userID))
-        let account = account
         let store = try S3ObjectStore(
             S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region),
-            credentials: { try await account.storageKeys() }, client: http)
+            credentials: keys(for: server), client: http)
         let objects = LimitedObjectStore(store, up: limits.up, down: limits.down)
         self.objects = objects
         var configuration = configuration
@@ -166,6 +165,18 @@ actor SyncEngine {
             try setAside(replica)
             return try await loaded()
         }
+    }
+
+    private func keys(for server: ServerDescription) -> S3Credentials.Provider {
+        if server.keepsObjects { return { [account] in try await account.storageKeys() } }
+        let keys = ObjectKeys(file: configuration.objectsKeys, place: server.objectsPlace)
+        return { try keys.credentials(now: Clocks.wallSeconds()) }
+    }
+
+    /// Throws what keeps this machine from its objects.
+    func probeObjects() async throws {
+        guard let userID = await account.current?.userID else { return }
+        _ = try await objects?.list(prefix: "\(userID)/", after: nil, limit: 1)
     }
 
     /// Whether the tasks directory bears the mark of another account.

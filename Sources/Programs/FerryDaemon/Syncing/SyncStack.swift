@@ -49,7 +49,8 @@ final class SyncStack: Sendable {
             configuration: TaskSync.Configuration(
                 userID: userID, remote: server.url, rebinds: configuration.rebinds,
                 downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), compression: configuration.compression,
-                trashDays: configuration.trashDays, wallClock: Clocks.wallSeconds),
+                trashDays: configuration.trashDays,
+                objectStore: server.keepsObjects ? "" : server.objectsPlace, wallClock: Clocks.wallSeconds),
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
             logger: logger, activity: activity)
         devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)

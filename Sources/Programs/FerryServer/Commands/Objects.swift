@@ -32,11 +32,13 @@ extension Command {
 }
 
 private func collect(_ arguments: ParsedArguments, changes: Bool) throws -> ExitStatus {
-    let configured = try ConfigurationReader(arguments).configuration().objectsGraceDays
-    let days = try arguments.integer("grace", in: ServerConfiguration.objectsGraceRange) ?? configured
+    let configuration = try ConfigurationReader(arguments).configuration()
+    let days =
+        try arguments.integer("grace", in: ServerConfiguration.objectsGraceRange) ?? configuration.objectsGraceDays
     let layout = DataLayout(path: try Administration.dataDirectory(arguments))
     let collection = ObjectCollection(
-        layout: layout, now: WallClock.microseconds(), grace: ObjectCollection.microseconds(days: days))
+        layout: layout, now: WallClock.microseconds(), grace: ObjectCollection.microseconds(days: days),
+        keepsAttachments: configuration.objects == nil)
     let report = try collection.run(changes: changes)
     let console = Console()
     console.print("needed: \(report.needed.objects) objects, \(report.needed.bytes) bytes")

@@ -51,7 +51,8 @@ private struct ServerRun {
                 .init(
                     "objects",
                     CollectionService(
-                        DataLayout(path: configuration.data), graceDays: configuration.objectsGraceDays, logger: logger,
+                        DataLayout(path: configuration.data), graceDays: configuration.objectsGraceDays,
+                        keepsAttachments: configuration.objects == nil, logger: logger,
                         discardReleased: server.discardReleased),
                     stopLimit: .seconds(3)),
                 .init("http", WebService(server: server), stopLimit: .seconds(3)),

@@ -21,6 +21,11 @@ struct ConfigurationReader {
             summary: "where clients reach the server, if a proxy stands before it: https://tasks.example.org"),
         Option("documents-url", value: "URL", summary: "where they reach the documents (default: as --url)"),
         .project,
+        Option(
+            "objects", value: "URL",
+            summary:
+                "keep attachments in a bucket of another S3 store, to which machines have keys: https://HOST/BUCKET"),
+        Option("objects-region", value: "REGION", summary: "the region of that bucket (default us-east-1)"),
         Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
         Option(
             "objects-grace", value: "DAYS",
@@ -61,6 +66,7 @@ struct ConfigurationReader {
         configuration.published = try published()
         configuration.project = try project() ?? configuration.project
         configuration.isEmulator = try flag("emulator")
+        configuration.objects = try foreignBucket()
         if let days = try value("objects-grace") {
             guard let days = Int(days), ServerConfiguration.objectsGraceRange.contains(days) else {
                 throw invalid("objects-grace", "takes whole days from 2 to 3650, not '\(days)'")
@@ -130,6 +136,17 @@ struct ConfigurationReader {
             return nil
         }
         return PublishedAddresses(web: web, documents: try webAddress("documents-url") ?? web)
+    }
+
+    private func foreignBucket() throws -> ForeignBucket? {
+        guard let text = try value("objects") else {
+            if try value("objects-region") != nil { throw invalid("objects-region", "needs objects beside it") }
+            return nil
+        }
+        guard let bucket = ForeignBucket(text, region: try value("objects-region") ?? ServerEndpoints.region) else {
+            throw invalid("objects", "takes the URL of a bucket, as https://s3.example.org/tasks, not '\(text)'")
+        }
+        return bucket
     }
 
     private func webAddress(_ name: String) throws -> WebAddress? {

@@ -20,6 +20,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var isEmulator = false
     /// The audience of ID tokens and the project of the database.
     var project = "ferry"
+    /// Where attachments are kept, if not here.
+    var objects: ForeignBucket?
     /// How long what no document needs stays put aside before it is removed; see `ObjectCollection`.
     var objectsGraceDays = 30
     static let objectsGraceRange = 2...3650

@@ -16,13 +16,13 @@ struct CollectionService: Service {
 
     /// The collection of a data directory, by the wall clock.
     init(
-        _ layout: DataLayout, graceDays: Int, logger: Logger,
+        _ layout: DataLayout, graceDays: Int, keepsAttachments: Bool, logger: Logger,
         discardReleased: @escaping @Sendable () async throws -> Void
     ) {
         self.init(logger: logger) { isCancelled in
             try ObjectCollection(
                 layout: layout, now: WallClock.microseconds(), grace: ObjectCollection.microseconds(days: graceDays),
-                isCancelled: isCancelled
+                keepsAttachments: keepsAttachments, isCancelled: isCancelled
             ).run(changes: true)
         }
         self.discardReleased = discardReleased

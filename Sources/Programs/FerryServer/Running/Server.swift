@@ -30,7 +30,7 @@ struct Server: Sendable {
             if case .tcp(_, let port) = try web.start() { http.port = port }
             var endpoints = ServerEndpoints(
                 http: http, documents: configuration.documents, isSecure: certificate != nil,
-                published: configuration.published, project: configuration.project)
+                published: configuration.published, project: configuration.project, objects: configuration.objects)
             let identity = try await identity(configuration, directory, issuer: endpoints.url)
             let closing = Closing()
             let documents = documentServer(configuration, certificate, stores, identity, closing, logger)

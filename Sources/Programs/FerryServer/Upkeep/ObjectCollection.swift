@@ -15,6 +15,8 @@ struct ObjectCollection {
     let now: Int64
     /// In microseconds.
     let grace: Int64
+    /// Whether attachments are kept here; otherwise it is no fault that they are missing.
+    var keepsAttachments = true
     /// Asked now and then; once it answers true, `run` throws `CancellationError`, and the next run does the rest.
     var isCancelled: () -> Bool = { false }
 
@@ -76,6 +78,7 @@ struct ObjectCollection {
             missingChunks.subtract(objects.lazy.filter { !$0.isManifest }.map(\.hash))
             try collect(objects, of: user, references, database, changes: changes, &report)
         }
+        guard keepsAttachments else { return report }
         report.problems += missing.map { "the manifest \($0) is missing, and documents refer to it" }.sorted()
         report.problems += missingChunks.map { "the chunk \($0) is missing, and documents refer to it" }.sorted()
         return report

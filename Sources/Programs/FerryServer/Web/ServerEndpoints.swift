@@ -9,6 +9,8 @@ struct ServerEndpoints: Sendable {
     /// Where clients reach it, where it is told that.
     let published: PublishedAddresses?
     let project: String
+    /// Where attachments are kept, if not here.
+    var objects: ForeignBucket?
 
     static let bucket = "ferry"
     static let region = "us-east-1"
@@ -24,8 +26,16 @@ struct ServerEndpoints: Sendable {
         return [
             "version": .string(FerryServerTool.version), "project": .string(project), "database": "(default)",
             "documents": ["address": .string(documents.description), "tls": .boolean(isSecure)],
-            "objects": ["url": .string(url), "bucket": .string(Self.bucket), "region": .string(Self.region)],
+            "objects": objects(at: url),
             "identity": ["url": .string(url)], "sts": ["url": .string(url)],
+        ]
+    }
+
+    /// `keys` says where keys come from: the `sts` of this document, or, for `own`, from whoever runs the other store.
+    private func objects(at url: String) -> JSON {
+        [
+            "url": .string(objects?.url ?? url), "bucket": .string(objects?.bucket ?? Self.bucket),
+            "region": .string(objects?.region ?? Self.region), "keys": objects == nil ? "sts" : "own",
         ]
     }
 

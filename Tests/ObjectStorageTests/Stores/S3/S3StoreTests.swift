@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (404, "NoSuchBucket", ObjectStorageError.Code.notFound), (403, "AccessDenied", .permission),
+        (404, "NoSuchBucket", ObjectStorageError.Code.unavailable), (403, "AccessDenied", .permission),
         (403, "SignatureDoesNotMatch", .permission), (403, "InvalidAccessKeyId", .permission),
         (503, "SlowDown", .transient),
         (500, "InternalError", .transient), (429, "TooManyRequests", .transient), (400, "RequestTimeout", .transient),

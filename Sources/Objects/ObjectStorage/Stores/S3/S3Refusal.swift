@@ -41,10 +41,12 @@ struct S3Refusal: Sendable {
 
     private var kind: ObjectStorageError.Code {
         switch code {
-        case "NoSuchKey", "NoSuchBucket", "NoSuchUpload": return .notFound
+        case "NoSuchKey", "NoSuchUpload": return .notFound
         case "SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "OperationAborted", "BadDigest",
             "XAmzContentSHA256Mismatch", "IncompleteBody", "RequestTimeTooSkewed", "ExpiredToken":
             return .transient
+        // Nothing is known of the object then; somebody will make the bucket, or name the right one.
+        case "NoSuchBucket": return .unavailable
         case "QuotaExceeded", "InsufficientStorage", "XMinioStorageFull": return .full
         case "InvalidRange", "EntityTooLarge", "KeyTooLongError", "InvalidArgument", "InvalidRequest",
             "NotImplemented":

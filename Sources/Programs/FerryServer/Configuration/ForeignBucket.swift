@@ -1,0 +1,21 @@
+import ObjectStorage
+
+/// A bucket of another S3 store, where attachments are kept instead of on this server. Machines reach it with keys of their own.
+struct ForeignBucket: Sendable, Hashable {
+    /// Scheme, host, and port if it is not the scheme's own.
+    let url: String
+    let bucket: String
+    let region: String
+
+    /// nil for anything but `http` or `https` with a host and a bucket, as `https://s3.example.org/tasks`.
+    init?(_ text: String, region: String) {
+        var text = text[...]
+        while text.hasSuffix("/") { text.removeLast() }
+        guard let slash = text.lastIndex(of: "/"), !text[..<slash].hasSuffix("/"), !region.isEmpty,
+            region.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") })
+        else { return nil }
+        (url, bucket) = (String(text[..<slash]), String(text[text.index(after: slash)...]))
+        self.region = region
+        guard (try? S3Configuration(endpoint: url, bucket: bucket, region: region)) != nil else { return nil }
+    }
+}
