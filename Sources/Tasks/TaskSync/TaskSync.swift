@@ -137,6 +137,9 @@ package actor TaskSync {
     var reportedDamage: Set<String> = []
     /// Whether the store may lack what this machine has given it; see `offerAttachments`.
     var isOffering = false
+    /// By transfer: how far it had come before this run of the daemon, until it is known again.
+    var earlierProgress: [String: Int64] = [:]
+    var lastProgress: Duration?
     /// Tasks whose attachments are all to be here, whatever the machine takes otherwise.
     var pinned: Set<String> = []
     /// Called after every turn.
@@ -237,7 +240,7 @@ package actor TaskSync {
                 try tables.files(), try tables.lists(), try tables.attachments(), try tables.held(),
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
-                try tables.state("pinned") ?? "", try tables.state("synced") != nil
+                try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? ""
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -251,6 +254,7 @@ package actor TaskSync {
         pinned = Set(tables.8.split(separator: "\n").map(String.init))
         retries = rememberedRetries
         isSynced = tables.9
+        earlierProgress = Self.progress(saved: tables.10)
         try await loadCatalog()
         try await loadSharing()
         let database = try await client.reading { $0.databaseName }

@@ -18,7 +18,7 @@ extension TransferSummary {
         let total = snapshot?.bytesTotal ?? transfer.size
         self.init(
             id: transfer.id, direction: transfer.isUpload ? .upload : .download, state: state, taskID: transfer.task,
-            name: transfer.name, bytesDone: state == .done ? total : snapshot?.bytesDone ?? 0, bytesTotal: total,
+            name: transfer.name, bytesDone: state == .done ? total : transfer.bytesDone, bytesTotal: total,
             bytesDeduplicated: snapshot?.bytesDeduplicated ?? 0, bytesOnWire: snapshot?.bytesOnWire ?? 0,
             rate: state == .running ? snapshot?.rate : nil, reason: reason)
     }

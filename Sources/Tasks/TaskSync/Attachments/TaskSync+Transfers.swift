@@ -23,8 +23,8 @@ extension TaskSync {
         }
         let row = attachments.row(of: task, named: name)
         var transfer = Transfer(
-            id: DocumentID.make(in: surroundings), task: task, attachment: row?.attachment, name: name, isUpload: true,
-            size: size)
+            id: idOfUpload(task, name, size: size), task: task, attachment: row?.attachment, name: name,
+            isUpload: true, size: size)
         transfer.isRepair = isRepair
         return queue(transfer)
     }
@@ -64,8 +64,8 @@ extension TaskSync {
             return nil
         }
         var transfer = Transfer(
-            id: DocumentID.make(in: surroundings), task: task, attachment: attachment, name: file.name, isUpload: false,
-            size: file.size ?? 0)
+            id: Self.idOfDownload(task, attachment, key), task: task, attachment: attachment, name: file.name,
+            isUpload: false, size: file.size ?? 0)
         transfer.content = content
         transfer.owner = key.split(separator: "/").first.map(String.init)
         transfer.sha256 = file.sha256
@@ -75,6 +75,9 @@ extension TaskSync {
     private func queue(_ transfer: Transfer) -> String {
         var transfer = transfer
         if pausedTransfers.contains(transfer.pauseKey) { transfer.phase = .paused }
+        // News of one that is over may still come.
+        transfer.run = transfers[transfer.id]?.run ?? 0
+        transfer.earlier = earlierProgress.removeValue(forKey: transfer.id) ?? 0
         transfers.add(transfer)
         startQueued()
         return transfer.id
@@ -173,6 +176,7 @@ extension TaskSync {
         for await snapshot in work.snapshots {
             guard transfers[id]?.run == run else { return }
             transfers.change(id) { $0.snapshot = snapshot }
+            await saveProgress(every: .seconds(5))
             for observer in observers.values { observer() }
         }
     }
@@ -199,6 +203,7 @@ extension TaskSync {
             return end(id, .failed("\(error)"))
         default: break
         }
+        transfer.earlier = transfer.bytesDone
         transfer.phase = .waiting("\(error)")
         let pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
         transfers.change(id) { $0 = transfer }
@@ -269,9 +274,10 @@ extension TaskSync {
                     if transfer.isUpload { try await withdraw(transfer) }
                 }
             }
-            let paused = pausedTransfers
+            let (paused, progress) = (pausedTransfers, savedProgress)
             try await client.transaction {
                 try SyncTables($0).setState("paused", paused.sorted().joined(separator: "\n"))
+                try SyncTables($0).setState("progress", progress)
             }
             startQueued()
         }
@@ -310,6 +316,7 @@ extension TaskSync {
         case nil: break
         }
         transfer.work = nil
+        transfer.earlier = transfer.bytesDone
         transfer.phase = .paused
         transfers.change(id) { $0 = transfer }
     }

@@ -4,8 +4,8 @@ import TaskFolder
 
 /// An attachment on its way up or down.
 ///
-/// That it is to be moved follows from files and documents, so it survives a restart without a record of its own; what was moved
-/// already is found again by its chunks.
+/// That it is to be moved follows from files and documents, and so does its id, so it survives a restart without a record of its
+/// own; what was moved already is found again by its chunks.
 package struct Transfer: Sendable {
     package enum Work: Sendable {
         case upload(UploadTask)
@@ -43,6 +43,10 @@ package struct Transfer: Sendable {
     package var work: Work?
     /// The last thing known of the bytes, also when it is over.
     package var snapshot: TransferSnapshot?
+    /// Bytes that an earlier run had done: they are found again by the present one, and count until it has come as far.
+    var earlier: Int64 = 0
+    /// Of the file, in place. Never goes back.
+    package var bytesDone: Int64 { max(snapshot?.bytesDone ?? 0, min(earlier, size)) }
     var content: ContentReference?
     /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
     var owner: String?

@@ -1,0 +1,46 @@
+import DocumentClient
+import SystemIO
+import TaskFolder
+
+/// What a transfer keeps over a restart of the daemon: its id, and how far it had come.
+extension TaskSync {
+    /// The same for the same version of a file.
+    func idOfUpload(_ task: String, _ name: String, size: Int64) -> String {
+        let path = index.path(of: task).flatMap { try? $0.attachmentsDirectory().appending(name) }
+        let stamp = path.flatMap { try? folder.stamp($0) }
+        let version = stamp.map { "\($0.size) \($0.modified.seconds) \($0.modified.nanoseconds)" } ?? "\(size)"
+        return DocumentID.derived(from: "ferry upload\n\(task)\n\(name)\n\(version)")
+    }
+
+    /// - Parameter key: of what is downloaded.
+    static func idOfDownload(_ task: String, _ attachment: String, _ key: String) -> String {
+        DocumentID.derived(from: "ferry download\n\(task)\n\(attachment)\n\(key)")
+    }
+
+    /// How far each transfer has come, for the next run of the daemon: a line each.
+    var savedProgress: String {
+        transfers.transfers.values.filter { !$0.phase.isOver && $0.size >= Self.watchedSize && $0.bytesDone > 0 }
+            .map { "\($0.id) \($0.bytesDone)" }.sorted().joined(separator: "\n")
+    }
+
+    static func progress(saved text: String) -> [String: Int64] {
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
+        let pairs = lines.compactMap { line in
+            line.count == 2 ? Int64(line[1]).map { (String(line[0]), $0) } : nil
+        }
+        return Dictionary(pairs) { $1 }
+    }
+
+    /// Saves it, unless that was done within `pause`. Where that fails less is shown after a restart, and nothing is lost.
+    func saveProgress(every pause: Duration) async {
+        let now = surroundings.now()
+        // What is over within the first of them needs none.
+        guard let last = lastProgress, now - last >= pause else {
+            if lastProgress == nil { lastProgress = now }
+            return
+        }
+        lastProgress = now
+        let progress = savedProgress
+        try? await client.transaction { try SyncTables($0).setState("progress", progress) }
+    }
+}
