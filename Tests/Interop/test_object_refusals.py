@@ -61,7 +61,7 @@ def test_settings_of_an_object(s3, name):
     assert s3.get_object_tagging(Bucket=BUCKET, Key=name)["TagSet"] == []
     assert s3.get_object_acl(Bucket=BUCKET, Key=name)["Grants"][0]["Permission"] == "FULL_CONTROL"
     assert refusal(s3.get_object_tagging, Key=name + "x") == "NoSuchKey"
-    assert refusal(s3.get_object_attributes, Key=name, ObjectAttributes=["ETag"]) == "NotImplemented"
+    assert refusal(s3.get_object_attributes, Key=name + "x", ObjectAttributes=["ETag"]) == "NoSuchKey"
     tags = {"TagSet": [{"Key": "a", "Value": "b"}]}
     assert refusal(s3.put_object_tagging, Key=name, Tagging=tags) == "NotImplemented"
     assert body(s3, name) == b"content"

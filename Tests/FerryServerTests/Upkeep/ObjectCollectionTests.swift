@@ -254,7 +254,7 @@ struct ObjectCollectionTests {
                 try database.execute(
                     "INSERT INTO upload VALUES (?, 'ferry', 'k', ?, '', '{}')", [.text(id), .integer(created)])
                 try database.execute(
-                    "INSERT INTO part VALUES (?, 1, ?, 3, '', ?)", [.text(id), .text(file), .integer(created)])
+                    "INSERT INTO part VALUES (?, 1, ?, 3, '', ?, NULL)", [.text(id), .text(file), .integer(created)])
                 return []
             }
         }

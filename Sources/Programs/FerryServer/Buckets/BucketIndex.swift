@@ -48,6 +48,7 @@ actor BucketIndex {
         SQLiteMigration(
             "places in segments that a collection has left without an owner",
             sql: "CREATE TABLE released(file TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;"),
+        SQLiteMigration("checksums of parts", sql: "ALTER TABLE part ADD COLUMN checksum TEXT;"),
     ]
 
     /// Reads what is committed, on the thread of the index.

@@ -43,4 +43,6 @@ struct UploadedPart: Sendable {
     let size: Int64
     let etag: String
     let modified: Int64
+    /// In base64, by the algorithm that the upload asks for; nil where it asks for none, and for parts of earlier versions.
+    var checksum: String?
 }

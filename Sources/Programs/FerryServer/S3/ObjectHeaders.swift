@@ -43,6 +43,9 @@ enum ObjectHeaders {
         where showsChecksums || !name.hasPrefix("x-amz-checksum-") {
             headers[name] = value
         }
+        if showsChecksums, case let checksums = record.checksums, !checksums.values.isEmpty {
+            headers[ObjectChecksum.Kind.header] = checksums.kind.rawValue
+        }
         for name in [
             "content-type", "content-language", "expires", "cache-control", "content-disposition", "content-encoding",
         ] {

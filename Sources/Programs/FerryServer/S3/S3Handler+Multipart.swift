@@ -5,10 +5,18 @@ import SystemIO
 
 extension S3Handler {
     func createUpload(_ call: S3Call) async throws -> HTTPResponse {
-        let (type, headers) = try ObjectHeaders.keep(call.request.headers)
+        var (type, headers) = try ObjectHeaders.keep(call.request.headers)
+        var answer: HTTPHeaders = [:]
+        if let (algorithm, kind) = try ObjectChecksum.asked(call.request.headers) {
+            (headers[ObjectChecksum.algorithmHeader], headers[ObjectChecksum.Kind.header]) = (
+                algorithm.rawValue, kind.rawValue
+            )
+            answer[ObjectChecksum.algorithmHeader] = algorithm.rawValue
+            answer[ObjectChecksum.Kind.header] = kind.rawValue
+        }
         let id = SystemRandom.hex(16)
         let (bucket, key, created) = (call.bucket, call.key, now())
-        _ = try await store.index.write { database in
+        _ = try await store.index.write { [type, headers] database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
             try database.execute(
                 "INSERT INTO upload VALUES (?, ?, ?, ?, ?, ?)",
@@ -20,19 +28,21 @@ extension S3Handler {
         return .xml(
             XMLElement(
                 "InitiateMultipartUploadResult",
-                [XMLElement("Bucket", bucket), XMLElement("Key", key), XMLElement("UploadId", id)]))
+                [XMLElement("Bucket", bucket), XMLElement("Key", key), XMLElement("UploadId", id)]), headers: answer)
     }
 
     func putPart(_ call: S3Call) async throws -> HTTPResponse {
         let number = try partNumber(call)
         let upload = try await upload(call)
-        let received = try await receive(call)
+        let algorithm = upload.checksum?.algorithm
+        let received = try await receive(call, computing: algorithm)
         try await commit(
             UploadedPart(
-                number: number, file: received.file, size: received.size, etag: received.etag, modified: now()),
-            of: upload)
+                number: number, file: received.file, size: received.size, etag: received.etag, modified: now(),
+                checksum: received.checksum), of: upload)
         var headers: HTTPHeaders = ["ETag": "\"\(received.etag)\""]
         for (name, value) in received.checksums { headers[name] = value }
+        if let algorithm { headers[algorithm.header] = received.checksum }
         return HTTPResponse(headers: headers)
     }
 
@@ -40,8 +50,10 @@ extension S3Handler {
         let number = try partNumber(call)
         let upload = try await upload(call)
         let range = call.request.headers["x-amz-copy-source-range"]
-        let copy = try await copy(call) { try ObjectHeaders.copyRange(range, size: $0.size) }
-        let part = UploadedPart(number: number, file: copy.file, size: copy.size, etag: copy.md5, modified: now())
+        let algorithm = upload.checksum?.algorithm
+        let copy = try await copy(call, computing: algorithm) { try ObjectHeaders.copyRange(range, size: $0.size) }
+        let part = UploadedPart(
+            number: number, file: copy.file, size: copy.size, etag: copy.md5, modified: now(), checksum: copy.checksum)
         try await commit(part, of: upload)
         return .xml(
             XMLElement(
@@ -49,7 +61,12 @@ extension S3Handler {
                 [
                     XMLElement("LastModified", S3Date.xml(microseconds: part.modified)),
                     XMLElement("ETag", "\"\(part.etag)\""),
-                ]))
+                ] + Self.checksum(of: part, algorithm)))
+    }
+
+    private static func checksum(of part: UploadedPart, _ algorithm: ObjectChecksum?) -> [XMLElement] {
+        guard let algorithm, let checksum = part.checksum else { return [] }
+        return [XMLElement(algorithm.element, checksum)]
     }
 
     private func commit(_ part: UploadedPart, of upload: MultipartUpload) async throws {
@@ -58,10 +75,10 @@ extension S3Handler {
                 guard try database.upload(upload.id) != nil else { throw S3Error.noSuchUpload }
                 let replaced = try database.parts(upload.id).filter { $0.number == part.number }.map(\.file)
                 try database.execute(
-                    "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?)",
                     [
                         .text(upload.id), .int(part.number), .text(part.file), .integer(part.size), .text(part.etag),
-                        .integer(part.modified),
+                        .integer(part.modified), .optional(part.checksum),
                     ])
                 return replaced
             }
@@ -86,6 +103,10 @@ extension S3Handler {
         if all.count > limit, let last = page.last {
             children.append(XMLElement("NextPartNumberMarker", String(last.number)))
         }
+        if let (algorithm, kind) = upload.checksum {
+            children.append(XMLElement("ChecksumAlgorithm", algorithm.rawValue))
+            children.append(XMLElement("ChecksumType", kind.rawValue))
+        }
         for part in page {
             children.append(
                 XMLElement(
@@ -94,7 +115,7 @@ extension S3Handler {
                         XMLElement("PartNumber", String(part.number)), XMLElement("ETag", "\"\(part.etag)\""),
                         XMLElement("Size", String(part.size)),
                         XMLElement("LastModified", S3Date.xml(microseconds: part.modified)),
-                    ]))
+                    ] + Self.checksum(of: part, upload.checksum?.algorithm)))
         }
         return .xml(XMLElement("ListPartsResult", children))
     }
@@ -159,10 +180,14 @@ extension S3Handler {
             return Self.completed(record, call)
         }
         let present = try await store.index.read { try $0.parts(upload.id) }
-        let parts = try Self.select(tree, from: present)
+        let parts = try Self.select(tree, from: present, upload.checksum?.algorithm)
+        var headers = upload.headers.filter { !$0.key.hasPrefix("x-amz-checksum-") }
+        headers.merge(try Self.checksums(of: upload, parts, call.request.headers)) { $1 }
         let store = store
+        // One that nobody spoke of before is computed while the parts are joined.
+        let late = upload.checksum == nil ? ObjectChecksum.declared(call.request.headers) : nil
         let (file, size) = try await store.run {
-            var incoming = try store.makeIncoming([])
+            var incoming = try store.makeIncoming(late?.digest ?? [])
             for part in parts {
                 let input = try store.open(part.file, size: part.size)
                 guard input.size == part.size else {
@@ -170,13 +195,18 @@ extension S3Handler {
                 }
                 try input.forEachPart { try incoming.append($0) }
             }
+            if let late {
+                let value = late.value(in: incoming.digests())
+                guard let value, call.request.headers[late.header] == Base64.encode(value) else {
+                    throw S3Error.badDigest
+                }
+            }
             return (try store.keep(&incoming), incoming.size)
         }
+        if let late { headers[late.header] = call.request.headers[late.header] }
         let record = ObjectRecord(
             key: upload.key, file: file, size: size, etag: Self.etag(of: parts.map(\.etag)), modified: now(),
-            contentType: upload.contentType,
-            // The parts' checksums are not the whole's.
-            headers: upload.headers.filter { !$0.key.hasPrefix("x-amz-checksum-") })
+            contentType: upload.contentType, headers: headers)
         try await commit(record, in: call.bucket, conditions: call.request.headers)
         let unused = try await store.index.write { database in
             let files = try database.parts(upload.id).map(\.file)
@@ -187,6 +217,24 @@ extension S3Handler {
         return Self.completed(record, call)
     }
 
+    /// The checksum fields of the whole.
+    /// - Throws: where the client's is another one.
+    private static func checksums(
+        of upload: MultipartUpload, _ parts: [UploadedPart], _ headers: HTTPHeaders
+    ) throws -> [String: String] {
+        if let size = headers["x-amz-mp-object-size"], Int64(size) != parts.reduce(0, { $0 + $1.size }) {
+            throw S3Error.invalidRequest("The x-amz-mp-object-size header does not match the size of the object.")
+        }
+        guard let (algorithm, kind) = upload.checksum, let value = algorithm.joined(parts, kind) else { return [:] }
+        if let type = headers[ObjectChecksum.Kind.header], type.uppercased() != kind.rawValue {
+            throw S3Error.invalidRequest("The upload was created with the \(kind.rawValue) checksum type.")
+        }
+        if let expected = headers[algorithm.header], expected != value, "\(expected)-\(parts.count)" != value {
+            throw S3Error.badDigest
+        }
+        return [algorithm.header: value, ObjectChecksum.Kind.header: kind.rawValue]
+    }
+
     private static func completed(_ record: ObjectRecord, _ call: S3Call) -> HTTPResponse {
         .xml(
             XMLElement(
@@ -194,7 +242,7 @@ extension S3Handler {
                 [
                     XMLElement("Location", "/\(call.bucket)/\(call.key)"), XMLElement("Bucket", call.bucket),
                     XMLElement("Key", call.key), XMLElement("ETag", "\"\(record.etag)\""),
-                ]))
+                ] + record.checksumElements))
     }
 
     /// The entity tag of an object that is joined from parts with these.
@@ -203,14 +251,18 @@ extension S3Handler {
         return "\(Hex.encode(MD5.hash(sums)))-\(parts.count)"
     }
 
-    private static func select(_ tree: XMLTree, from present: [UploadedPart]) throws -> [UploadedPart] {
+    private static func select(
+        _ tree: XMLTree, from present: [UploadedPart], _ algorithm: ObjectChecksum?
+    ) throws -> [UploadedPart] {
         let byNumber = Dictionary(uniqueKeysWithValues: present.map { ($0.number, $0) })
         var parts: [UploadedPart] = []
         for element in tree.children where element.name == "Part" {
             guard let number = element["PartNumber"].flatMap({ Int($0) }), let etag = element["ETag"] else {
                 throw S3Error.malformedXML
             }
-            guard let part = byNumber[number], etag.filter({ $0 != "\"" }) == part.etag else {
+            guard let part = byNumber[number], etag.filter({ $0 != "\"" }) == part.etag,
+                algorithm.flatMap({ element[$0.element] }).map({ $0 == part.checksum }) ?? true
+            else {
                 throw S3Error("InvalidPart", "One or more of the specified parts could not be found.", 400)
             }
             guard parts.last.map({ $0.number < number }) ?? true else {
@@ -263,12 +315,13 @@ extension SQLiteDatabase {
     fileprivate func parts(_ upload: String) throws -> [UploadedPart] {
         var parts: [UploadedPart] = []
         try query(
-            "SELECT number, file, size, etag, modified FROM part WHERE upload = ? ORDER BY number", [.text(upload)]
+            "SELECT number, file, size, etag, modified, checksum FROM part WHERE upload = ? ORDER BY number",
+            [.text(upload)]
         ) { row in
             parts.append(
                 UploadedPart(
-                    number: row.int(0), file: row.text(1), size: row.int64(2), etag: row.text(3), modified: row.int64(4)
-                ))
+                    number: row.int(0), file: row.text(1), size: row.int64(2), etag: row.text(3),
+                    modified: row.int64(4), checksum: row.optionalText(5)))
         }
         return parts
     }

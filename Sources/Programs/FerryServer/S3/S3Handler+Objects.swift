@@ -83,6 +83,7 @@ extension S3Handler {
         try await commit(record, in: call.bucket, conditions: call.request.headers)
         var answer: HTTPHeaders = ["ETag": "\"\(record.etag)\""]
         for (name, value) in kept where name.hasPrefix("x-amz-checksum-") { answer[name] = value }
+        if !received.checksums.isEmpty { answer[ObjectChecksum.Kind.header] = ObjectChecksum.Kind.whole.rawValue }
         return HTTPResponse(headers: answer)
     }
 
@@ -201,14 +202,18 @@ extension S3Handler {
         let file: String
         let size: Int64
         let md5: String
+        /// In base64, by the algorithm that was asked for.
+        let checksum: String?
     }
 
     /// Copies a span of the bytes of the object that `x-amz-copy-source` names.
-    func copy(_ call: S3Call, span: (ObjectRecord) throws -> Range<Int64>) async throws -> Copy {
+    func copy(
+        _ call: S3Call, computing algorithm: ObjectChecksum? = nil, span: (ObjectRecord) throws -> Range<Int64>
+    ) async throws -> Copy {
         var attempts = 0
         while true {
             let (bucket, source) = try await copySource(call)
-            if let copy = try await copy(source, in: bucket, span: span(source)) { return copy }
+            if let copy = try await copy(source, in: bucket, algorithm, span: span(source)) { return copy }
             // As in `getObject`, a put may have replaced the bytes.
             attempts += 1
             guard attempts < 8 else { throw lost(bucket, source.key, "nothing is there") }
@@ -216,9 +221,12 @@ extension S3Handler {
     }
 
     /// Nil where nothing of the source's is there.
-    private func copy(_ source: ObjectRecord, in bucket: String, span: Range<Int64>) async throws -> Copy? {
+    private func copy(
+        _ source: ObjectRecord, in bucket: String, _ algorithm: ObjectChecksum?, span: Range<Int64>
+    ) async throws -> Copy? {
         let store = store
-        let copied = try await store.run { () -> (StoredBytes, String)? in
+        let wanted = ObjectDigests.Wanted.md5.union(algorithm?.digest ?? [])
+        let copied = try await store.run { () -> (StoredBytes, ObjectDigests)? in
             let input: StoredObject
             do { input = try store.open(source) } catch let error as SystemError where error.code == .notFound {
                 return nil
@@ -228,12 +236,12 @@ extension S3Handler {
             }
             if span.count <= BucketStore.smallSize {
                 let bytes = try input.read(Int(span.count), at: span.lowerBound)
-                var hasher = ObjectHasher(.md5)
+                var hasher = ObjectHasher(wanted)
                 hasher.update(bytes)
                 let digests = hasher.finish()
-                return (.small(try store.write(bytes, digests.sha256)), Hex.encode(digests.md5 ?? []))
+                return (.small(try store.write(bytes, digests.sha256)), digests)
             }
-            var incoming = try store.makeIncoming(.md5)
+            var incoming = try store.makeIncoming(wanted)
             var position = span.lowerBound
             while position < span.upperBound {
                 let bytes = try input.read(Int(min(1 << 20, span.upperBound - position)), at: position)
@@ -242,10 +250,13 @@ extension S3Handler {
                 position += Int64(bytes.count)
             }
             let digests = incoming.digests()
-            return (.file(try store.keep(&incoming)), Hex.encode(digests.md5 ?? []))
+            return (.file(try store.keep(&incoming)), digests)
         }
-        guard let (bytes, md5) = copied else { return nil }
-        return Copy(source: source, file: try await bytes.kept(in: store), size: Int64(span.count), md5: md5)
+        guard let (bytes, digests) = copied else { return nil }
+        return Copy(
+            source: source, file: try await bytes.kept(in: store), size: Int64(span.count),
+            md5: Hex.encode(digests.md5 ?? []),
+            checksum: algorithm?.value(in: digests).map { Base64.encode($0) })
     }
 }
 

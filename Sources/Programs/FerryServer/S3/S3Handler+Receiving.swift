@@ -12,6 +12,8 @@ struct ReceivedObject: Sendable {
     let etag: String
     /// Checksum fields to keep.
     let checksums: [String: String]
+    /// In base64, by the algorithm that was asked for.
+    let checksum: String?
 }
 
 extension S3Handler {
@@ -33,9 +35,11 @@ extension S3Handler {
     }
 
     /// Makes a body of any size durable, in memory of constant size.
-    func receive(_ call: S3Call) async throws -> ReceivedObject {
-        if Self.isSmall(call) { return try await receiveSmall(call) }
-        let wanted = Self.digests(for: call.request.headers)
+    ///
+    /// - Parameter algorithm: of a checksum to compute, whether or not one comes with the body.
+    func receive(_ call: S3Call, computing algorithm: ObjectChecksum? = nil) async throws -> ReceivedObject {
+        if Self.isSmall(call) { return try await receiveSmall(call, computing: algorithm) }
+        let wanted = Self.digests(for: call.request.headers, algorithm)
         let store = store
         let incoming = IncomingBox()
         var body = PayloadReader(call)
@@ -61,11 +65,14 @@ extension S3Handler {
             let digests = try incoming.digests()
             let checksums = try Self.verify(digests, call, trailer)
             return ReceivedObject(
-                file: try incoming.keep(in: store), size: size, etag: Self.etag(digests), checksums: checksums)
+                file: try incoming.keep(in: store), size: size, etag: Self.etag(digests), checksums: checksums,
+                checksum: algorithm?.value(in: digests).map { Base64.encode($0) })
         }
     }
 
-    private func receiveSmall(_ call: S3Call) async throws -> ReceivedObject {
+    private func receiveSmall(
+        _ call: S3Call, computing algorithm: ObjectChecksum?
+    ) async throws -> ReceivedObject {
         var body = PayloadReader(call)
         var bytes: [UInt8] = []
         while let chunk = try await body.next() {
@@ -74,15 +81,17 @@ extension S3Handler {
         try Self.check(Int64(bytes.count), against: call)
         let trailer = body.trailer
         let store = store
-        let (written, etag, checksums) = try await store.run { [bytes] in
-            var hasher = ObjectHasher(Self.digests(for: call.request.headers))
+        let (written, etag, checksums, checksum) = try await store.run { [bytes] in
+            var hasher = ObjectHasher(Self.digests(for: call.request.headers, algorithm))
             hasher.update(bytes)
             let digests = hasher.finish()
             let checksums = try Self.verify(digests, call, trailer)
-            return (try store.write(bytes, digests.sha256), Self.etag(digests), checksums)
+            let checksum = algorithm?.value(in: digests).map { Base64.encode($0) }
+            return (try store.write(bytes, digests.sha256), Self.etag(digests), checksums, checksum)
         }
         let file = try await store.synchronize(written)
-        return ReceivedObject(file: file, size: Int64(bytes.count), etag: etag, checksums: checksums)
+        return ReceivedObject(
+            file: file, size: Int64(bytes.count), etag: etag, checksums: checksums, checksum: checksum)
     }
 
     private static func check(_ size: Int64, against call: S3Call) throws {
@@ -100,25 +109,12 @@ extension S3Handler {
     /// Whether the body announces a length up to that.
     static func isSmall(_ call: S3Call) -> Bool { call.request.headers.contentLength.map { $0 <= smallBody } ?? false }
 
-    private static func digests(for headers: HTTPHeaders) -> ObjectDigests.Wanted {
-        let declared = declaredChecksum(headers)
+    private static func digests(for headers: HTTPHeaders, _ algorithm: ObjectChecksum?) -> ObjectDigests.Wanted {
+        let declared = ObjectChecksum.declared(headers)
         var wanted: ObjectDigests.Wanted = []
-        if declared != "x-amz-checksum-sha256" || headers["Content-MD5"] != nil { wanted.insert(.md5) }
-        if declared == "x-amz-checksum-crc32" { wanted.insert(.crc32) }
-        if declared == "x-amz-checksum-crc32c" { wanted.insert(.crc32c) }
-        if declared == "x-amz-checksum-crc64nvme" { wanted.insert(.crc64) }
-        if declared == "x-amz-checksum-sha1" { wanted.insert(.sha1) }
+        if declared != .sha256 || headers["Content-MD5"] != nil { wanted.insert(.md5) }
+        for checksum in [declared, algorithm].compactMap(\.self) { wanted.formUnion(checksum.digest) }
         return wanted
-    }
-
-    /// The name of the checksum that comes with the body, in a header or announced for its trailer.
-    private static func declaredChecksum(_ headers: HTTPHeaders) -> String? {
-        let known = [
-            "x-amz-checksum-sha256", "x-amz-checksum-crc32c", "x-amz-checksum-crc64nvme", "x-amz-checksum-sha1",
-            "x-amz-checksum-crc32",
-        ]
-        let announced = headers["x-amz-trailer"]?.lowercased()
-        return known.first { headers[$0] != nil || announced?.contains($0) == true }
     }
 
     /// Compares every digest that the client gave; answers the checksum to keep.
@@ -136,15 +132,12 @@ extension S3Handler {
             guard sum == digests.md5 else { throw S3Error.badDigest }
         }
         var kept: [String: String] = [:]
-        let computed = [
-            ("x-amz-checksum-sha256", digests.sha256.bytes), ("x-amz-checksum-crc32", digests.crc32 ?? []),
-            ("x-amz-checksum-crc32c", digests.crc32c ?? []), ("x-amz-checksum-crc64nvme", digests.crc64 ?? []),
-            ("x-amz-checksum-sha1", digests.sha1 ?? []),
-        ]
-        for (name, bytes) in computed {
-            guard let expected = headers[name] ?? trailer[name] else { continue }
-            guard Base64.decode(expected) == bytes else { throw S3Error.badDigest }
-            kept[name] = expected
+        for checksum in ObjectChecksum.allCases {
+            guard let expected = headers[checksum.header] ?? trailer[checksum.header] else { continue }
+            guard let value = checksum.value(in: digests), Base64.decode(expected) == value else {
+                throw S3Error.badDigest
+            }
+            kept[checksum.header] = expected
         }
         return kept
     }

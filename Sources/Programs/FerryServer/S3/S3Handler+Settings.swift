@@ -34,10 +34,40 @@ extension S3Handler {
             _ = try record(call.bucket, call.key)
             return .xml(XMLElement("Tagging", [XMLElement("TagSet", "")]))
         default: throw S3Error.notImplemented("?\(name)")
+        case "attributes": return try attributes(call)
         }
     }
 
     /// Refuses a put that asks for what clients rely on and this server does not do: to keep the bytes encrypted, or locked.
+    /// GetObjectAttributes: what of an object's properties `x-amz-object-attributes` asks for.
+    private func attributes(_ call: S3Call) throws -> HTTPResponse {
+        let record = try record(call.bucket, call.key, hidingCondemned: true)
+        let asked = call.request.headers.values("x-amz-object-attributes").flatMap { $0.split(separator: ",") }
+        var children: [XMLElement] = []
+        for name in asked.map(\.trimmed) {
+            switch name {
+            case "ETag": children.append(XMLElement("ETag", record.etag))
+            case "Checksum":
+                let checksums = record.checksumElements
+                if !checksums.isEmpty { children.append(XMLElement("Checksum", checksums)) }
+            case "ObjectParts":
+                guard let count = record.etag.split(separator: "-").dropFirst().first.flatMap({ Int($0) }), count > 1
+                else { continue }
+                children.append(XMLElement("ObjectParts", [XMLElement("PartsCount", String(count))]))
+            case "StorageClass": children.append(XMLElement("StorageClass", "STANDARD"))
+            case "ObjectSize": children.append(XMLElement("ObjectSize", String(record.size)))
+            default: throw S3Error.invalidArgument("Invalid attribute name specified.")
+            }
+        }
+        guard !children.isEmpty || !asked.isEmpty else {
+            throw S3Error.invalidRequest(
+                "The x-amz-object-attributes header specifying the attributes to be retrieved is missing")
+        }
+        return .xml(
+            XMLElement("GetObjectAttributesResponse", children),
+            headers: ["Last-Modified": S3Date.http(microseconds: record.modified)])
+    }
+
     static func refuseUnkeepable(_ headers: HTTPHeaders) throws {
         for field in headers {
             let name = field.name.lowercased()

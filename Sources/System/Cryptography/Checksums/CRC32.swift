@@ -7,6 +7,13 @@ package struct CRC32: Sendable {
         case ieee
         /// Castagnoli's, as iSCSI and ext4 use it (RFC 3720).
         case castagnoli
+
+        fileprivate var reflected: UInt32 {
+            switch self {
+            case .ieee: 0xEDB8_8320
+            case .castagnoli: 0x82F6_3B78
+            }
+        }
     }
 
     private let polynomial: Polynomial
@@ -32,6 +39,12 @@ package struct CRC32: Sendable {
                 value = ~crc32_iscsi(UnsafeMutablePointer(mutating: base), Int32(part.count), ~value)
             }
         }
+    }
+
+    /// Appends bytes of which only the check and their number are known.
+    package mutating func append(_ check: [UInt8], length: Int64) {
+        let check = check.reduce(0) { $0 << 8 | UInt32($1) }
+        value = CRCCombination.combined(value, check, length: length, polynomial: polynomial.reflected)
     }
 
     package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }

@@ -30,11 +30,19 @@ package struct CRC64: Sendable {
         value = ~rest
     }
 
+    /// Appends bytes of which only the check and their number are known.
+    package mutating func append(_ check: [UInt8], length: Int64) {
+        let check = check.reduce(0) { $0 << 8 | UInt64($1) }
+        value = CRCCombination.combined(value, check, length: length, polynomial: Self.polynomial)
+    }
+
     package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
+
+    /// In reflected order.
+    private static let polynomial: UInt64 = 0x9A6C_9329_AC4B_C9B5
 
     /// Eight tables of 256 entries, one after the other; bits in reflected order.
     private static let tables: [UInt64] = {
-        let polynomial: UInt64 = 0x9A6C_9329_AC4B_C9B5
         var tables: [UInt64] = []
         for byte: UInt64 in 0..<256 {
             var rest = byte

@@ -1,0 +1,140 @@
+"""Checksums of objects that come in parts, with boto3: of the whole, and of the parts' checksums."""
+import base64
+import hashlib
+import re
+import struct
+import urllib.request
+import zlib
+
+import pytest
+from botocore.exceptions import ClientError
+
+BUCKET = "ferry"
+FIRST, LAST = bytes(range(256)) * (20 << 10), b"the last part"
+
+
+class Table:
+    """A cyclic redundancy check as its definition has it, byte by byte."""
+
+    def __init__(self, polynomial, form):
+        self.form, self.mask = form, (1 << 8 * struct.calcsize(form)) - 1
+        self.table = []
+        for byte in range(256):
+            for _ in range(8):
+                byte = byte >> 1 ^ polynomial if byte & 1 else byte >> 1
+            self.table.append(byte)
+
+    def __call__(self, content):
+        value = self.mask
+        for byte in content:
+            value = self.table[(value ^ byte) & 0xFF] ^ value >> 8
+        return struct.pack(self.form, value ^ self.mask)
+
+
+DIGESTS = {
+    "CRC64NVME": Table(0x9A6C9329AC4BC9B5, ">Q"), "CRC32C": Table(0x82F63B78, ">I"),
+    "CRC32": lambda content: struct.pack(">I", zlib.crc32(content)),
+    "SHA256": lambda content: hashlib.sha256(content).digest(), "SHA1": lambda content: hashlib.sha1(content).digest(),
+}
+
+
+def text(algorithm, content):
+    return base64.b64encode(DIGESTS[algorithm](content)).decode()
+
+
+def expected(algorithm, kind):
+    if kind == "FULL_OBJECT":
+        return text(algorithm, FIRST + LAST)
+    return text(algorithm, b"".join(DIGESTS[algorithm](part) for part in (FIRST, LAST))) + "-2"
+
+
+def upload(s3, key, algorithm, kind=None):
+    """Begins an upload and puts both parts. Answers its id and the list of parts."""
+    options = {"ChecksumType": kind} if kind else {}
+    began = s3.create_multipart_upload(Bucket=BUCKET, Key=key, ChecksumAlgorithm=algorithm, **options)
+    assert began["ChecksumAlgorithm"] == algorithm
+    parts = []
+    for number, part in enumerate((FIRST, LAST), 1):
+        checksum = {f"Checksum{algorithm}": text(algorithm, part)}
+        answer = s3.upload_part(Bucket=BUCKET, Key=key, UploadId=began["UploadId"], PartNumber=number, Body=part, **checksum)
+        assert answer[f"Checksum{algorithm}"] == checksum[f"Checksum{algorithm}"]
+        parts.append({"PartNumber": number, "ETag": answer["ETag"], **checksum})
+    return began["UploadId"], parts
+
+
+def complete(s3, key, upload, parts, **options):
+    return s3.complete_multipart_upload(Bucket=BUCKET, Key=key, UploadId=upload, MultipartUpload={"Parts": parts}, **options)
+
+
+@pytest.mark.parametrize("algorithm, kind, asked", [
+    ("CRC64NVME", "FULL_OBJECT", None), ("CRC64NVME", "FULL_OBJECT", "FULL_OBJECT"), ("CRC32", "FULL_OBJECT", "FULL_OBJECT"),
+    ("CRC32C", "FULL_OBJECT", "FULL_OBJECT"), ("CRC32", "COMPOSITE", None), ("CRC32C", "COMPOSITE", "COMPOSITE"),
+    ("SHA256", "COMPOSITE", None), ("SHA1", "COMPOSITE", "COMPOSITE")])
+def test_an_object_in_parts_has_its_checksum(s3, name, algorithm, kind, asked):
+    field, value = f"Checksum{algorithm}", expected(algorithm, kind)
+    id, parts = upload(s3, name, algorithm, asked)
+    listed = s3.list_parts(Bucket=BUCKET, Key=name, UploadId=id)
+    assert listed["ChecksumAlgorithm"] == algorithm and listed["ChecksumType"] == kind
+    assert [part[field] for part in listed["Parts"]] == [part[field] for part in parts]
+    done = complete(s3, name, id, parts, ChecksumType=kind, MpuObjectSize=len(FIRST + LAST), **{field: value})
+    assert done[field] == value and done["ChecksumType"] == kind
+    head = s3.head_object(Bucket=BUCKET, Key=name, ChecksumMode="ENABLED")
+    assert head[field] == value and head["ChecksumType"] == kind
+    assert field not in s3.head_object(Bucket=BUCKET, Key=name)
+    # boto3 compares what it can with what it reads.
+    assert s3.get_object(Bucket=BUCKET, Key=name)["Body"].read() == FIRST + LAST
+    told = s3.get_object_attributes(Bucket=BUCKET, Key=name, ObjectAttributes=[
+        "ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"])
+    assert told["Checksum"] == {field: value, "ChecksumType": kind} and told["ETag"] == done["ETag"].strip('"')
+    assert told["ObjectParts"]["TotalPartsCount"] == 2 and told["ObjectSize"] == len(FIRST + LAST)
+    assert told["StorageClass"] == "STANDARD"
+
+
+@pytest.mark.parametrize("algorithm", ["CRC64NVME", "CRC32", "SHA256"])
+def test_another_checksum_at_the_end_is_refused(s3, name, algorithm):
+    id, parts = upload(s3, name, algorithm)
+    field = f"Checksum{algorithm}"
+
+    def refusal(parts=parts, **options):
+        with pytest.raises(ClientError) as error:
+            complete(s3, name, id, parts, **options)
+        return error.value.response["Error"]["Code"]
+
+    assert refusal(**{field: text(algorithm, b"another")}) == "BadDigest"
+    assert refusal([{**parts[0], field: text(algorithm, b"another")}, parts[1]]) == "InvalidPart"
+    assert refusal(MpuObjectSize=7) == "InvalidRequest"
+    assert refusal(ChecksumType="COMPOSITE" if algorithm == "CRC64NVME" else "FULL_OBJECT") == "InvalidRequest"
+    # The upload is still there.
+    assert complete(s3, name, id, parts)[field]
+
+
+def test_a_checksum_that_is_first_told_of_at_the_end(s3, name):
+    url = s3.generate_presigned_url("create_multipart_upload", Params={"Bucket": BUCKET, "Key": name})
+    answer = urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=20).read().decode()
+    id = re.search("<UploadId>(.*)</UploadId>", answer).group(1)
+    tag = s3.upload_part(Bucket=BUCKET, Key=name, UploadId=id, PartNumber=1, Body=LAST)["ETag"]
+    parts = [{"PartNumber": 1, "ETag": tag}]
+    with pytest.raises(ClientError) as error:
+        complete(s3, name, id, parts, ChecksumCRC32=text("CRC32", b"another"))
+    assert error.value.response["Error"]["Code"] == "BadDigest"
+    complete(s3, name, id, parts, ChecksumCRC32=text("CRC32", LAST))
+    head = s3.head_object(Bucket=BUCKET, Key=name, ChecksumMode="ENABLED")
+    assert head["ChecksumCRC32"] == text("CRC32", LAST) and head["ChecksumType"] == "FULL_OBJECT"
+
+
+def test_what_cannot_be_is_refused_at_the_beginning(s3, name):
+    for algorithm, kind in (("SHA256", "FULL_OBJECT"), ("CRC64NVME", "COMPOSITE")):
+        with pytest.raises(ClientError) as error:
+            s3.create_multipart_upload(Bucket=BUCKET, Key=name, ChecksumAlgorithm=algorithm, ChecksumType=kind)
+        assert error.value.response["Error"]["Code"] == "InvalidRequest"
+
+
+def test_parts_that_are_copied_count(s3, name):
+    s3.put_object(Bucket=BUCKET, Key=f"{name}/source", Body=FIRST + LAST)
+    id = s3.create_multipart_upload(Bucket=BUCKET, Key=name, ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT")["UploadId"]
+    source, parts = {"Bucket": BUCKET, "Key": f"{name}/source"}, []
+    for number, span in enumerate((f"bytes=0-{len(FIRST) - 1}", f"bytes={len(FIRST)}-{len(FIRST + LAST) - 1}"), 1):
+        copied = s3.upload_part_copy(
+            Bucket=BUCKET, Key=name, UploadId=id, PartNumber=number, CopySource=source, CopySourceRange=span)["CopyPartResult"]
+        parts.append({"PartNumber": number, "ETag": copied["ETag"], "ChecksumCRC32": copied["ChecksumCRC32"]})
+    assert complete(s3, name, id, parts)["ChecksumCRC32"] == expected("CRC32", "FULL_OBJECT")
