@@ -49,6 +49,12 @@ actor BucketIndex {
             "places in segments that a collection has left without an owner",
             sql: "CREATE TABLE released(file TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;"),
         SQLiteMigration("checksums of parts", sql: "ALTER TABLE part ADD COLUMN checksum TEXT;"),
+        SQLiteMigration(
+            "which pages of other sites may use a bucket",
+            sql: """
+                CREATE TABLE cors(
+                    bucket TEXT PRIMARY KEY REFERENCES bucket ON DELETE CASCADE, rules TEXT NOT NULL) STRICT, WITHOUT ROWID;
+                """),
     ]
 
     /// Reads what is committed, on the thread of the index.

@@ -1,7 +1,7 @@
 import HTTP
 
-/// What clients ask about buckets and objects beyond their bytes. There is nothing to set here, so a question is answered as S3
-/// does where nothing was set, and who would change something is told that it is not there.
+/// What clients ask about buckets and objects beyond their bytes. Nothing but CORS can be set here, so other questions are answered
+/// as S3 does where nothing was set, and who would change something is told that it is not there.
 extension S3Handler {
     /// The answer to `GET /bucket?setting`, or nil where the query asks for no setting.
     /// - Throws: Amazon's code for a setting that was never made; `NotImplemented` for one that this server knows nothing of,
@@ -9,6 +9,7 @@ extension S3Handler {
     func bucketSetting(_ call: S3Call) async throws -> HTTPResponse? {
         guard let name = call.setting else { return nil }
         try await requireBucket(call.bucket)
+        if name == "cors", let rules = try corsRules(of: call.bucket) { return .xml(rules.xml) }
         if let absent = Self.absentSettings[name] { throw S3Error(absent.code, absent.message, 404) }
         switch name {
         case "versioning": return .xml(XMLElement("VersioningConfiguration", ""))
@@ -33,12 +34,11 @@ extension S3Handler {
         case "tagging":
             _ = try record(call.bucket, call.key)
             return .xml(XMLElement("Tagging", [XMLElement("TagSet", "")]))
-        default: throw S3Error.notImplemented("?\(name)")
         case "attributes": return try attributes(call)
+        default: throw S3Error.notImplemented("?\(name)")
         }
     }
 
-    /// Refuses a put that asks for what clients rely on and this server does not do: to keep the bytes encrypted, or locked.
     /// GetObjectAttributes: what of an object's properties `x-amz-object-attributes` asks for.
     private func attributes(_ call: S3Call) throws -> HTTPResponse {
         let record = try record(call.bucket, call.key, hidingCondemned: true)
@@ -68,6 +68,7 @@ extension S3Handler {
             headers: ["Last-Modified": S3Date.http(microseconds: record.modified)])
     }
 
+    /// Refuses a put that asks for what clients rely on and this server does not do: to keep the bytes encrypted, or locked.
     static func refuseUnkeepable(_ headers: HTTPHeaders) throws {
         for field in headers {
             let name = field.name.lowercased()

@@ -37,6 +37,7 @@ struct S3Handler: Sendable {
             let fault = S3Error("InternalError", "We encountered an internal error. Please try again.", 500)
             response = self.response(to: fault, request, id)
         }
+        for field in corsHeaders(request) { response.headers.add(field.name, field.value) }
         response.headers["x-amz-request-id"] = id
         response.headers["Date"] = S3Date.http(microseconds: now())
         return response
@@ -61,10 +62,12 @@ struct S3Handler: Sendable {
     }
 
     private func answer(_ request: HTTPServerRequest) async throws -> HTTPResponse {
-        let path = request.target.path.dropFirst()
-        let slash = path.firstIndex(of: "/")
-        let bucket = String(path[..<(slash ?? path.endIndex)])
-        let key = slash.map { String(path[path.index(after: $0)...]) } ?? ""
+        let (bucket, key) = Self.place(request)
+        if request.method == .options { return try preflight(request, bucket: bucket) }
+        if request.method == .post, key.isEmpty, FormReader.isForm(request.headers["Content-Type"]) {
+            try S3Call.check(bucket: bucket)
+            return try await postObject(request, bucket: bucket)
+        }
         let call = S3Call(
             request: request, authentication: try await signatures.authenticate(request), bucket: bucket, key: key)
         if bucket.isEmpty {
@@ -73,11 +76,18 @@ struct S3Handler: Sendable {
         }
         try S3Call.check(bucket: bucket)
         guard !key.isEmpty else { return try await answerBucket(call) }
-        guard key.utf8.count <= 1024, !key.unicodeScalars.contains("\u{10FFFF}") else {
-            throw S3Error("KeyTooLongError", "Your key is too long", 400)
-        }
+        try S3Call.check(key: key)
         guard try await allows(call) else { throw S3Error.accessDenied }
         return try await answerObject(call)
+    }
+
+    /// The bucket and the key that a request names; empty where it names none.
+    static func place(_ request: HTTPServerRequest) -> (bucket: String, key: String) {
+        let path = request.target.path.dropFirst()
+        let slash = path.firstIndex(of: "/")
+        return (
+            String(path[..<(slash ?? path.endIndex)]), slash.map { String(path[path.index(after: $0)...]) } ?? ""
+        )
     }
 
     /// Users use what is beneath their own prefix, and read attachments of those whom they share a list with. The names of these
@@ -99,9 +109,11 @@ struct S3Handler: Sendable {
             if let answer = try await bucketSetting(call) { return answer }
             return try await listObjects(call)
         case .head: return try await headBucket(call)
+        case .put where call.has("cors"): return try await putCORS(call)
         case .put:
             guard call.request.target.query.isEmpty else { throw S3Error.notImplemented("This bucket setting") }
             return try await createBucket(call)
+        case .delete where call.has("cors"): return try await deleteCORS(call)
         case .delete:
             guard call.request.target.query.isEmpty else { throw S3Error.notImplemented("This bucket setting") }
             return try await deleteBucket(call)
@@ -154,6 +166,12 @@ struct S3Call: Sendable {
     /// Only administrators make, list and delete buckets.
     func requireAdministrator() throws {
         guard credential.isAdministrator else { throw S3Error.accessDenied }
+    }
+
+    static func check(key: String) throws {
+        guard key.utf8.count <= 1024, !key.unicodeScalars.contains("\u{10FFFF}") else {
+            throw S3Error("KeyTooLongError", "Your key is too long", 400)
+        }
     }
 
     /// Bucket names: 3 to 63 of lower-case letters, digits, dots and hyphens, with a letter or digit at both ends.

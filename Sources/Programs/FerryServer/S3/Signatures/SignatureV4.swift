@@ -18,21 +18,31 @@ struct SignatureV4: Sendable {
     func authenticate(_ request: HTTPServerRequest) async throws -> AuthenticatedRequest {
         let claim = try SignatureClaim(request)
         try checkTime(of: claim)
-        guard let credential = try await lookup(claim.accessKey, claim.sessionToken) else {
-            throw claim.sessionToken == nil
+        let (credential, key) = try await signer(
+            claim.accessKey, claim.sessionToken, scope: claim.scope, signature: claim.signature,
+            of: claim.stringToSign(request))
+        return AuthenticatedRequest(
+            credential: credential, payload: try payload(claim, key: key, signature: claim.signature))
+    }
+
+    /// Who has signed `text`, and with which key.
+    func signer(
+        _ accessKey: String, _ sessionToken: String?, scope: String, signature: String,
+        of text: @autoclosure () -> String
+    ) async throws -> (credential: S3Credential, key: [UInt8]) {
+        guard let credential = try await lookup(accessKey, sessionToken) else {
+            throw sessionToken == nil
                 ? S3Error("InvalidAccessKeyId", "The access key Id you provided does not exist in our records.", 403)
                 : S3Error("ExpiredToken", "The provided token has expired or is malformed.", 400)
         }
-        let key = keys.key(secret: credential.secretKey, scope: claim.scope)
-        let signature = HMACSHA256.authenticate(claim.stringToSign(request), key: key).hex
-        guard ConstantTime.areEqual(signature, claim.signature) else {
+        let key = keys.key(secret: credential.secretKey, scope: scope)
+        guard ConstantTime.areEqual(HMACSHA256.authenticate(text(), key: key).hex, signature) else {
             throw S3Error(
                 "SignatureDoesNotMatch",
                 "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
                 403)
         }
-        return AuthenticatedRequest(
-            credential: credential, payload: try payload(claim, key: key, signature: signature))
+        return (credential, key)
     }
 
     private func checkTime(of claim: SignatureClaim) throws {
@@ -158,7 +168,7 @@ struct SignatureClaim {
         signedHeaders.utf8.split(separator: UInt8(ascii: ";")).map { Substring($0).lowercased() }
     }
 
-    private static func split(credential: String) throws -> (accessKey: String, scope: String) {
+    static func split(credential: String) throws -> (accessKey: String, scope: String) {
         let bytes = credential.utf8
         let slashes = bytes.indices.filter { bytes[$0] == UInt8(ascii: "/") }.suffix(4)
         guard slashes.count == 4, let first = slashes.first, let last = slashes.last else { throw malformed }
@@ -172,7 +182,9 @@ struct SignatureClaim {
     }
 
     /// Seconds since 1970; nil where the date is malformed or not the scope's.
-    var time: Int64? {
+    var time: Int64? { Self.time(date, scope: scope) }
+
+    static func time(_ date: String, scope: String) -> Int64? {
         guard date.utf8.count == 16, date.hasSuffix("Z"), scope.hasPrefix(date.prefix(8)) else { return nil }
         return AmazonDate.seconds(date)
     }
