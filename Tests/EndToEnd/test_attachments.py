@@ -274,29 +274,75 @@ def test_what_a_command_attached_is_complete_whatever_its_name_says(root, server
     assert (desk.tasks / "Film.files/film.PART").read_bytes() == film.read_bytes()
 
 
+def spooled(machine, pid):
+    """How much of its standard input a program has taken into a file without a name."""
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{number}").startswith(f"{machine.run_dir}/#"):
+                return os.stat(f"/proc/{pid}/fd/{number}").st_size
+        except OSError:
+            continue  # It was closed since it was listed.
+    return 0
+
+
+def copies(machine):
+    return list(machine.run_dir.glob("ferry-attach-*"))
+
+
+def attaching(machine, name, **options):
+    return subprocess.Popen([str(BIN / "ferry"), "attach", "Backup", "-", "--name", name], stdin=subprocess.PIPE,
+                            env={**os.environ, **machine.environment}, **{"stderr": subprocess.DEVNULL, **options})
+
+
 def test_standard_input_that_is_cut_short_leaves_no_copy(machines):
     laptop, _ = machines
     laptop.ferry("add", "Backup")
-    environment = {**os.environ, **laptop.environment}
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        process = subprocess.Popen([str(BIN / "ferry"), "attach", "Backup", "-", "--name", "dump"], stdin=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL, env=environment)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+        process = attaching(laptop, "dump")
         process.stdin.write(b"half of it" * 100_000)
         process.stdin.flush()
-        until(lambda: list(laptop.run_dir.glob("ferry-attach-*")), "the copy of standard input")
+        until(lambda: spooled(laptop, process.pid), "the copy of standard input")
         process.send_signal(number)
-        assert process.wait(20) == 128 + number
-        assert not list(laptop.run_dir.glob("ferry-attach-*"))
+        process.wait(20)
+        assert not copies(laptop)
     assert attached(laptop, "Backup") == {}
     # Nor when nobody reads what it tells of the upload.
-    process = subprocess.Popen([str(BIN / "ferry"), "attach", "Backup", "-", "--name", "dump"], stdin=subprocess.PIPE,
-                               stderr=subprocess.PIPE, env=environment)
+    process = attaching(laptop, "dump", stderr=subprocess.PIPE)
     process.stderr.close()
     process.stdin.write(b"all of it")
     process.stdin.close()
     process.wait(20)
-    assert not list(laptop.run_dir.glob("ferry-attach-*"))
+    assert not copies(laptop)
     until(lambda: attached(laptop, "Backup") == {"dump": "here"}, lambda: attached(laptop, "Backup"))
+
+
+def test_what_a_killed_command_left_is_removed_by_the_next(machines):
+    laptop, _ = machines
+    laptop.ferry("add", "Backup")
+    # The daemon answers nobody, so both commands wait for it.
+    laptop.daemon.signal(signal.SIGSTOP)
+    processes = []
+    for count, name in enumerate(("killed", "waiting"), 1):
+        processes.append(attaching(laptop, name))
+        processes[-1].stdin.write(name.encode())
+        processes[-1].stdin.close()
+        until(lambda: len(copies(laptop)) == count, lambda: copies(laptop))
+    killed, waiting = processes
+    killed.kill()
+    killed.wait()
+    assert len(copies(laptop)) == 2
+    third = attaching(laptop, "third")
+    third.stdin.write(b"third")
+    third.stdin.flush()
+    until(lambda: spooled(laptop, third.pid), "the third")
+    # The file of the one that lives is still there.
+    assert [path.read_bytes() for path in copies(laptop)] == [b"waiting"]
+    third.stdin.close()
+    laptop.daemon.signal(signal.SIGCONT)
+    for process in (waiting, third):
+        assert process.wait(20) == 0
+    assert not copies(laptop)
+    assert attached(laptop, "Backup").keys() >= {"waiting", "third"}
 
 
 def test_what_a_directory_has_under_names_that_are_no_text_is_told(root, machines):

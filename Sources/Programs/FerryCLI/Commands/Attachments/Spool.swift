@@ -1,0 +1,97 @@
+import Glibc
+import SystemIO
+
+/// Standard input in a file that the daemon can read.
+///
+/// While it grows it has no name, so nothing is left of it whatever ends the program. From then on a lock says that somebody is at it;
+/// one that is named and not locked belongs to a program that was killed, and the next one removes it.
+struct Spool {
+    let path: String
+    /// Stays open, and locked, until the end of the program.
+    private let descriptor: Int32
+
+    private static let prefix = "ferry-attach-"
+    /// O_TMPFILE, whose definition Swift does not understand.
+    private static let unnamed = 0o20_000_000 | O_DIRECTORY
+
+    static func standardInput() throws -> Spool {
+        let directory = Environment["XDG_RUNTIME_DIR"] ?? Environment["TMPDIR"] ?? "/tmp"
+        removeOrphans(in: directory)
+        let descriptor = open(directory, unnamed | O_RDWR | O_CLOEXEC, 0o600)
+        // Not every file system has files without names.
+        let spool = descriptor >= 0 ? Spool(path: "", descriptor: descriptor) : try named(in: directory)
+        if !spool.path.isEmpty { Interruption.removes(spool.path) }
+        do {
+            try spool.copyStandardInput(directory)
+            guard spool.path.isEmpty else { return spool }
+            _ = flock(descriptor, LOCK_EX)
+            let path = "\(directory)/\(prefix)\(getpid())-\(UInt64.random(in: 0 ... .max))"
+            Interruption.removes(path)
+            guard linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else {
+                throw failure(path)
+            }
+            return Spool(path: path, descriptor: descriptor)
+        } catch {
+            spool.remove()
+            throw error
+        }
+    }
+
+    /// A file with a name from the start.
+    private static func named(in directory: String) throws -> Spool {
+        while true {
+            var template = Array("\(directory)/\(prefix)XXXXXX".utf8CString)
+            let descriptor = mkstemp(&template)
+            let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            guard descriptor >= 0 else { throw failure(directory) }
+            _ = flock(descriptor, LOCK_EX)
+            // Another program may have taken it for left behind before it was locked.
+            var status = stat()
+            if fstat(descriptor, &status) == 0, status.st_nlink > 0 { return Spool(path: path, descriptor: descriptor) }
+            close(descriptor)
+        }
+    }
+
+    private func copyStandardInput(_ directory: String) throws {
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = read(STDIN_FILENO, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            var written = 0
+            while written < count {
+                let step = buffer.withUnsafeBytes {
+                    write(descriptor, $0.baseAddress.map { $0 + written }, count - written)
+                }
+                if step < 0, errno == EINTR { continue }
+                guard step > 0 else { throw Self.failure(directory) }
+                written += step
+            }
+        }
+    }
+
+    func remove() {
+        if !path.isEmpty { unlink(path) }
+        Interruption.removesNothing()
+    }
+
+    /// What programs have left that were killed.
+    private static func removeOrphans(in directory: String) {
+        guard let entries = try? Directory(path: directory).entries() else { return }
+        for entry in entries where entry.name.hasPrefix(prefix) {
+            let path = "\(directory)/\(entry.name)"
+            let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            defer { close(descriptor) }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+                flock(descriptor, LOCK_EX | LOCK_NB) == 0
+            else { continue }
+            unlink(path)
+        }
+    }
+
+    private static func failure(_ path: String) -> CommandFailure {
+        CommandFailure("\(path): \(String(cString: strerror(errno))).")
+    }
+}
