@@ -109,11 +109,17 @@ def waits_for(machine, word):
     until(lambda: word in (machine.status().get("transfersWaitFor") or ""), lambda: machine.status(), timeout=40, step=0.05)
 
 
+def noise(seed, size):
+    """More than 256 MiB at once is too much for `randbytes`."""
+    draw, step = random.Random(seed), 16 << 20
+    return b"".join(draw.randbytes(min(step, size - start)) for start in range(0, size, step))
+
+
 def attach(home, task, root, *sizes):
     files = []
     for size in sizes:
         file = root / f"{size}.bin"
-        file.write_bytes(random.Random(size).randbytes(size))
+        file.write_bytes(noise(size, size))
         files.append(file)
     home.laptop.ferry("attach", task, "--no-wait", *files)
     return files
@@ -144,7 +150,7 @@ def test_a_user_with_a_store_elsewhere(root, store):
         assert not any(path.stat().st_size > 1 << 20 for path in (h.server.data / "objects").rglob("*"))
 
         # Killed in the middle of an upload, and of a download.
-        content = random.Random(7).randbytes(LARGE)
+        content = noise(7, LARGE)
         draft, target = laptop.tasks / "Film.files/cut.bin", desk.tasks / "Film.files/cut.bin"
         start = h.proxy.up
         draft.write_bytes(content)
