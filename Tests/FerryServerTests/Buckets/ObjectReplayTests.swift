@@ -99,7 +99,7 @@ struct ObjectReplayTests {
         let files = try await makeStore(directory.path, ["old": old], journal: ["old"])
         do {
             let store = try BucketStore(directory: directory.path)
-            let file = try await store.synchronize(try store.write([1, 2, 3], SHA256.hash([1, 2, 3])))
+            let file = try await store.keep([1, 2, 3], SHA256.hash([1, 2, 3]))
             let record = ObjectRecord(
                 key: "new", file: file, size: 3, etag: "", modified: 0, contentType: "", headers: [:])
             _ = try await store.index.write { try $0.put(record, in: "ferry") }

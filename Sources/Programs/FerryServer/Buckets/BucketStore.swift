@@ -162,15 +162,9 @@ final class BucketStore: Sendable {
         return file
     }
 
-    /// Writes a small object, which is durable after `synchronize`. Blocks.
-    func write(_ bytes: [UInt8], _ digest: SHA256Digest) throws -> ObjectSegments.Written {
-        try segments.write(bytes, digest)
-    }
-
-    /// Returns, when what `write` has written is durable, what the index is to call it; where that fails, nothing is left of it.
-    func synchronize(_ written: ObjectSegments.Written) async throws -> String {
-        try await segments.synchronize(written)
-        return written.place.description
+    /// Makes a small object durable, and answers what the index is to call it; where that fails, nothing is left of it.
+    func keep(_ bytes: [UInt8], _ digest: SHA256Digest) async throws -> String {
+        try await segments.store(bytes, digest).description
     }
 
     /// A directory, and a name for a file there.

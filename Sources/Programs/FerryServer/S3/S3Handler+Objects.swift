@@ -226,7 +226,7 @@ extension S3Handler {
     ) async throws -> Copy? {
         let store = store
         let wanted = ObjectDigests.Wanted.md5.union(algorithm?.digest ?? [])
-        let copied = try await store.run { () -> (StoredBytes, ObjectDigests)? in
+        let copied = try await store.run { () -> (CopiedBytes, ObjectDigests)? in
             let input: StoredObject
             do { input = try store.open(source) } catch let error as SystemError where error.code == .notFound {
                 return nil
@@ -239,7 +239,7 @@ extension S3Handler {
                 var hasher = ObjectHasher(wanted)
                 hasher.update(bytes)
                 let digests = hasher.finish()
-                return (.small(try store.write(bytes, digests.sha256)), digests)
+                return (.small(bytes, digests.sha256), digests)
             }
             var incoming = try store.makeIncoming(wanted)
             var position = span.lowerBound
@@ -260,16 +260,16 @@ extension S3Handler {
     }
 }
 
-/// Bytes that are written.
-private enum StoredBytes: Sendable {
-    case small(ObjectSegments.Written)
+/// Bytes that were read.
+private enum CopiedBytes: Sendable {
+    case small([UInt8], SHA256Digest)
     /// Durable already.
     case file(String)
 
     /// What the index is to call them, once they are durable.
     func kept(in store: BucketStore) async throws -> String {
         switch self {
-        case .small(let written): try await store.synchronize(written)
+        case .small(let bytes, let digest): try await store.keep(bytes, digest)
         case .file(let name): name
         }
     }

@@ -81,17 +81,16 @@ extension S3Handler {
         try Self.check(Int64(bytes.count), against: call)
         let trailer = body.trailer
         let store = store
-        let (written, etag, checksums, checksum) = try await store.run { [bytes] in
+        let (digests, checksums) = try await store.run { [bytes] in
             var hasher = ObjectHasher(Self.digests(for: call.request.headers, algorithm))
             hasher.update(bytes)
             let digests = hasher.finish()
-            let checksums = try Self.verify(digests, call, trailer)
-            let checksum = algorithm?.value(in: digests).map { Base64.encode($0) }
-            return (try store.write(bytes, digests.sha256), Self.etag(digests), checksums, checksum)
+            return (digests, try Self.verify(digests, call, trailer))
         }
-        let file = try await store.synchronize(written)
+        let file = try await store.keep(bytes, digests.sha256)
         return ReceivedObject(
-            file: file, size: Int64(bytes.count), etag: etag, checksums: checksums, checksum: checksum)
+            file: file, size: Int64(bytes.count), etag: Self.etag(digests), checksums: checksums,
+            checksum: algorithm?.value(in: digests).map { Base64.encode($0) })
     }
 
     private static func check(_ size: Int64, against call: S3Call) throws {

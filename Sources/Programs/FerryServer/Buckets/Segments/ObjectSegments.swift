@@ -11,12 +11,6 @@ import SystemIO
 /// more is punched out of its segment, once nobody reads it. A segment in which nothing is left is removed; where the file system
 /// cannot punch holes, that is when the space comes back.
 final class ObjectSegments: Sendable {
-    /// An object that is written, and not yet durable.
-    struct Written: Sendable {
-        let place: SegmentPlace
-        fileprivate let file: SegmentFile
-    }
-
     /// Keeps a place as it is while it lives.
     final class Lease: Sendable {
         private let place: SegmentPlace
@@ -30,14 +24,16 @@ final class ObjectSegments: Sendable {
         deinit { segments.endLease(place) }
     }
 
+    /// An object that somebody wants to have stored.
     private struct Waiting: Sendable {
-        let file: SegmentFile
-        let done: CheckedContinuation<Void, any Error>
+        let bytes: [UInt8]
+        let digest: SHA256Digest
+        let done: CheckedContinuation<SegmentPlace, any Error>
     }
 
     private struct Queue {
         var waiting: [Waiting] = []
-        var isSyncing = false
+        var isStoring = false
     }
 
     private struct Writing {
@@ -57,7 +53,10 @@ final class ObjectSegments: Sendable {
     private let writing: Mutex<Writing>
     private let ledger: Mutex<SegmentLedger>
     private let queue = Mutex(Queue())
-    private let syncing = SerialThread()
+    /// One for all, as writers of one file only wait for each other.
+    private let storing = SerialThread()
+    /// What that thread hands to the system.
+    private let pending = Mutex<[UInt8]>([])
     /// Gives back what a reader was the last to need.
     private let tidying = SerialThread()
     private let punches = Atomic(true)
@@ -72,57 +71,53 @@ final class ObjectSegments: Sendable {
     }
 
     deinit {
-        syncing.stop()
+        storing.stop()
         tidying.stop()
     }
 
     // MARK: writing
 
-    /// Writes an object, which is durable after `synchronize`. Blocks.
-    func write(_ bytes: [UInt8], _ digest: SHA256Digest) throws -> Written {
-        let (file, place) = try reserve(Int64(bytes.count))
-        do {
-            try file.write(bytes, digest, at: place)
-        } catch {
-            release([place])
-            throw error
-        }
-        return Written(place: place, file: file)
-    }
-
-    /// Returns when an object is durable. Where that fails, its place is given back, and its segment is not written any more.
-    func synchronize(_ written: Written) async throws {
-        do {
-            try await withCheckedThrowingContinuation { done in
-                let mustStart = queue.withLock { queue in
-                    queue.waiting.append(Waiting(file: written.file, done: done))
-                    defer { queue.isSyncing = true }
-                    return !queue.isSyncing
-                }
-                if mustStart { syncing.async { [self] in sync() } }
+    /// Writes an object, and returns its place when it is durable. What comes at the same time is written and synced at once. Where
+    /// that fails, nothing is left of it, and its segment is not written any more if the sync failed.
+    func store(_ bytes: [UInt8], _ digest: SHA256Digest) async throws -> SegmentPlace {
+        try await withCheckedThrowingContinuation { done in
+            let mustStart = queue.withLock { queue in
+                queue.waiting.append(Waiting(bytes: bytes, digest: digest, done: done))
+                defer { queue.isStoring = true }
+                return !queue.isStoring
             }
-        } catch {
-            release([written.place])
-            throw error
+            if mustStart { storing.async { [self] in storeAll() } }
         }
     }
 
-    /// Syncs for all who wait, group by group, until nobody does. On the thread for that.
-    private func sync() {
+    /// Stores for all who wait, group by group, until nobody does. On the thread for that.
+    private func storeAll() {
         while true {
             let group = queue.withLock { queue in
                 defer { queue.waiting = [] }
-                queue.isSyncing = !queue.waiting.isEmpty
+                queue.isStoring = !queue.waiting.isEmpty
                 return queue.waiting
             }
             if group.isEmpty { return }
-            var outcomes: [Int: Result<Void, any Error>] = [:]
+            var runs: [(file: SegmentFile, entries: [(waiting: Waiting, place: SegmentPlace)])] = []
             for waiting in group {
-                let outcome = outcomes[waiting.file.number] ?? Result { try waiting.file.synchronize() }
-                outcomes[waiting.file.number] = outcome
+                do {
+                    let (file, place) = try reserve(Int64(waiting.bytes.count))
+                    if runs.last?.file !== file { runs.append((file, [])) }
+                    runs[runs.endIndex - 1].entries.append((waiting, place))
+                } catch {
+                    waiting.done.resume(throwing: error)
+                }
             }
-            for waiting in group {
-                if let outcome = outcomes[waiting.file.number] { waiting.done.resume(with: outcome) }
+            for (file, entries) in runs {
+                do {
+                    let objects = entries.map { ($0.waiting.bytes, $0.waiting.digest, $0.place) }
+                    try pending.withLock { try file.write(objects, through: &$0) }
+                    for entry in entries { entry.waiting.done.resume(returning: entry.place) }
+                } catch {
+                    release(entries.map(\.place))
+                    for entry in entries { entry.waiting.done.resume(throwing: error) }
+                }
             }
         }
     }

@@ -29,23 +29,34 @@ final class SegmentFile: Sendable {
     /// Whether what is written may not come to the disk. The system tells of that once, so that no later sync is believed.
     var hasFailed: Bool { failed.load(ordering: .acquiring) }
 
-    /// The head comes last, so that there is none without its object while this process lives.
-    func write(_ bytes: [UInt8], _ digest: SHA256Digest, at place: SegmentPlace) throws {
-        try descriptor.write(bytes, at: place.start)
-        try descriptor.write(
-            EntryFormat.head(epoch, place.description, size: bytes.count, digest), at: place.offset)
-    }
-
-    /// Returns when all that was written is on the disk.
-    func synchronize() throws {
+    /// Writes objects whose places follow one upon the other, and returns when they are on the disk.
+    ///
+    /// - Parameter pending: room that is used again and again, as new memory has its price.
+    func write(
+        _ objects: [(bytes: [UInt8], digest: SHA256Digest, place: SegmentPlace)], through pending: inout [UInt8]
+    ) throws {
+        guard !hasFailed else { throw SystemError(.damagedMedium, operation: "write to disk", path: descriptor.path) }
+        pending.removeAll(keepingCapacity: true)
+        var offset = objects.first?.place.offset ?? 0
+        for (bytes, digest, place) in objects {
+            pending += EntryFormat.head(epoch, place.description, size: bytes.count, digest)
+            pending += bytes
+            // Whole blocks, as the system would have to fill up the others.
+            let rest = Int(place.blocks.upperBound - place.start) - bytes.count
+            pending.append(contentsOf: repeatElement(0, count: rest))
+            guard pending.count >= Self.writeSize || place == objects.last?.place else { continue }
+            try descriptor.write(pending, at: offset)
+            offset += Int64(pending.count)
+            pending.removeAll(keepingCapacity: true)
+        }
         do {
-            guard !hasFailed else {
-                throw SystemError(.damagedMedium, operation: "write to disk", path: descriptor.path)
-            }
             try descriptor.synchronizeContent()
         } catch {
             failed.store(true, ordering: .releasing)
             throw error
         }
     }
+
+    /// Bytes that are handed to the system at once: many, as each call has its price, and few enough for the processor's cache.
+    private static let writeSize = 512 << 10
 }
