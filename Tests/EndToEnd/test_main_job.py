@@ -1,6 +1,7 @@
 """The main job: one user's tasks on two machines, through files and through `ferry`."""
 import json
 import os
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -52,7 +53,11 @@ def test_files_and_commands_on_both_sides_do_the_same(machines):
     until(lambda: laptop.read("Buy milk.md") is None, laptop.daemon.tail)
     laptop.ferry("rm", "plumber", "--yes")
     until(lambda: desk.read("Work/Call the plumber.md") is None, desk.daemon.tail)
-    assert {entry["title"] for entry in desk.json("trash")["trash"]} == {"Buy milk", "Call the plumber"}
+    trash = desk.json("trash")["trash"]
+    assert {entry["title"] for entry in trash} == {"Buy milk", "Call the plumber"}
+    for entry in trash:
+        deleted, kept = (datetime.fromisoformat(entry[name]) for name in ("deletedTime", "keptUntil"))
+        assert kept - deleted == timedelta(days=30) and f"kept until {kept.astimezone():%Y-%m-%d}" in desk.ferry("trash")
     desk.ferry("restore", "plumber")
     laptop.ferry("restore", "milk")
     agree(laptop, desk)

@@ -172,6 +172,13 @@ struct RetentionTests {
         await desk.stop()
     }
 
+    @Test func `what is kept for ever, or beyond all times, has no last day`() {
+        let start = Timestamp(microseconds: 1_790_000_000_000_000)
+        #expect(Retention(days: 30).end(since: start)?.microseconds == 1_792_592_000_000_000)
+        #expect(Retention(days: 0).end(since: start) == nil && Retention(days: .max).end(since: start) == nil)
+        #expect(Retention(days: 1).end(since: Timestamp(microseconds: .max)) == nil)
+    }
+
     @Test func `what another machine brings back at the last moment stays`() async throws {
         let (laptop, desk) = (try await machine(), try await machine())
         try laptop.write("Old.md", "one\n")

@@ -1,5 +1,5 @@
 import DocumentClient
-import DocumentModel
+package import DocumentModel
 import SystemIO
 import SystemService
 import TaskFolder
@@ -14,6 +14,11 @@ extension TaskSync {
             try await emptyTrash()
             try await surroundings.sleep(for: .seconds(6 * 3600))
         }
+    }
+
+    /// Until when the trash keeps what was deleted then, as far as this machine is concerned; nil for ever.
+    package nonisolated func trashKeeps(deletedAt time: Timestamp) -> Timestamp? {
+        Retention(days: configuration.trashDays).end(since: time)
     }
 
     /// Deletes what has been in the trash for as long as it is kept. Does nothing while the directory or the remote is not the known one,

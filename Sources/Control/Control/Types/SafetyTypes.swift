@@ -33,23 +33,26 @@ package struct TrashedTask: JSONCodable, Hashable {
     package var list: String
     /// The remote's timestamp, RFC 3339; nil until it has ordered the delete.
     package var deletedTime: String?
+    /// Until when it is kept, RFC 3339; nil for ever, or until the remote has ordered the delete.
+    package var keptUntil: String?
 
-    package init(taskID: String, title: String, list: String, deletedTime: String?) {
+    package init(taskID: String, title: String, list: String, deletedTime: String?, keptUntil: String? = nil) {
         self.taskID = taskID
         self.title = title
         self.list = list
         self.deletedTime = deletedTime
+        self.keptUntil = keptUntil
     }
 
     package init(json: JSON) throws(ControlError) {
         self.init(
             taskID: try json.string("taskId"), title: try json.string("title"), list: json["list"]?.stringValue ?? "",
-            deletedTime: json["deletedTime"]?.stringValue)
+            deletedTime: json["deletedTime"]?.stringValue, keptUntil: json["keptUntil"]?.stringValue)
     }
 
     package var json: JSON {
         .members(
             ("taskId", taskID.asJSON), ("title", title.asJSON), ("list", list.asJSON),
-            ("deletedTime", deletedTime?.asJSON))
+            ("deletedTime", deletedTime?.asJSON), ("keptUntil", keptUntil?.asJSON))
     }
 }

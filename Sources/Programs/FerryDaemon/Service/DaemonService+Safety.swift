@@ -43,13 +43,15 @@ extension DaemonService {
     // MARK: Trash
 
     func trash() async throws -> [TrashedTask] {
-        let catalog = try await stack().sync.catalog
+        let sync = try await stack().sync
+        let catalog = await sync.catalog
         return catalog.trashed
             .sorted { ($0.deletion?.time ?? .distantFuture, $0.id) > ($1.deletion?.time ?? .distantFuture, $1.id) }
             .map { task in
                 TrashedTask(
                     taskID: task.id, title: task.title, list: task.list.flatMap { catalog.listNames[$0] } ?? "",
-                    deletedTime: task.deletion?.time?.rfc3339)
+                    deletedTime: task.deletion?.time?.rfc3339,
+                    keptUntil: task.deletion?.time.flatMap(sync.trashKeeps)?.rfc3339)
             }
     }
 

@@ -24,4 +24,12 @@ struct Retention {
         else { return false }
         return min(remoteAge / 1_000_000, localAge) >= seconds
     }
+
+    /// When what was thrown away then will have been in the trash for long enough; nil where that is never.
+    func end(since start: Timestamp) -> Timestamp? {
+        guard days > 0, case (let length, false) = Int64(days).multipliedReportingOverflow(by: 86_400_000_000),
+            case (let end, false) = start.microseconds.addingReportingOverflow(length)
+        else { return nil }
+        return Timestamp(microseconds: end)
+    }
 }

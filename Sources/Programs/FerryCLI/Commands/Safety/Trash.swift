@@ -15,6 +15,7 @@ extension Command {
             table.add([
                 String(task.taskID.prefix(8)), task.title.printable, task.list.printable,
                 task.deletedTime.map { MomentWords.text($0) } ?? "not yet sent",
+                task.keptUntil.map { "kept until \(MomentWords.text($0).prefix(10))" } ?? "",
             ])
         }
         for line in table.lines(width: context.terminal.width, style: { $1 }) { context.terminal.print(line) }
