@@ -258,6 +258,28 @@ import Testing
         await laptop.stop()
         await desk.stop()
     }
+
+    @Test func `a list that is elsewhere beneath its former place leaves that to the list which has it now`()
+        async throws
+    {
+        try await withMachines { laptop, desk in
+            for number in 1...12 { try laptop.write("Work/Task \(number).md", "go\n") }
+            #expect(await desk.eventually { await desk.hasUnited(12) })
+            // Its deletes are held here, so its tasks live on.
+            for number in 1...12 { desk.remove("Work/Task \(number).md") }
+            rmdir(desk.path("Work"))
+            #expect(await desk.eventually { await desk.sync.heldDeletes.count == 12 })
+            laptop.rename("Work", to: "Aside")
+            #expect(await laptop.eventually { await laptop.sync.catalog.listNames.values.contains("Aside") })
+            mkdir(laptop.path("Work"), 0o700)
+            laptop.rename("Aside", to: "Work/Old")
+            try laptop.write("Work/New/Task.md", "stay\n")
+            #expect(await desk.has("Work/New/Task.md", "stay\n"))
+            try await desk.sync.restoreDeletes(desk.sync.heldDeletes.map(\.entry.id))
+            #expect(await desk.has("Work/Old/Task 12.md", "go\n"))
+            #expect(desk.read("Work/New/Task.md") == "stay\n")
+        }
+    }
 }
 
 extension Machine {
@@ -303,28 +325,6 @@ extension MemoryDisk {
             }
             if isFirst { try? action(self) }
             return nil
-        }
-    }
-
-    @Test func `a list that is elsewhere beneath its former place leaves that to the list which has it now`()
-        async throws
-    {
-        try await withMachines { laptop, desk in
-            for number in 1...12 { try laptop.write("Work/Task \(number).md", "go\n") }
-            #expect(await desk.eventually { await desk.hasUnited(12) })
-            // Its deletes are held here, so its tasks live on.
-            for number in 1...12 { desk.remove("Work/Task \(number).md") }
-            rmdir(desk.path("Work"))
-            #expect(await desk.eventually { await desk.sync.heldDeletes.count == 12 })
-            laptop.rename("Work", to: "Aside")
-            #expect(await laptop.eventually { await laptop.sync.catalog.listNames.values.contains("Aside") })
-            mkdir(laptop.path("Work"), 0o700)
-            laptop.rename("Aside", to: "Work/Old")
-            try laptop.write("Work/New/Task.md", "stay\n")
-            #expect(await desk.has("Work/New/Task.md", "stay\n"))
-            try await desk.sync.restoreDeletes(desk.sync.heldDeletes.map(\.entry.id))
-            #expect(await desk.has("Work/Old/Task 12.md", "go\n"))
-            #expect(desk.read("Work/New/Task.md") == "stay\n")
         }
     }
 }
