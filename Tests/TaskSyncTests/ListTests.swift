@@ -280,6 +280,27 @@ import Testing
             #expect(desk.read("Work/New/Task.md") == "stay\n")
         }
     }
+
+    @Test func `a directory that stays for a list within it goes to the next list of its name`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Work/Sub/First.md", "one\n")
+            #expect(await desk.has("Work/Sub/First.md", "one\n"))
+            // A list that is made as Home now is another one.
+            desk.rename("Work", to: "Home")
+            #expect(await laptop.has("Home/Sub/First.md", "one\n"))
+            desk.remote.cut(true)
+            try desk.write("Home/Sub/Second.md", "two\n")
+            #expect(await desk.eventually { await desk.sync.catalog.living.map(\.id).count == 2 })
+            laptop.remove("Home/Sub/First.md")
+            rmdir(laptop.path("Home/Sub"))
+            rmdir(laptop.path("Home"))
+            #expect(await laptop.eventually { await laptop.sync.catalog.listNames.isEmpty })
+            desk.remote.cut(false)
+            #expect(await laptop.has("Home/Sub/Second.md", "two\n"))
+            try laptop.write("Home/Third.md", "three\n")
+            #expect(await desk.has("Home/Third.md", "three\n"))
+        }
+    }
 }
 
 extension Machine {

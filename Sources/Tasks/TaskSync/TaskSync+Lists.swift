@@ -75,11 +75,19 @@ extension TaskSync {
         let first = listBook.number(of: list)
         if first == 1, let current, current.string.utf8.elementsEqual(wanted.utf8) { return false }
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
+        var hasLeft = false
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
             // What has become of a directory that was missed is still to be told, and must not be taken for news of this one.
             let former = vanishedLists.first { $0.value == candidate && keeps($0.key, candidate) }
-            let owner = lists.id(candidate) ?? former?.key
-            return candidate != current && owner.map { $0 != list } ?? false
+            guard candidate != current, let owner = lists.id(candidate) ?? former?.key, owner != list else {
+                return false
+            }
+            guard isOutlived(owner) else { return true }
+            guard let current else { return false }
+            // Files stay where they are, so only an empty directory is left for another.
+            hasLeft =
+                (try? folder.hasDirectory(candidate)) == true && (try? folder.removeDirectoryIfEmpty(current)) == true
+            return !hasLeft
         }
         if target == right { misnamedLists.remove(name) } else { misnamedLists.insert(name) }
         guard target != current else { return false }
@@ -88,7 +96,7 @@ extension TaskSync {
             return true
         }
         do {
-            if let current, (try? folder.hasDirectory(current)) == true {
+            if let current, !hasLeft, (try? folder.hasDirectory(current)) == true {
                 if try folder.hasDirectory(target) {
                     // Somebody has just made one of that name: that is another list, with a name to be told from this one's.
                     _ = try await self.list(at: target)
@@ -106,11 +114,12 @@ extension TaskSync {
                 removeIfEmpty(current.parent)
                 retryLists(within: target, name.database)
             } else {
-                if current != nil && isRecentlyMissed(list) || isNewlyMissed(list) {
+                if !hasLeft, current != nil && isRecentlyMissed(list) || isNewlyMissed(list) {
                     retriedLists.insert(name)
                     return false
                 }
                 try folder.makeDirectory(target)
+                if let owner = lists.id(target) { try await forget(deleted: owner, at: target) }
                 lists.set(list, target)
                 vanishedLists[list] = nil
                 try await client.transaction { try SyncTables($0).put(list: list, at: target) }
@@ -150,6 +159,21 @@ extension TaskSync {
     /// again. One that has got another name meanwhile goes there, maybe beneath this one.
     private func keeps(_ list: String, _ lost: TaskPath) -> Bool {
         isNewlyMissed(list) || (catalog.listNames[list] ?? lost.string) == lost.string
+    }
+
+    /// Whether a list was deleted, and its directory stays only for what else is in it: then it goes to the next list of its name.
+    private func isOutlived(_ list: String) -> Bool {
+        catalog.listNames[list] == nil && !catalog.living.contains { $0.list == list }
+    }
+
+    /// A deleted list has no directory any more. Should it be made again, its name is remembered.
+    private func forget(deleted list: String, at directory: TaskPath) async throws {
+        lists.remove(list)
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            try tables.remove(list: list)
+            try tables.setNameOfDeleted(list: list, directory.string)
+        }
     }
 
     /// Whether the directory of a list was first missed a moment ago: what has become of it is about to be told, and comes first.
@@ -230,17 +254,12 @@ extension TaskSync {
             return learn(list: view)
         }
         guard (try? folder.removeDirectoryIfEmpty(path)) == true else {
-            deletedLists.insert(name)
+            if deletedLists.insert(name).inserted { retryMisnamedLists() }
             return
         }
         deletedLists.remove(name)
-        lists.remove(list)
+        try await forget(deleted: list, at: path)
         retryMisnamedLists()
-        try await client.transaction { transaction in
-            let tables = SyncTables(transaction)
-            try tables.remove(list: list)
-            try tables.setNameOfDeleted(list: list, path.string)
-        }
     }
 
     /// Tries again where something was in the way.
