@@ -75,19 +75,12 @@ extension TaskSync {
         let first = listBook.number(of: list)
         if first == 1, let current, current.string.utf8.elementsEqual(wanted.utf8) { return false }
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
-        var hasLeft = false
+        let inherits = leavesItsOwn(list, for: right)
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
             // What has become of a directory that was missed is still to be told, and must not be taken for news of this one.
             let former = vanishedLists.first { $0.value == candidate && keeps($0.key, candidate) }
-            guard candidate != current, let owner = lists.id(candidate) ?? former?.key, owner != list else {
-                return false
-            }
-            guard isOutlived(owner) else { return true }
-            guard let current else { return false }
-            // Files stay where they are, so only an empty directory is left for another.
-            hasLeft =
-                (try? folder.hasDirectory(candidate)) == true && (try? folder.removeDirectoryIfEmpty(current)) == true
-            return !hasLeft
+            let owner = lists.id(candidate) ?? former?.key
+            return candidate != current && !(inherits && candidate == right) && owner.map { $0 != list } ?? false
         }
         if target == right { misnamedLists.remove(name) } else { misnamedLists.insert(name) }
         guard target != current else { return false }
@@ -96,7 +89,7 @@ extension TaskSync {
             return true
         }
         do {
-            if let current, !hasLeft, (try? folder.hasDirectory(current)) == true {
+            if let current, (try? folder.hasDirectory(current)) == true {
                 if try folder.hasDirectory(target) {
                     // Somebody has just made one of that name: that is another list, with a name to be told from this one's.
                     _ = try await self.list(at: target)
@@ -114,7 +107,7 @@ extension TaskSync {
                 removeIfEmpty(current.parent)
                 retryLists(within: target, name.database)
             } else {
-                if !hasLeft, current != nil && isRecentlyMissed(list) || isNewlyMissed(list) {
+                if !inherits, current != nil && isRecentlyMissed(list) || isNewlyMissed(list) {
                     retriedLists.insert(name)
                     return false
                 }
@@ -161,10 +154,17 @@ extension TaskSync {
         isNewlyMissed(list) || (catalog.listNames[list] ?? lost.string) == lost.string
     }
 
-    /// Whether a list was deleted, and its directory stays only for what else is in it: then it goes to the next list of its name.
-    private func isOutlived(_ list: String) -> Bool {
-        catalog.listNames[list] == nil && !catalog.living.contains { $0.list == list }
+    /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be that of `list` from now on: files
+    /// stay where they are, so one that it has must be empty, and is removed.
+    private func leavesItsOwn(_ list: String, for directory: TaskPath) -> Bool {
+        guard let owner = lists.id(directory), owner != list, catalog.listNames[owner] == nil, !hasTasks(owner),
+            !isNewlyMissed(list)
+        else { return false }
+        guard let current = lists.path(list) else { return true }
+        return (try? folder.hasDirectory(directory)) == true && (try? folder.removeDirectoryIfEmpty(current)) == true
     }
+
+    private func hasTasks(_ list: String) -> Bool { catalog.living.contains { $0.list == list } }
 
     /// A deleted list has no directory any more. Should it be made again, its name is remembered.
     private func forget(deleted list: String, at directory: TaskPath) async throws {
@@ -245,7 +245,7 @@ extension TaskSync {
     func removeDeletedList(_ name: DocumentName) async throws {
         let list = name.id
         guard let path = lists.path(list), try await !client.document(name).exists else { return }
-        if catalog.living.contains(where: { $0.list == list }) {
+        if hasTasks(list) {
             let userID = configuration.userID
             let view = try await client.transaction { transaction in
                 try Self.make(list: name, called: path.string, userID, in: transaction)
