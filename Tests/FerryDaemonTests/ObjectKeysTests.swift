@@ -1,3 +1,4 @@
+import Glibc
 import ObjectStorage
 import SystemIO
 import Testing
@@ -38,6 +39,8 @@ struct ObjectKeysTests {
             return nil
         }
         #expect(refusal()?.code == .permission)
+        mkfifo(path, 0o600)
+        #expect(refusal()?.message.contains("no regular file") == true)
         try FileSystem.replace(path, with: Array(Self.file.utf8), mode: 0o644)
         #expect(refusal()?.message.contains("chmod 600") == true)
         try FileSystem.replace(path, with: Array("nothing".utf8), mode: 0o600)

@@ -26,8 +26,14 @@ struct ObjectKeys: Sendable {
         }
         let (text, mode): (String, UInt32)
         do throws(SystemError) {
-            mode = try FileSystem.status(file).mode
-            text = String(decoding: try FileSystem.read(file, limit: 1 << 16), as: UTF8.self)
+            // It is read again and again, and a pipe would let its reader wait for ever.
+            let descriptor = try FileDescriptor(path: file, [.read, .nonBlocking])
+            let status = try descriptor.status()
+            guard status.kind == .file else {
+                throw SystemError(.unsupported, operation: "read", path: file, remedy: "This is no regular file")
+            }
+            mode = status.mode
+            text = String(decoding: try descriptor.readAll(limit: 1 << 16), as: UTF8.self)
         } catch {
             throw ObjectStorageError(
                 .permission, "the keys for \(place) cannot be read: \(error.message)", cause: error)
