@@ -56,8 +56,8 @@ package enum FerryServerTool {
             "Configuration file",
             """
             The file that --config names is YAML with the names of the options as keys: data, documents, http, tls-cert, tls-key,
-            url, documents-url, project, emulator, objects-grace, log-level. Options on the command line win. SIGHUP reads it
-            again; what the running server cannot change is said in the log.
+            url, documents-url, objects, objects-region, project, emulator, objects-grace, log-level. Options on the command line
+            win. SIGHUP reads it again; what the running server cannot change is said in the log.
 
                 documents: 0.0.0.0:7440
                 http: 0.0.0.0:7441

@@ -144,7 +144,8 @@ struct ConfigurationReader {
             return nil
         }
         guard let bucket = ForeignBucket(text, region: try value("objects-region") ?? ServerEndpoints.region) else {
-            throw invalid("objects", "takes the URL of a bucket, as https://s3.example.org/tasks, not '\(text)'")
+            // Not as it was given, as somebody may have put keys into it.
+            throw invalid("objects", "takes the URL of a bucket, without keys, as https://s3.example.org/tasks")
         }
         return bucket
     }
