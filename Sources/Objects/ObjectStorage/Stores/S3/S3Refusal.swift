@@ -70,7 +70,7 @@ struct S3Refusal: Sendable {
 
     private var explanation: String {
         switch kind {
-        case .permission: "the keys are not good for this (\(reason)); sign in again, or ask for access"
+        case .permission: "the keys are not good for this (\(reason)); get new ones, or ask for access"
         case .full: "the store is full (\(reason)); free some space there"
         case .transient where code == nil && status == 413:
             "a proxy before the store takes no request of this size (status 413); raise its limit, to 16 MiB at least"
