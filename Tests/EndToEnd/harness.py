@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -29,6 +30,17 @@ def until(condition, what, timeout=20.0, step=0.005):
         if time.monotonic() > deadline:
             raise Timeout(f"waited {timeout} s for {what() if callable(what) else what}")
         time.sleep(step)
+
+
+def free_ports(count):
+    """Ports of loopback that nobody uses just now, all of them different."""
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
 
 
 def built_library(root, name):

@@ -1,13 +1,12 @@
 """Everything through TLS, with an authority of the user's own."""
 import shutil
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from harness import Machine, Server, agree, run_daemon, until
+from harness import Machine, Server, agree, free_ports, run_daemon, until
 
 
 def openssl(*arguments):
@@ -104,16 +103,6 @@ def test_a_file_that_cannot_be_used_is_named(root, make, told):
 
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 @pytest.fixture

@@ -233,9 +233,9 @@ def s3_client(server, key, secret, token=None, **config):
 def administrator_keys(server, label="tests"):
     import subprocess
 
-    lines = subprocess.run([str(BIN / "ferry-server"), "keys", "add", label, "--data", str(server.data)], check=True,
-                           capture_output=True, text=True).stdout.split()
-    values = dict(line.split("=", 1) for line in lines)
+    added = subprocess.run([str(BIN / "ferry-server"), "keys", "add", label, "--data", str(server.data)], capture_output=True, text=True)
+    assert added.returncode == 0, added
+    values = dict(line.split("=", 1) for line in added.stdout.split())
     return values["AWS_ACCESS_KEY_ID"], values["AWS_SECRET_ACCESS_KEY"]
 
 

@@ -9,17 +9,7 @@ from pathlib import Path
 import boto3
 import ceph
 from botocore.config import Config
-from harness import until
-
-
-def free_ports(count):
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
+from harness import free_ports, until
 
 
 def listens(port):
