@@ -25,9 +25,11 @@ extension TaskSync {
     /// A list that was deleted, and that has a living task again, is made again under the name that it had.
     private func bringBack(_ name: DocumentName) async throws {
         let userID = configuration.userID
+        // Deleted elsewhere before the loss of its directory here was settled.
+        let lost = hosts[name.id] == nil ? vanishedLists[name.id]?.string : nil
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
-            guard let former = try tables.nameOfDeleted(list: name.id) else { return }
+            guard let former = try tables.nameOfDeleted(list: name.id) ?? lost else { return }
             if try !transaction.document(name).exists {
                 try Self.make(list: name, called: former, userID, in: transaction)
             }
