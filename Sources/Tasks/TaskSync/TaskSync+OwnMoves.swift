@@ -17,6 +17,8 @@ extension TaskSync {
             row.path = path
             row.stamp = stamp
             try await remember([row])
+            // Somebody may have put them there for the task that had the name before.
+            await noteAttachments(of: row.task, at: path)
             retries.formUnion(misnamed.subtracting([row.task]))
             removeIfEmpty(old.parent)
             return true
