@@ -432,7 +432,11 @@ extension TaskSync {
                 let known = index.entry(file.path, seenIn: &call)
                 guard let known else { return changed.append(file.path) }
                 // One that is back from a held delete says that nobody wants that.
-                if known.stamp.hasContent(of: file.stamp), held[known.task] == nil { return }
+                if known.stamp.hasContent(of: file.stamp), held[known.task] == nil {
+                    // It could not be looked at once, and was in step.
+                    if !problems.isEmpty { problems[file.path.string] = nil }
+                    return
+                }
                 if isFirst, file.stamp.size == 0, known.stamp.size > 0 { return emptied.append(file) }
                 changed.append(file.path)
             }
