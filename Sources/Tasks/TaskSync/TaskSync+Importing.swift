@@ -29,6 +29,7 @@ extension TaskSync {
         for change in batch {
             switch change {
             case .changed(let path, let stamp):
+                lookAgain(ifMovedWithItsDirectory: path)
                 if path.kind(isDirectory: false) == .attachment {
                     await noteAttachment(path, stamp)
                 } else {

@@ -90,6 +90,11 @@ extension TaskSync {
         }
     }
 
+    /// What was new in a directory when Ferry renamed it is told of under the old name only.
+    func lookAgain(ifMovedWithItsDirectory path: TaskPath) {
+        if ownMoves.contains(where: { path.isBeneath($0.from) }), folder.isAbsent(path) { changes.askForScan() }
+    }
+
     /// Whether the rename of a directory is one of Ferry's own, each of which is told of once.
     func isOwnMove(_ from: TaskPath, _ to: TaskPath) -> Bool {
         ownMoves.removeAll { $0.time + .seconds(60) < surroundings.now() }
