@@ -72,9 +72,13 @@ extension TaskSync {
         forgetProblems(of: from)
         // The echo of a move of Ferry's own, after which the old name may have been given to another list.
         if isOwnMove(from, to) { return }
-        // The old name may have been missed before the rename was told of. What another list has since taken over is not renamed.
-        let missed = vanishedLists.filter { lists.id($0.value) == nil }
-        let movedLists = lists.paths.merging(missed) { known, _ in known }.filter { $0.value.isBeneath(from) }
+        // The old name may have been missed before the rename was told of. What another list has since taken over is not renamed, and
+        // what went from within before does not come back.
+        let missed = vanishedLists.filter { _, path in
+            lists.id(path) == nil && path.isBeneath(from)
+                && (try? folder.hasDirectory(path.moved(from: from, to: to))) == true
+        }
+        let movedLists = lists.paths.filter { $0.value.isBeneath(from) }.merging(missed) { known, _ in known }
         for list in movedLists.keys {
             vanishedLists[list] = nil
             missedLists[list] = nil
