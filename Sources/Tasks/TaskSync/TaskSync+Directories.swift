@@ -83,7 +83,15 @@ extension TaskSync {
             vanishedLists[list] = nil
             missedLists[list] = nil
         }
-        let movedFiles = index.paths(beneath: from)
+        var movedFiles = index.paths(beneath: from)
+        if (try? folder.hasDirectory(from)) == true {
+            // Made anew by Ferry for what it put there before the rename was told of.
+            let stayed = movedFiles.filter { path in
+                index[path].map { (try? folder.stamp(path))?.isFile(of: $0.stamp) == true } ?? false
+            }
+            retries.formUnion(stayed.compactMap { index[$0]?.task })
+            movedFiles = Array(Set(movedFiles).subtracting(stayed))
+        }
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
         let listMoves = movedLists.map { ($0.key, old: $0.value, $0.value.moved(from: from, to: to)) }
