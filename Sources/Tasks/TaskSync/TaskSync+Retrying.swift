@@ -14,6 +14,8 @@ extension TaskSync {
             try await exportLists(lists)
         }
         for _ in 0..<3 where !retries.isEmpty {
+            // A file gets its name before what that asks for: a restart between the two must find that it is behind.
+            if !retries.isSubset(of: rememberedRetries) { try await acknowledge(through: nil) }
             let tasks = retries.sorted()
             for start in stride(from: 0, to: tasks.count, by: Self.batchSize) {
                 try await export(Array(tasks[start..<min(start + Self.batchSize, tasks.count)]))
