@@ -260,7 +260,9 @@ extension TaskSync {
             outcome = .changed(row.path, nil)
         }
         switch outcome {
-        case .trashed: try await forgetFiles(of: [row.task])
+        case .trashed:
+            try await forgetFiles(of: [row.task])
+            removeIfEmpty(row.path.parent)
         // The user has deleted it too, or moved it, which is an edit.
         case .changed(_, nil): isMissing(row)
         case .changed(let path, _): changedHere.append(path)

@@ -91,7 +91,7 @@ extension TaskSync {
             return true
         }
         do {
-            if let current, (try? folder.hasDirectory(current)) == true {
+            if let current, !inherits, (try? folder.hasDirectory(current)) == true {
                 if try folder.hasDirectory(target) {
                     // Somebody has just made one of that name: that is another list, with a name to be told from this one's.
                     _ = try await self.list(at: target)
@@ -118,6 +118,11 @@ extension TaskSync {
                 lists.set(list, target)
                 vanishedLists[list] = nil
                 try await client.transaction { try SyncTables($0).put(list: list, at: target) }
+                if let current {
+                    // Its tasks follow, and the lists within it.
+                    retryLists(within: current, name.database)
+                    removeIfEmpty(current)
+                }
             }
         } catch let error as FolderError {
             note(
@@ -156,14 +161,12 @@ extension TaskSync {
         isNewlyMissed(list) || (catalog.listNames[list] ?? lost.string) == lost.string
     }
 
-    /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be that of `list` from now on: files
-    /// stay where they are, so one that it has must be empty, and is removed.
+    /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be that of `list` from now on.
     private func leavesItsOwn(_ list: String, for directory: TaskPath) -> Bool {
         guard let owner = lists.id(directory), owner != list, catalog.listNames[owner] == nil, !hasTasks(owner),
             !isNewlyMissed(list)
         else { return false }
-        guard let current = lists.path(list) else { return true }
-        return (try? folder.hasDirectory(directory)) == true && (try? folder.removeDirectoryIfEmpty(current)) == true
+        return lists.path(list) == nil || (try? folder.hasDirectory(directory)) == true
     }
 
     private func hasTasks(_ list: String) -> Bool { catalog.living.contains { $0.list == list } }

@@ -33,13 +33,12 @@ enum FileExport {
             return .create(path, file.bytes)
         }
         let old = try TaskFile(parsing: row.bytes, named: row.path.name)
-        let target = item.listId == row.list ? row.path.parent : directory
         let title = TaskLayout.title(of: item, fields)
-        var path = try target.appending(row.path.name)
+        var path = try directory.appending(row.path.name)
         // A name that somebody gave to the file is kept even if it is not the one that Ferry would make of the title.
         let isKept = number == 1 && TaskFileName.title(of: row.path.name).utf8.elementsEqual(title.utf8)
         if try !isKept || path != row.path && isTaken(path) {
-            path = try freePath(in: target, title, number) { try $0 != row.path && isTaken($0) }
+            path = try freePath(in: directory, title, number) { try $0 != row.path && isTaken($0) }
         }
         let file = try TaskLayout.file(for: item, fields, named: path.name, instead: old)
         return path == row.path && file.bytes == row.bytes ? .nothing : .update(row, path: path, bytes: file.bytes)
