@@ -469,11 +469,12 @@ extension TaskSync {
             let batch = changed[start..<min(start + Self.batchSize, changed.count)]
             try await importFiles(Array(batch), isScan: true)
         }
+        await noteMovedAttachments()
         // One that was written, and not noted, may have been found under the name that its user has given it since.
         try await forgetUnwrittenFiles(among: absent)
         let gone = missingInScan.filter { index[$0] != nil }
         if !gone.isEmpty { changes.noteMissing(Array(gone)) }
         if scan.isComplete { try await forgetMissingLists() }
-        await noteMissingAttachments(scan, found: found.map(\.path))
+        noteMissingAttachments(scan, found: found.map(\.path))
     }
 }

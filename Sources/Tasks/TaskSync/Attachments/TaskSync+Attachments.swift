@@ -55,17 +55,23 @@ extension TaskSync {
         var found: [ScannedFile] = []
         // It may set the watches that were short, and does not look at what nobody told of until then.
         if !folder.isFullyWatched { changes.askForScan() }
-        _ = try? folder.scan(puttingAsideLeftovers: false) { file in
+        let scan = try? folder.scan(puttingAsideLeftovers: false) { file in
             if file.isAttachment, directories.contains(where: { file.path.isBeneath($0) }) { found.append(file) }
         }
         for file in found { await noteAttachment(file.path, file.stamp) }
+        // What went from there under the old name is told of for that only.
+        if let scan { noteMissingAttachments(scan, found: found.map(\.path), within: directories) }
     }
 
     /// Files of attachments that a scan did not find, where it could have seen them.
-    func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath]) async {
+    ///
+    /// - Parameter directories: where it was looked for them; nil: everywhere.
+    func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath], within directories: Set<TaskPath>? = nil) {
         guard scan.isComplete else { return }
         let present = Set(found)
-        let missing = attachments.all.compactMap { path(of: $0) }.filter { !present.contains($0) }
+        let missing = attachments.all.compactMap { path(of: $0) }.filter { path in
+            !present.contains(path) && directories.map { $0.contains(path.parent) } ?? true
+        }
         if !missing.isEmpty { changes.noteMissing(missing) }
     }
 
@@ -117,9 +123,17 @@ extension TaskSync {
             source != target
         else { return }
         do throws(FolderError) {
-            // Where another task has the old name by now, what is beside it is that one's.
-            if case .exists = try folder.move(source, to: target, expecting: .anything), folder.isAbsent(from) {
-                try uniteAttachments(source, target)
+            switch try folder.move(source, to: target, expecting: .anything) {
+            case .moved: break
+            case .exists where folder.isAbsent(from): try uniteAttachments(source, target)
+            case .exists:
+                // Another task has the old name by now, and what is beside it is that one's.
+                movedAttachmentDirectories.formUnion([source, target])
+            case .changed:
+                // What went from the old name before was told of for that only.
+                let rows = (index[from] ?? index[to]).map { attachments.rows(of: $0.task) } ?? [:]
+                let paths = rows.values.compactMap { try? target.appending($0.name) }
+                if paths.contains(where: folder.isAbsent) { movedAttachmentDirectories.insert(target) }
             }
         } catch {
             guard error.code != .notFound else { return }
