@@ -321,6 +321,7 @@ extension Simulation {
                 go(through: steps.dropFirst(), of: path, machine, random, onFailure: onFailure)
             } catch {
                 machine.busy.remove(path)
+                leavesEmptyFiles = true
                 tell(machine, "cannot save '\(path)': \(error)")
                 onFailure()
             }
@@ -425,6 +426,7 @@ extension Simulation {
         case .losePower:
             guard machine.isRunning else { return }
             tell(machine, "loses power")
+            leavesEmptyFiles = true
             // What a user saved and Ferry has not seen yet is not Ferry's to keep.
             words.forget(machine.losePower { words(of: $0) }, left: machine.words)
             // An editor that removes its file first loses it, as where it cannot go on.

@@ -21,6 +21,8 @@ package final class Simulation: @unchecked Sendable {
     let server = SimulatedServer()
     let machines: [SimulatedMachine]
     var words = Words()
+    /// Whether a power cut, or an editor that could not go on, may have left a file empty for long.
+    var leavesEmptyFiles = false
     /// What happened, in words.
     package private(set) var story: [String] = []
     package private(set) var violations: [String] = []
@@ -276,6 +278,9 @@ package final class Simulation: @unchecked Sendable {
         }
         for (mark, count) in seen.sorted(by: { $0.key < $1.key }) where count > self.words.births[mark, default: 0] {
             violations.append("the task \(mark) is there \(count) times instead of \(self.words.births[mark] ?? 0)")
+        }
+        for path in leavesEmptyFiles ? [] : server.robbed.sorted() {
+            violations.append("\(path) was shown to others without its birth mark")
         }
         let kept = self.words.written.subtracting(self.words.replaced)
         let unseen = kept.subtracting(words).intersection(trashedText)
