@@ -312,7 +312,11 @@ package final class Simulation: @unchecked Sendable {
                 paths.isDisjoint(with: words.commanded)
             else { continue }
             let wanted = Set(paths.map(Words.directory))
-            let isRenamed = wanted.contains { changed.contains(Self.unnumbered($0)) }
+            // With a directory above it, too, which may have got another name where nothing was in it yet.
+            let isRenamed = wanted.contains { directory in
+                sequence(first: directory) { $0.isEmpty ? nil : Words.directory(of: $0) }
+                    .contains { changed.contains(Self.unnumbered($0)) }
+            }
             // Which of two lists of one name has the number is nobody's choice.
             if !wanted.contains(where: { Self.unnumbered($0) == Self.unnumbered(directory) }),
                 directory.isEmpty || !isRenamed
