@@ -136,7 +136,7 @@ BREAKS = [
      "let tasks = catalog.living.filter { $0.list == list }.map(\\.id)",
      "if $ { return }\n        let tasks = catalog.living.filter { $0.list == list }.map(\\.id)"),
     ("a list that was deleted beneath a new task stays deleted", SYNC + "TaskSync+Lists.swift",
-     "if catalog.living.contains(where: { $0.list == list }) {", "if !$, catalog.living.contains(where: { $0.list == list }) {"),
+     "        if hasTasks(list) {\n            let userID", "        if !$, hasTasks(list) {\n            let userID"),
     ("attachments stay behind after a move that nobody told of", SYNC + "TaskSync+Importing.swift",
      "if let source = file.attachmentSource {", "if !$, let source = file.attachmentSource {", "attach"),
     ("bytes that come during an upload are not uploaded", SYNC + "Attachments/TaskSync+Storing.swift",
