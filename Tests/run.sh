@@ -126,7 +126,6 @@ if wanted simulation || wanted interop || wanted end-to-end || wanted systemd; t
         finish
     fi
     built=$(swift build -c release --static-swift-stdlib --show-bin-path)
-    FERRY_BIN=$built
     # From memory, where there is room: a disk that stalls while the kernel reads a page of a program looks like a hang of the program.
     if FERRY_BIN=$(mktemp -d -p /dev/shm ferry-programs.XXXXXX 2>/dev/null) \
         && cp "$built"/{ferryd,ferry,ferry-server,ferry-bench,simulate} "$FERRY_BIN" 2>/dev/null && "$FERRY_BIN/ferry" --version >/dev/null; then

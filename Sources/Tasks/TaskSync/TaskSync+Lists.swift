@@ -77,7 +77,7 @@ extension TaskSync {
         let first = listBook.number(of: list)
         if first == 1, let current, current.string.utf8.elementsEqual(wanted.utf8) { return false }
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
-        let inherits = leavesItsOwn(list, for: right)
+        let inherits = isLeft(right, to: list)
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
             // What has become of a directory that was missed is still to be told, and must not be taken for news of this one.
             let former = vanishedLists.first { $0.value == candidate && keeps($0.key, candidate) }
@@ -162,7 +162,7 @@ extension TaskSync {
     }
 
     /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be that of `list` from now on.
-    private func leavesItsOwn(_ list: String, for directory: TaskPath) -> Bool {
+    private func isLeft(_ directory: TaskPath, to list: String) -> Bool {
         guard let owner = lists.id(directory), owner != list, catalog.listNames[owner] == nil, !hasTasks(owner),
             !isNewlyMissed(list)
         else { return false }
