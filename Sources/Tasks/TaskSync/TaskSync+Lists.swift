@@ -213,7 +213,10 @@ extension TaskSync {
         let name = view.exists ? TaskList(fields: view.fields).name : nil
         let affected = listBook.set(
             view.name.id, name.map { NameBook.Claim(place: "", title: $0, time: view.createTime) })
-        if !view.exists { misnamedLists.remove(view.name) }
+        if !view.exists {
+            misnamedLists.remove(view.name)
+            problems["list \(view.name.id)"] = nil
+        }
         for id in affected where lists.path(id) != nil {
             if let name = try? DocumentName(database: view.name.database, collection: "lists", id: id) {
                 retriedLists.insert(name)
