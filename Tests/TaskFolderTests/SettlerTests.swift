@@ -51,6 +51,20 @@ struct SettlerTests {
         #expect(watch.log.last == (try changed(path)) && watch.log.count == 2)
     }
 
+    @Test func `a new file that was read before it settled waits for its content when it is empty`() throws {
+        let path = try TaskPath("a.md")
+        let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
+        let empty = FolderEventSettler.Observation.file(
+            FileStamp(device: 1, inode: 2, size: 0, modified: time, changed: time))
+        for isRead in [false, true] {
+            var settler = FolderEventSettler()
+            settler.handle(.created(path), at: .zero)
+            if isRead { settler.handleRead(path) }
+            for due in settler.duePaths(at: .milliseconds(500)) { settler.observe(due, empty, at: .milliseconds(500)) }
+            #expect(settler.take().isEmpty == isRead)
+        }
+    }
+
     @Test func `a delete counts after a second and not before`() throws {
         let path = try establish("a.md")
         try disk.remove("a.md")

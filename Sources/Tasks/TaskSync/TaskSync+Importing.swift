@@ -119,6 +119,7 @@ extension TaskSync {
             }
         }
         guard !imported.isEmpty else { return }
+        if isScan { changes.noteRead(imported.map(\.path)) }
         // Where not all directories are watched, those may have gone to others before: that is looked for first.
         if !replaced.isEmpty, !isScan, !folder.isFullyWatched { return changes.askForScan() }
         for task in replaced where !imported.contains(where: { $0.task == task }) { try await forgetReplaced(task) }

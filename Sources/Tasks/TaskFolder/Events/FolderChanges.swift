@@ -66,6 +66,14 @@ package final class FolderChanges: Sendable {
         wakeUp.signal()
     }
 
+    /// Files that the reader has read without having been told of them, as in a scan: if one of them is empty when it settles, it was not
+    /// before.
+    package func noteRead(_ paths: [TaskPath]) {
+        settler.withLock { settler in
+            for path in paths { settler.handleRead(path) }
+        }
+    }
+
     /// Lets a scan look, now.
     package func askForScan() {
         let now = surroundings.now() - start

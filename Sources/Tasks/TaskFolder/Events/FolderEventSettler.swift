@@ -121,6 +121,9 @@ package struct FolderEventSettler: Sendable {
         if pending.count > times.limit { giveUp() }
     }
 
+    /// What has been read by now is known, whatever was told of it.
+    package mutating func handleRead(_ path: TaskPath) { pending[path]?.isKnown = true }
+
     /// The paths whose time has come, each once; call `observe` for every one of them.
     package mutating func duePaths(at now: Duration, limit: Int = .max) -> [TaskPath] {
         var due: [TaskPath] = []
