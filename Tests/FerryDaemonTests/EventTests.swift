@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import FerryDaemon
+@testable import TaskSync
 
 struct EventTests {
     @Test func `a ring gives out what came after an event that was seen`() {
@@ -47,6 +48,16 @@ struct EventTests {
         while ContinuousClock.now - clock < .milliseconds(2) {}
         var new = EventHub().events(after: nil, status: .null).makeAsyncIterator()
         #expect(try #require(try await new.next()).id > last.id)
+    }
+
+    @Test func `a transfer that failed, was begun again and failed again is news`() {
+        var transfer = Transfer(id: "t1", task: "t", attachment: "a", name: "plan.pdf", isUpload: false, size: 1)
+        transfer.phase = .failed("a chunk is damaged")
+        let seen = SeenTransfer(transfer)
+        #expect(SeenTransfer(transfer) == seen)
+        transfer.run += 1
+        #expect(SeenTransfer(transfer) != seen)
+        #expect(SeenTransfer(transfer).summary == seen.summary)
     }
 
     @Test func `a reader that falls far behind is cut off`() async throws {

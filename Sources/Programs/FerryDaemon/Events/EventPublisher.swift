@@ -67,7 +67,7 @@ struct EventPublisher: Service {
         /// The stack that it is about.
         let stack: ObjectIdentifier
         var sequence: Int64
-        var transfers: [String: TransferSummary]
+        var transfers: [String: SeenTransfer]
         var conflicts: Set<String>
         var held: Set<String>
     }
@@ -78,7 +78,7 @@ struct EventPublisher: Service {
     /// Publishes what is new since the last look, or since the stack began to run; what waits for a person since before that is
     /// no news. It goes on while nobody listens, because who comes back asks for what was missed.
     private func look(at stack: SyncStack, after old: Seen?, _ firstSequence: Int64) async throws -> Seen {
-        let transfers = await stack.sync.takeTransfersByID().mapValues(TransferSummary.init)
+        let transfers = await stack.sync.takeTransfersByID().mapValues(SeenTransfer.init)
         let conflicts = await stack.sync.conflictCount > 0 ? try await stack.sync.conflicts() : []
         let held = await stack.sync.heldDeletes
         var new = Seen(
@@ -89,7 +89,7 @@ struct EventPublisher: Service {
             ?? Seen(
                 stack: new.stack, sequence: firstSequence, transfers: [:], conflicts: new.conflicts, held: new.held)
         let moved = transfers.filter { old.transfers[$0.key] != $0.value }
-        for (_, transfer) in moved.sorted(by: { $0.key < $1.key }) { hub.publish(.transfer, transfer.json) }
+        for (_, transfer) in moved.sorted(by: { $0.key < $1.key }) { hub.publish(.transfer, transfer.summary.json) }
         let news = Set(conflicts.map(\.id)).subtracting(old.conflicts)
         if !news.isEmpty {
             for conflict in try await service.conflicts() where news.contains(conflict.id) {

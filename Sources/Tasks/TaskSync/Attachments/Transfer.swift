@@ -55,7 +55,7 @@ package struct Transfer: Sendable {
     var isRepair = false
     var delay = Backoff()
     /// Grows with each start, so that news of an earlier run is told from that of this one.
-    var run = 0
+    package var run = 0
     /// The order in which transfers came.
     var number = 0
     /// Its bytes are where they belong; what is left is to say so, together with others.
