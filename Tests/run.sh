@@ -125,15 +125,7 @@ if wanted simulation || wanted interop || wanted end-to-end || wanted systemd; t
         count 0 1
         finish
     fi
-    built=$(swift build -c release --static-swift-stdlib --show-bin-path)
-    # From memory, where there is room: a disk that stalls while the kernel reads a page of a program looks like a hang of the program.
-    if FERRY_BIN=$(mktemp -d -p /dev/shm ferry-programs.XXXXXX 2>/dev/null) \
-        && cp "$built"/{ferryd,ferry,ferry-server,ferry-bench,simulate} "$FERRY_BIN" 2>/dev/null && "$FERRY_BIN/ferry" --version >/dev/null; then
-        trap 'rm -rf "$FERRY_BIN"' EXIT
-    else
-        [[ -z $FERRY_BIN ]] || rm -rf "$FERRY_BIN"
-        FERRY_BIN=$built
-    fi
+    FERRY_BIN=$(swift build -c release --static-swift-stdlib --show-bin-path)
     export FERRY_BIN
     echo "built in $((SECONDS - start)) s"
 fi
