@@ -109,6 +109,36 @@ def test_a_changed_attachment_replaces_the_old_one(machines):
     assert list(attached(desk, "Draft")) == ["draft.bin"]
 
 
+def test_times_and_programs_arrive_as_such(root, machines):
+    laptop, desk = machines
+    script = root / "deploy.sh"
+    script.write_text("#!/bin/sh\necho one\n")
+    script.chmod(0o755)
+    os.utime(script, ns=(0, 1_000_000_123_456_000))
+    laptop.ferry("add", "Release")
+    laptop.ferry("attach", "Release", script)
+    dropped = laptop.tasks / "Release.files/old.txt"
+    dropped.write_text("from 1969\n")
+    os.utime(dropped, ns=(0, -5_000_000_000))
+    agree(laptop, desk)
+    for machine in machines:
+        status = (machine.tasks / "Release.files/deploy.sh").stat()
+        assert (status.st_mtime_ns, status.st_mode & 0o100) == (1_000_000_123_456_000, 0o100)
+        status = (machine.tasks / "Release.files/old.txt").stat()
+        assert (status.st_mtime_ns, status.st_mode & 0o111) == (-5_000_000_000, 0)
+    assert subprocess.check_output([desk.tasks / "Release.files/deploy.sh"], text=True) == "one\n"
+    # A new version brings its own time, and says that it can be run where the earlier one could not.
+    dropped = desk.tasks / "Release.files/old.txt"
+    dropped.write_text("#!/bin/sh\necho two\n")
+    dropped.chmod(0o755)
+    os.utime(dropped, ns=(0, 2_000_000_000_000_000))
+    here = laptop.tasks / "Release.files/old.txt"
+    until(lambda: "two" in here.read_text(), laptop.daemon.tail)
+    agree(laptop, desk)
+    assert here.stat().st_mtime_ns == 2_000_000_000_000_000
+    assert subprocess.check_output([here], text=True) == "two\n"
+
+
 def test_a_directory_of_many_files_is_attached_and_watched_to_its_end(root, machines):
     laptop, desk = machines
     laptop.ferry("add", "Archive")

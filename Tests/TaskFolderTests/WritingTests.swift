@@ -249,4 +249,24 @@ struct WritingTests {
         #expect(code { _ = try grounds.folder.openIncoming("../x") } == .invalidName)
         #expect(try grounds.names("X.files") == ["b.bin"])
     }
+
+    @Test(arguments: DiskKind.allCases) func `an incoming file takes the mode of the one that it replaces`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        let path = try TaskPath("X.files/run.sh")
+        for (number, (isExecutable, mode)) in [(false, 0o640), (true, 0o750), (false, 0o750)].enumerated() {
+            if number == 0 {
+                try grounds.save(path.string, "old")
+                try grounds.user.setMode(path.string, 0o640)
+            }
+            do { try grounds.folder.openIncoming("t1").write(bytes("new \(number)")) }
+            let stamp = try #require(try grounds.folder.stamp(path))
+            let file = IncomingFile(name: "t1", path: path, expecting: .stamp(stamp), isExecutable: isExecutable)
+            let results = grounds.folder.placeIncoming([file])
+            #expect(try results.first?.get() == .written(grounds.stamp(path.string)))
+            #expect(try grounds.user.status(path.string).mode == UInt32(mode))
+        }
+        #expect(try grounds.text(path.string) == "new 2")
+    }
 }

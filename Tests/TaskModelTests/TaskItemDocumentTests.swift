@@ -9,7 +9,7 @@ import Testing
         attachments: [
             "1": TaskAttachment(
                 name: "a.png", mimeType: "image/png", size: 3, sha256: "ab", manifest: "u/m",
-                createdTime: Timestamp(microseconds: 1))
+                createdTime: Timestamp(microseconds: 1), modifiedTime: Timestamp(microseconds: -1), isExecutable: true)
         ],
         listId: "work", userId: "u", createdTime: Timestamp(microseconds: 1), updatedTime: Timestamp(microseconds: 2),
         completedTime: Timestamp(microseconds: 3), deletedTime: Timestamp(microseconds: 4))

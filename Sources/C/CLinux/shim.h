@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -54,6 +55,12 @@ static inline long ferry_list(int directory, void *buffer, unsigned long length)
 
 static inline int ferry_rename(int from, const char *old, int to, const char *name, unsigned int flags) {
     return (int)syscall(SYS_renameat2, from, old, to, name, flags);
+}
+
+// The time of the last change of the content; that of the last reading stays.
+static inline int ferry_set_modified(int descriptor, time_t seconds, long nanoseconds) {
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+    return futimens(descriptor, times);
 }
 
 static inline int ferry_sync_file_system(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }

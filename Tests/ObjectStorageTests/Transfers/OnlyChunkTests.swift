@@ -43,6 +43,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [1000, 3 << 20])
+    func `a file gets the time and the mode that are asked for`(count: Int) async throws {
+        let up = try await uploaded(Noise.bytes(count))
+        let time = FileTime(seconds: -1, nanoseconds: 123_456_000)
+        let task = DownloadTask(
+            up.content, size: nil, to: directory.path + "/got", from: memory, namespace: namespace, partial: nil,
+            base: nil, isSynced: true, modified: time, isExecutable: true, placement: nil, surroundings: .system)
+        task.start()
+        _ = try await task.outcome
+        let status = try FileDescriptor(path: directory.path + "/got", .read).status()
+        #expect(status.modified == time)
+        #expect(status.mode == 0o700)
+        #expect(try File(path: directory.path + "/got").isExecutable)
+    }
+
     @Test(arguments: [1, 1000, 100_000])
     func `a file of one chunk costs one put and one get`(count: Int) async throws {
         for content in [Noise.bytes(count), [UInt8](repeating: 7, count: count)] {

@@ -12,13 +12,16 @@ public struct TaskAttachment: Sendable, Hashable {
     /// The object key of the manifest that lists the chunks, or of the chunk where there is only one.
     public var manifest: String?
     public var createdTime: Timestamp?
+    /// When this version's content was last changed, by the clock of the machine that has uploaded it; nothing is decided by it.
+    public var modifiedTime: Timestamp?
+    public var isExecutable = false
     /// Whether a machine found the stored bytes missing or damaged. One that has the file puts them there anew, and takes this
     /// away.
     public var isDamaged = false
 
     public init(
         name: String, mimeType: String? = nil, size: Int64? = nil, sha256: String? = nil, manifest: String? = nil,
-        createdTime: Timestamp? = nil
+        createdTime: Timestamp? = nil, modifiedTime: Timestamp? = nil, isExecutable: Bool = false
     ) {
         self.name = name
         self.mimeType = mimeType
@@ -26,6 +29,8 @@ public struct TaskAttachment: Sendable, Hashable {
         self.sha256 = sha256
         self.manifest = manifest
         self.createdTime = createdTime
+        self.modifiedTime = modifiedTime
+        self.isExecutable = isExecutable
     }
 
     /// Reads what is there; nil only if `value` is no map. A missing name is empty.
@@ -37,6 +42,8 @@ public struct TaskAttachment: Sendable, Hashable {
         sha256 = map["sha256"]?.stringValue
         manifest = map["manifest"]?.stringValue
         createdTime = map["createdTime"]?.time
+        modifiedTime = map["modifiedTime"]?.time
+        isExecutable = map["executable"] == .boolean(true)
         isDamaged = map["damaged"] == .boolean(true)
     }
 
@@ -48,6 +55,8 @@ public struct TaskAttachment: Sendable, Hashable {
         map["sha256"] = sha256.map { .string($0) }
         map["manifest"] = manifest.map { .string($0) }
         map["createdTime"] = createdTime.map { .timestamp($0) }
+        map["modifiedTime"] = modifiedTime.map { .timestamp($0) }
+        if isExecutable { map["executable"] = .boolean(true) }
         if isDamaged { map["damaged"] = .boolean(true) }
         return .map(map)
     }

@@ -20,6 +20,8 @@ public struct File: Sendable {
     /// Anything; it is not part of what is stored under the content's hash.
     public var metadata: [String: String] = [:]
     public var content: Content
+    /// Whether its owner may run it; like the metadata, it is no part of the content.
+    public var isExecutable = false
 
     /// - Parameter type: nil to judge by the name and, where that says nothing, by the first bytes.
     public init(name: String, bytes: [UInt8], type: MIMEType? = nil) {
@@ -44,6 +46,7 @@ public struct File: Sendable {
                     .unsupported, operation: "attach", path: path, remedy: "Only regular files can be attached")
             }
             size = status.size
+            isExecutable = status.isExecutable
             if let type = type ?? MIMEType(fileName: self.name) {
                 self.type = type
             } else {

@@ -78,6 +78,16 @@ package struct FileDescriptor: ~Copyable, Sendable {
         guard fchmod(rawValue, mode_t(mode & 0o7777)) == 0 else { throw .last("change the mode of", path) }
     }
 
+    /// Sets the time of the last change of the content, futimens(2); that of the last reading stays.
+    package func setModified(_ time: FileTime) throws(SystemError) {
+        guard ferry_set_modified(rawValue, Int(time.seconds), Int(time.nanoseconds)) == 0 else {
+            throw .last("set the time of", path)
+        }
+    }
+
+    /// Lets everybody run it who may read it.
+    package func makeExecutable() throws(SystemError) { try changeMode(status().executableMode) }
+
     package func setNonBlocking(_ on: Bool) throws(SystemError) {
         guard ferry_set_nonblocking(rawValue, on ? 1 : 0) == 0 else { throw .last("configure", path) }
     }

@@ -41,6 +41,12 @@ package struct FileStatus: Hashable, Sendable {
         self.links = links
     }
 
+    /// Whether its owner may run it.
+    package var isExecutable: Bool { mode & 0o100 != 0 }
+
+    /// The mode with which all who may read it may run it as well.
+    package var executableMode: UInt32 { mode | (mode & 0o444) >> 2 }
+
     init(_ status: stat) {
         kind = Kind(mode: status.st_mode)
         device = UInt64(status.st_dev)

@@ -159,7 +159,9 @@ extension DiskTaskFolder {
         let name = Directory.temporaryPrefix + disk.uniqueName() + Directory.temporarySuffix
         let temporary = path.parent.appending(unchecked: name).string
         let stamp = try translating { () throws(SystemError) in
-            if let current { try disk.setMode(incoming, current.mode) }
+            if let current {
+                try disk.setMode(incoming, file.isExecutable ? current.executableMode : current.mode)
+            }
             try disk.rename(incoming, to: temporary, .exclusive)
             return FileStamp(try disk.status(temporary))
         }

@@ -29,11 +29,14 @@ package struct IncomingFile: Sendable {
     package var name: String
     package var path: TaskPath
     package var expecting: FileExpectation
+    /// Where it replaces a file, whose mode it takes: whether it can be run even if that could not.
+    package var isExecutable: Bool
 
-    package init(name: String, path: TaskPath, expecting: FileExpectation) {
+    package init(name: String, path: TaskPath, expecting: FileExpectation, isExecutable: Bool = false) {
         self.name = name
         self.path = path
         self.expecting = expecting
+        self.isExecutable = isExecutable
     }
 }
 

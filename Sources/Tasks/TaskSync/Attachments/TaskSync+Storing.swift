@@ -98,6 +98,7 @@ extension TaskSync {
         let attachment: String?
         let file: UploadedFile
         let stamp: FileStamp
+        let isExecutable: Bool
         /// SHA-256 in hex of what was here before: what the user saw when replacing it.
         let known: String?
         let isRepair: Bool
@@ -120,7 +121,7 @@ extension TaskSync {
             byTask[transfer.task, default: []].append(
                 Upload(
                     name: transfer.name, attachment: row?.attachment ?? earlier, file: upload.file,
-                    stamp: now, known: row?.sha256, isRepair: transfer.isRepair))
+                    stamp: now, isExecutable: transfer.isExecutable, known: row?.sha256, isRepair: transfer.isRepair))
             paths.append(path)
         }
         // As with task files: a power cut must not take back on this disk what others have been told.
@@ -197,7 +198,10 @@ extension TaskSync {
             let attachment = TaskAttachment(
                 name: known?.name ?? upload.name, mimeType: "\(upload.file.type)", size: upload.file.size,
                 sha256: row.sha256,
-                manifest: upload.file.content.key(in: namespace).description)
+                manifest: upload.file.content.key(in: namespace).description,
+                modifiedTime: Timestamp(
+                    seconds: upload.stamp.modified.seconds, nanos: upload.stamp.modified.nanoseconds),
+                isExecutable: upload.isExecutable)
             let path = attachments.appending(id)
             // Another machine replaced it meanwhile. The document sees no conflict; the user has not seen that version.
             let isUnseen = known.map { $0.sha256 != upload.known } ?? false
@@ -286,7 +290,10 @@ extension TaskSync {
                 tried.append(item)
                 let path = (try? item.directory.appending(name)) ?? item.directory
                 let expectation = isOwn ? old.map { FileExpectation.stamp(stamp(of: $0, at: path)) } : nil
-                files.append(IncomingFile(name: item.incoming, path: path, expecting: expectation ?? .absent))
+                files.append(
+                    IncomingFile(
+                        name: item.incoming, path: path, expecting: expectation ?? .absent,
+                        isExecutable: known?.isExecutable ?? false))
             }
             let results = await aside { [folder, files] in folder.placeIncoming(files) }
             for ((item, file), result) in zip(zip(tried, files), results) {

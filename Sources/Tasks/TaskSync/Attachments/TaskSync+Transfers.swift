@@ -1,4 +1,5 @@
 import DocumentClient
+import DocumentModel
 import ObjectStorage
 import SystemIO
 import SystemService
@@ -69,6 +70,9 @@ extension TaskSync {
         transfer.content = content
         transfer.owner = key.split(separator: "/").first.map(String.init)
         transfer.sha256 = file.sha256
+        transfer.modifiedTime = file.modifiedTime
+        // What others share with this user does not become a program here by itself.
+        transfer.isExecutable = file.isExecutable && transfer.owner == configuration.userID
         return queue(transfer)
     }
 
@@ -107,6 +111,7 @@ extension TaskSync {
                 let upload = UploadTask(
                     file, to: objects, namespace: namespace, compression: configuration.compression,
                     replaces: transfer.isRepair, inventory: inventory, surroundings: surroundings)
+                transfer.isExecutable = file.isExecutable
                 transfer.work = .upload(upload)
                 transfer.size = stamp.size
                 follow(upload, transfer) { .upload($0, stamp) }
@@ -120,7 +125,9 @@ extension TaskSync {
                     namespace: namespace,
                     partial: try folder.absolutePath(ofIncoming: incoming), base: earlierVersion(of: transfer),
                     // It is put into its place together with others, and a small one onto the disk as well.
-                    isSynced: transfer.size > Self.watchedSize, placement: { _ in }, surroundings: surroundings)
+                    isSynced: transfer.size > Self.watchedSize,
+                    modified: transfer.modifiedTime.map { FileTime(seconds: $0.seconds, nanoseconds: $0.nanos) },
+                    isExecutable: transfer.isExecutable, placement: { _ in }, surroundings: surroundings)
                 transfer.work = .download(download)
                 follow(download, transfer) { _ in .download(incoming: incoming) }
             }

@@ -1,4 +1,5 @@
 import DocumentClient
+import DocumentModel
 package import ObjectStorage
 import TaskFolder
 
@@ -51,6 +52,10 @@ package struct Transfer: Sendable {
     /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
     var owner: String?
     var sha256: String?
+    /// Of the file that comes or goes.
+    var isExecutable = false
+    /// Of a file that comes: when its content was last changed.
+    var modifiedTime: Timestamp?
     /// Whether it puts everything anew, since what the store has is damaged.
     var isRepair = false
     var delay = Backoff()

@@ -78,7 +78,8 @@ extension TaskSync {
             names.reduce(0) { size, name in
                 let sample = TaskAttachment(
                     name: name, mimeType: "application/octet-stream", size: 0, sha256: digest,
-                    manifest: "\(configuration.userID)/manifests/00/\(digest)", createdTime: Timestamp(microseconds: 0))
+                    manifest: "\(configuration.userID)/manifests/00/\(digest)", createdTime: Timestamp(microseconds: 0),
+                    modifiedTime: Timestamp(microseconds: 0), isExecutable: true)
                 let entry: [String: Value] = [
                     id: sample.value, "attachments.\(id)": .map(["by": .string(id), "time": .timestamp(.distantPast)]),
                 ]
@@ -107,15 +108,18 @@ extension TaskSync {
         }
         let target = try folder.openIncoming(incoming)
         do {
-            if try target.clone(from: source) { return }
-            let free = try target.freeBytes()
-            guard status.size <= free else {
-                throw TaskSyncError(
-                    .noSpace,
-                    "\(path) has \(status.size >> 20) MiB, and the disk of the tasks directory has \(free >> 20) MiB left."
-                )
+            if try !target.clone(from: source) {
+                let free = try target.freeBytes()
+                guard status.size <= free else {
+                    throw TaskSyncError(
+                        .noSpace,
+                        "\(path) has \(status.size >> 20) MiB, and the disk of the tasks directory has \(free >> 20) MiB left."
+                    )
+                }
+                try StableCopy.copy(source, to: target)
             }
-            try StableCopy.copy(source, to: target)
+            try target.setModified(source.status().modified)
+            if status.isExecutable { try target.makeExecutable() }
             // Small ones are put onto the disk together, when they are placed.
             if status.size > watchedSize { try target.synchronize() }
         } catch {

@@ -25,6 +25,9 @@ struct Download: Sendable {
     let budget: ByteBudget
     /// Whether the file is on the disk before it is placed.
     var isSynced = true
+    /// When the content was last changed; nil for when it came.
+    var modified: FileTime?
+    var isExecutable = false
     /// Chunks under way at once.
     var width = 10
 
@@ -68,7 +71,7 @@ struct Download: Sendable {
             throw ObjectStorageError(
                 .corrupt, "\(name) hashes to \(hash.short)…, expected was \(sha256.short)…")
         }
-        if isSynced { try file.synchronize() }
+        try finish(file)
         return (manifest.size, hash)
     }
 
@@ -89,10 +92,15 @@ struct Download: Sendable {
         let file = try PartialFile(path: partialPath, size: nil)
         try file.write(bytes, at: 0)
         progress.sent(raw: bytes.count, wire: wire)
-        if isSynced { try file.synchronize() }
+        try finish(file)
         let hash = sha256 ?? ContentHash(bytes.withUnsafeBytes { SHA256.hash($0) })
         BufferPool.shared.give(object)
         return (Int64(bytes.count), hash)
+    }
+
+    private func finish(_ file: PartialFile) throws {
+        try file.setAttributes(modified: modified, isExecutable: isExecutable)
+        if isSynced { try file.synchronize() }
     }
 
     /// Removes the partial file.

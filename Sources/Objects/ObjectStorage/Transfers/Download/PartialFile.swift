@@ -52,6 +52,16 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// - Parameter modified: nil leaves the time as it is.
+    func setAttributes(modified: FileTime?, isExecutable: Bool) throws {
+        do throws(SystemError) {
+            if let modified { try descriptor.setModified(modified) }
+            if isExecutable { try descriptor.makeExecutable() }
+        } catch {
+            throw ObjectStorageError(error)
+        }
+    }
+
     func synchronize() throws {
         do throws(SystemError) {
             try descriptor.synchronize()

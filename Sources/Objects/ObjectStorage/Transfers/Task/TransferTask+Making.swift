@@ -73,12 +73,15 @@ extension TransferTask where Outcome == DownloadedFile {
 
     /// The same in other surroundings.
     ///
-    /// - Parameter sha256: of the whole content, as far as it is known: what comes must have it.
+    /// - Parameters:
+    ///   - sha256: of the whole content, as far as it is known: what comes must have it.
+    ///   - modified: the time that the file gets; nil for that of its coming.
     package convenience init(
         _ content: ContentReference, size: Int64?, sha256: ContentHash? = nil, to destination: String,
         from store: any ObjectStore,
         namespace: ObjectNamespace,
         partial: String?, base: String?, isSynced: Bool,
+        modified: FileTime? = nil, isExecutable: Bool = false,
         placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
     ) {
         let name = FileSystem.split(destination).name
@@ -86,7 +89,8 @@ extension TransferTask where Outcome == DownloadedFile {
         let download = Download(
             store: limiter, namespace: namespace, content: content, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
-            size: size, sha256: sha256, base: base, placement: placement, budget: .shared, isSynced: isSynced)
+            size: size, sha256: sha256, base: base, placement: placement, budget: .shared, isSynced: isSynced,
+            modified: modified, isExecutable: isExecutable)
         let work = TransferWork {
             try await download.run($0)
         } clean: {
