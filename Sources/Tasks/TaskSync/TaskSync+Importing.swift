@@ -128,7 +128,13 @@ extension TaskSync {
             if let source = file.attachmentSource { moveAttachments(from: source, to: file.path) }
         }
         // A power cut must not take back on this disk what others have been told.
-        folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
+        let gone = folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
+        // One that has just got another name is read under that. Whose attachments came here is noted here first.
+        if imported.contains(where: { gone.contains($0.path) && $0.attachmentSource == nil }) {
+            changes.askForScan()
+            imported.removeAll { gone.contains($0.path) && $0.attachmentSource == nil }
+            guard !imported.isEmpty else { return }
+        }
         var listIDs: [TaskPath: String?] = [:]
         for file in imported where listIDs[file.path.parent] == nil {
             listIDs[file.path.parent] = try await list(at: file.path.parent)
@@ -432,7 +438,10 @@ extension TaskSync {
             scan = try folder.scan(puttingAsideLeftovers: isFirst) { file in
                 if file.isAttachment { return found.append(file) }
                 let known = index.entry(file.path, seenIn: &call)
-                guard let known else { return changed.append(file.path) }
+                guard let known else {
+                    if isFirst, file.stamp.size == 0 { emptied.append(file) }
+                    return changed.append(file.path)
+                }
                 // One that is back from a held delete says that nobody wants that.
                 if known.stamp.hasContent(of: file.stamp), held[known.task] == nil {
                     // It could not be looked at once, and was in step.

@@ -54,18 +54,28 @@ extension TaskSync {
     }
 
     /// Known files that are empty, and nobody saw it happen: so a power cut leaves what was saved and not written to disk. They get
-    /// back what they said when they were last in step.
+    /// back what they said when they were last in step; one that has another name by now is read under that afterwards.
     func fillEmptied(_ files: [ScannedFile]) async throws {
         for file in files {
-            guard let task = index[file.path]?.task,
-                var row = try await client.reading({ try SyncTables($0).file(task) }), row.path == file.path
+            guard let task = index[file.path]?.task ?? taskOfMoved(file.path),
+                var row = try await client.reading({ try SyncTables($0).file(task) }), !row.bytes.isEmpty
             else { continue }
             let write = FolderWrite(
-                path: row.path, bytes: row.bytes, expecting: .stamp(file.stamp), identifier: task)
-            guard case .success(.written(let stamp))? = folder.write([write]).first else { continue }
+                path: file.path, bytes: row.bytes, expecting: .stamp(file.stamp), identifier: task)
+            guard case .success(.written(let stamp))? = folder.write([write]).first, row.path == file.path else {
+                continue
+            }
             row.stamp = stamp
             try await remember([row])
         }
+    }
+
+    /// Whose a file says that it is, where that is known under a name that nothing has.
+    private func taskOfMoved(_ path: TaskPath) -> String? {
+        guard let task = (try? folder.identifier(path)) ?? nil, let known = index.path(of: task),
+            folder.isAbsent(known)
+        else { return nil }
+        return task
     }
 
     private static func isUnreadable(_ problem: SyncProblem) -> Bool {

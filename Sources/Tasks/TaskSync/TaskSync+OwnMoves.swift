@@ -72,6 +72,8 @@ extension TaskSync {
         unfinishedMove = nil
         let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
         guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return try await takeBackMove() }
+        // It may have been made a moment before the process died: noted, and taken back by a power cut, it would be the user's.
+        folder.synchronize([from, to])
         try await noteMove(from, to: to)
         // The new name of a directory may have been one for the time being.
         let database = try await client.reading { $0.databaseName }

@@ -70,7 +70,7 @@ extension TaskSync {
 
     /// Makes a large file survive a power cut.
     func synchronize(_ path: TaskPath) async {
-        await wait(on: synchronizer, "the disk, for \(path.name)") { [folder] in folder.synchronize([path]) }
+        await wait(on: synchronizer, "the disk, for \(path.name)") { [folder] in _ = folder.synchronize([path]) }
     }
 
     private func wait<Result: Sendable>(

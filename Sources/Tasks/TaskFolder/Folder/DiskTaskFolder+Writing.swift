@@ -58,14 +58,21 @@ extension DiskTaskFolder {
         return results.map { $0 ?? .failure(FolderError(.other, "a write had no result")) }
     }
 
-    package func synchronize(_ paths: [TaskPath]) {
+    package func synchronize(_ paths: [TaskPath]) -> Set<TaskPath> {
         guard paths.count <= 4 else {
             // By their directories, since a file may be gone; by the root, since those may be as well.
             let directories = Set(paths.map(\.parent)).union([.root]).filter { (try? disk.status($0.string)) != nil }
             try? disk.synchronizeFileSystems(of: directories.map(\.string))
-            return
+            return []
         }
-        for path in paths { try? disk.synchronizeFile(path.string) }
+        var gone: Set<TaskPath> = []
+        for path in paths {
+            do throws(SystemError) {
+                try disk.synchronizeFile(path.string)
+            } catch {
+                if error.code == .notFound { gone.insert(path) }
+            }
+        }
         var directories: Set<TaskPath> = []
         for path in paths {
             // A directory that is new itself has to stay as well.
@@ -73,6 +80,7 @@ extension DiskTaskFolder {
             while directories.insert(parent).inserted, !parent.isRoot { parent = parent.parent }
         }
         for directory in directories { try? disk.synchronizeDirectory(directory.string) }
+        return gone
     }
 
     /// Refused, with the outcome to report.

@@ -87,7 +87,10 @@ package protocol TaskFolder: AnyObject, Sendable {
     var keepsIdentifiers: Bool { get }
 
     /// Makes the content and the names of these files survive a power cut, as far as the disk can.
-    func synchronize(_ paths: [TaskPath])
+    ///
+    /// - Returns: those that are not there: content that has another name by now may not be on the disk.
+    @discardableResult
+    func synchronize(_ paths: [TaskPath]) -> Set<TaskPath>
 
     // MARK: Attachments
 

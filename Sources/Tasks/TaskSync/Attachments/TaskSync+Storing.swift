@@ -125,7 +125,7 @@ extension TaskSync {
             paths.append(path)
         }
         // As with task files: a power cut must not take back on this disk what others have been told.
-        await aside { [folder, paths] in folder.synchronize(paths) }
+        await aside { [folder, paths] in _ = folder.synchronize(paths) }
         let groups = byTask.sorted { $0.key < $1.key }.map {
             (task: $0.key, uploads: $0.value, here: Set(attachments.rows(of: $0.key).keys))
         }
