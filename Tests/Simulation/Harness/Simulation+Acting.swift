@@ -241,6 +241,8 @@ extension Simulation {
         }
         // Where the name was given away meanwhile, the user takes another one.
         let writeNew = { [unowned self] (disk: MemoryDisk) in
+            // Ferry may have read the one before since this began.
+            machine.remade.insert(path)
             if (try? disk.status(path)) == nil { return try write(disk) }
             let other = path.dropLast(3) + " mine.md"
             try disk.write(String(other), new)
