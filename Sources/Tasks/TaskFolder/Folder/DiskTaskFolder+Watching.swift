@@ -50,7 +50,8 @@ extension DiskTaskFolder {
                     watching.withLock { $0.isComplete = false }
                 }
             } catch {
-                if error.code == .notFound { continue }
+                // Gone by itself, and not with the whole tree, which comes back with it.
+                if error.code == .notFound, (try? disk.status("")) != nil { continue }
                 events.append(.directoryAppeared(directory.path))
                 events.append(.rescanNeeded(.unreadable))
             }
