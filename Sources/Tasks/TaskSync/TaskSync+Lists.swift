@@ -58,8 +58,8 @@ extension TaskSync {
         }
     }
 
-    /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries. Answers whether news of those
-    /// above it has to be awaited.
+    /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries. Answers whether its tasks have
+    /// to wait, for news of those above it or for the disk.
     @discardableResult
     private func exportList(_ document: DocumentSnapshot) async throws -> Bool {
         var view = document
@@ -128,7 +128,8 @@ extension TaskSync {
             note(
                 SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
             retriedLists.insert(name)
-            return false
+            // Its tasks wait with it: one that went to the root would stay there where the next one's try makes the directory.
+            return error.isTransient && error.code != .wrongKind
         }
         missedLists[list] = nil
         retryMisplaced(in: list, at: target)
