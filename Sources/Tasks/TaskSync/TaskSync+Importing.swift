@@ -175,6 +175,8 @@ extension TaskSync {
             if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)
         }
+        // A name that one of them has left may be another one's by right.
+        if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
     }
 
     /// Somebody saved a file just before `row` was written to it, and moved or removed it just after that.
