@@ -74,11 +74,10 @@ extension TaskSync {
         if isOwnMove(from, to) { return }
         // The old name may have been missed before the rename was told of. What another list has since taken over is not renamed, and
         // what went from within before does not come back.
-        let missed = vanishedLists.filter { _, path in
-            lists.id(path) == nil && path.isBeneath(from)
-                && (try? folder.hasDirectory(path.moved(from: from, to: to))) == true
-        }
-        let movedLists = lists.paths.filter { $0.value.isBeneath(from) }.merging(missed) { known, _ in known }
+        let missed = carryMissedLists(from, to)
+        let known = lists.paths.filter { $0.value.isBeneath(from) }
+        let movedLists = known.mapValues { (old: $0, new: $0.moved(from: from, to: to)) }
+            .merging(missed) { known, _ in known }
         for list in movedLists.keys {
             vanishedLists[list] = nil
             missedLists[list] = nil
@@ -94,7 +93,7 @@ extension TaskSync {
         }
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
-        let listMoves = movedLists.map { ($0.key, old: $0.value, $0.value.moved(from: from, to: to)) }
+        let listMoves = movedLists.map { ($0.key, old: $0.value.old, $0.value.new) }
         // Lists of directories that these take the places of, or that a scan made of them before it was told of the rename.
         var heirs: [String: String] = [:]
         for (list, _, path) in listMoves {
@@ -148,6 +147,20 @@ extension TaskSync {
             // Nothing is known of it, and something is in it perhaps: as where the name was given to another one before this was told.
             changes.askForScan()
         }
+    }
+
+    /// Lists that were missed before the rename of a directory above them was told of, and have moved with it, each with its old and its
+    /// new path. One that is not there has gone before, or goes on from there with the next rename.
+    private func carryMissedLists(_ from: TaskPath, _ to: TaskPath) -> [String: (old: TaskPath, new: TaskPath)] {
+        carriedLists = carriedLists.filter { vanishedLists[$0.key] != nil }
+        var moved: [String: (old: TaskPath, new: TaskPath)] = [:]
+        for (list, path) in vanishedLists {
+            let place = carriedLists[list] ?? path
+            guard lists.id(place) == nil, place.isBeneath(from) else { continue }
+            let new = place.moved(from: from, to: to)
+            if (try? folder.hasDirectory(new)) == true { moved[list] = (path, new) } else { carriedLists[list] = new }
+        }
+        return moved
     }
 
     /// With its history each may take two writes, of which remotes take 500 at once.
