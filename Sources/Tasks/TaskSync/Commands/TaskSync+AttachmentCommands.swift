@@ -118,8 +118,9 @@ extension TaskSync {
                 }
                 try StableCopy.copy(source, to: target)
             }
-            try target.setModified(source.status().modified)
-            if status.isExecutable { try target.makeExecutable() }
+            // As far as the file system can.
+            try? target.setModified(source.status().modified)
+            if status.isExecutable { try? target.makeExecutable() }
             // Small ones are put onto the disk together, when they are placed.
             if status.size > watchedSize { try target.synchronize() }
         } catch {

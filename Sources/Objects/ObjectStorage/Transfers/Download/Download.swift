@@ -99,7 +99,7 @@ struct Download: Sendable {
     }
 
     private func finish(_ file: PartialFile) throws {
-        try file.setAttributes(modified: modified, isExecutable: isExecutable)
+        file.setAttributes(modified: modified, isExecutable: isExecutable)
         if isSynced { try file.synchronize() }
     }
 

@@ -52,14 +52,12 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// As far as the file system can: the bytes are what counts.
+    ///
     /// - Parameter modified: nil leaves the time as it is.
-    func setAttributes(modified: FileTime?, isExecutable: Bool) throws {
-        do throws(SystemError) {
-            if let modified { try descriptor.setModified(modified) }
-            if isExecutable { try descriptor.makeExecutable() }
-        } catch {
-            throw ObjectStorageError(error)
-        }
+    func setAttributes(modified: FileTime?, isExecutable: Bool) {
+        if let modified { try? descriptor.setModified(modified) }
+        if isExecutable { try? descriptor.makeExecutable() }
     }
 
     func synchronize() throws {
