@@ -1,6 +1,7 @@
 """Google's own client on the documents of the tasks that the daemon syncs: two programs, one database."""
 import os
 import threading
+from datetime import datetime, timezone
 
 import pytest
 
@@ -52,6 +53,31 @@ def test_what_the_client_adds_sets_and_deletes_is_in_the_files(setting):
     # A hard delete moves the file to the local trash.
     reference.delete()
     until(lambda: laptop.read("Renamed there.md") is None, lambda: laptop.files())
+
+
+def test_an_attachment_comes_whatever_is_said_of_its_time_and_mode(setting):
+    laptop, client, user = setting
+    laptop.ferry("add", "Origin")
+    (laptop.tasks / "Origin.files").mkdir()
+    (laptop.tasks / "Origin.files/run.sh").write_text("#!/bin/sh\n")
+    def known():
+        documents = (document.to_dict() for document in of(client, user).stream())
+        return [entry for fields in documents for entry in fields.get("attachments", {}).values()]
+    until(known, laptop.daemon.tail)
+    (entry,) = known()
+    odd = {
+        "a": {"name": "early.sh", "modifiedTime": datetime(1, 1, 1, tzinfo=timezone.utc), "executable": True},
+        "b": {"name": "late.sh", "modifiedTime": datetime(9999, 12, 31, tzinfo=timezone.utc), "executable": "yes"},
+        "c": {"name": "../../wrong.sh", "modifiedTime": "yesterday", "executable": 1},
+    }
+    attachments = {key: entry | values for key, values in odd.items()}
+    client.collection("tasks").add(task(user, "Odd", attachments=attachments))
+    here = laptop.tasks / "Odd.files"
+    until(lambda: here.exists() and len(list(here.iterdir())) == 3, lambda: f"{laptop.files()} {laptop.daemon.tail()}")
+    laptop.sync()
+    assert {path.read_text() for path in here.iterdir()} == {"#!/bin/sh\n"}
+    assert [path.name for path in here.iterdir() if path.stat().st_mode & 0o111] == ["early.sh"]
+    assert len(list(laptop.tasks.parent.rglob("*wrong.sh"))) == 1
 
 
 def test_the_client_gets_and_queries_what_files_and_commands_made(setting):

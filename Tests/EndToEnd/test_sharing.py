@@ -99,7 +99,10 @@ def test_attachments_of_a_shared_list_go_both_ways(shared, root):
     (anna.tasks / "Groceries/Milk.files").mkdir()
     ours, theirs = os.urandom(300_000), os.urandom(2_000_000)
     (anna.tasks / "Groceries/Milk.files/label.jpg").write_bytes(ours)
+    (anna.tasks / "Groceries/Milk.files/label.jpg").chmod(0o755)
     until(lambda: groceries(bob).get("Groceries/Milk.files/label.jpg") == ours, lambda: f"{bob.status()} {bob.daemon.tail()}")
+    # Somebody else's file does not become a program by itself.
+    assert (bob.tasks / "Groceries/Milk.files/label.jpg").stat().st_mode & 0o111 == 0
     (bob.tasks / "Groceries/Milk.files/receipt.pdf").write_bytes(theirs)
     until(lambda: groceries(anna).get("Groceries/Milk.files/receipt.pdf") == theirs, lambda: f"{anna.status()} {anna.daemon.tail()}")
     same(anna, bob)
