@@ -184,7 +184,7 @@ extension Simulation {
         words.replace([], with: draft.bytes)
         words.place(draft.bytes, at: path)
         words.rename("", to: path)
-        tell(machine, "makes '\(path)': \(Self.short(draft.bytes))")
+        tell(machine, "makes '\(path)': \(Words.short(draft.bytes))")
     }
 
     private func isIdle(_ directory: String, _ machine: SimulatedMachine) -> Bool {
@@ -204,14 +204,6 @@ extension Simulation {
             (random.chance(70) ? random.pick(machine.directories) : nil)
             ?? (isNested ? ["Work/Sub/Deep", "Work/Sub"] : ["Work", "Home"])[random.below(2)]
         return directory + "/" + title + ".md"
-    }
-
-    /// Its words where it is no text.
-    static func short(_ bytes: [UInt8]) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            return "\(bytes.count) bytes \(Words.found(in: bytes, "q").sorted())"
-        }
-        return text.replacing("\n", with: "|")
     }
 
     /// Saves as some editor does, in one go or in steps that others may come between.

@@ -361,7 +361,7 @@ package final class Simulation: @unchecked Sendable {
     ) {
         for path in Set(left.keys).union(right.keys).sorted() where left[path] != right[path] {
             func show(_ bytes: [UInt8]?) -> String {
-                bytes.map(Self.short) ?? "nothing"
+                bytes.map(Words.short) ?? "nothing"
             }
             violations.append("\(path): \(a) has \(show(left[path])), \(b) has \(show(right[path]))")
         }

@@ -106,6 +106,14 @@ package struct Words {
 
     mutating func rename(_ old: String, to new: String) { replace(Array(old.utf8), with: Array(new.utf8)) }
 
+    /// A text as a story tells it: on one line; its words where it is no text.
+    static func short(_ bytes: [UInt8]) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return "\(bytes.count) bytes \(found(in: bytes, "q").sorted())"
+        }
+        return text.replacing("\n", with: "|")
+    }
+
     /// The words of a kind (`q` or `b`) in a text.
     static func found(in bytes: [UInt8], _ kind: Character) -> Set<String> {
         guard let first = kind.asciiValue else { return [] }
