@@ -471,13 +471,12 @@ final class SimulatedMachine: @unchecked Sendable {
 
     /// The attachments' hashes and names by the task file beside them; not what lies beside no task, which is nobody's. Where two
     /// have one name they are numbered as they came, so the number does not count.
-    var attachments: [String: [UInt8]] {
-        let tasks = files
-        var found: [String: [String]] = [:]
-        for (path, bytes) in files(.attachment) {
-            guard let path = try? TaskPath(path), tasks[path.taskFileOfAttachments.string] != nil else { continue }
+    var attachments: [TaskPath: [UInt8]] {
+        let tasks = exactFiles(.taskFile)
+        var found: [TaskPath: [String]] = [:]
+        for (path, bytes) in exactFiles(.attachment) where tasks[path.taskFileOfAttachments] != nil {
             let name = path.name.contains("(") ? path.name.replacing(#/ \([0-9]+\)/#, with: "") : path.name
-            found[path.taskFileOfAttachments.string, default: []].append("\(SHA256.hash(bytes).hex) \(name)")
+            found[path.taskFileOfAttachments, default: []].append("\(SHA256.hash(bytes).hex) \(name)")
         }
         return found.mapValues { Array($0.sorted().joined(separator: "\n").utf8) }
     }

@@ -210,7 +210,7 @@ package final class Simulation: @unchecked Sendable {
 
     struct State: Equatable {
         var files: [[TaskPath: [UInt8]]]
-        var attachments: [[String: [UInt8]]]
+        var attachments: [[TaskPath: [UInt8]]]
         var documents: [String: Document]
     }
 
