@@ -4,12 +4,17 @@ import DocumentModel
 /// the next ones `Name (2)`, `Name (3)` … Follows from the documents alone, so that every machine comes to the same names. Pure.
 struct NameBook {
     /// What somebody wants to be called.
-    struct Claim: Hashable {
+    struct Claim: Equatable {
         /// Where: names in other places do not matter.
         var place: String
         var title: String
         /// When the remote first had it; nil while it has not.
         var time: Timestamp?
+
+        static func == (left: Self, right: Self) -> Bool {
+            UTF8Order.areEqual(left.title, right.title) && UTF8Order.areEqual(left.place, right.place)
+                && left.time == right.time
+        }
     }
 
     /// Exact bytes: names that differ in Unicode form are two.
