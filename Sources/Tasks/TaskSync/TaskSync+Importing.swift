@@ -318,17 +318,18 @@ extension TaskSync {
         _ replaced: inout Set<String>
     ) async throws -> (task: String, isNew: Bool) {
         func isClaimed(_ task: String) -> Bool { claimed.contains { $0.task == task } }
-        func isFree(_ task: String) -> Bool {
+        func isFree(_ task: String) async throws -> Bool {
             guard !isClaimed(task) else { return false }
             // One in the trash as well: a file that is back says that it is not to be there.
             guard let known = index.path(of: task) else { return catalog[task] != nil }
+            guard known != path else { return false }
+            guard index[known]?.stamp == FileStamp.none else { return folder.isAbsent(known) }
             // One that was written and not noted has no inode to know it by, so that where nobody can look is as good as gone.
-            let isUnwritten = index[known]?.stamp == FileStamp.none
-            return known != path && (isUnwritten ? (try? folder.stamp(known)) == nil : folder.isAbsent(known))
+            guard let there = try? folder.read(known) else { return (try? folder.stamp(known)) == nil }
+            return try await isForeign(there, (try? folder.identifier(known)) ?? nil, where: task)
         }
-        // Where one was to be written, and nothing says whether it was, there may be somebody else's.
-        if let entry = index[path], entry.stamp == .none, identifier != entry.task,
-            try await !isVersion(content.bytes, of: entry.task)
+        if let entry = index[path], entry.stamp == .none, !isClaimed(entry.task),
+            try await isForeign(content, identifier, where: entry.task)
         {
             try await forget([path])
         }
@@ -345,16 +346,25 @@ extension TaskSync {
             // Another task's file was put in the place of this one's while nobody watched. An inode alone may be an old number
             // that was given to a new file.
             let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }
-            guard let other, other != entry.task,
-                isFree(other) || sameInode.map({ $0.task == other && hasCome($0) }) == true
-            else { return (entry.task, false) }
+            guard let other, other != entry.task else { return (entry.task, false) }
+            var isMoved = sameInode.map { $0.task == other && hasCome($0) } == true
+            if !isMoved { isMoved = try await isFree(other) }
+            guard isMoved else { return (entry.task, false) }
             replaced.insert(entry.task)
             return (other, false)
         }
         if let sameInode, hasCome(sameInode) { return (sameInode.task, false) }
-        if let identifier, isFree(identifier) { return (identifier, false) }
-        if let task = try await missingTask(like: content, named: path.name), isFree(task) { return (task, false) }
+        if let identifier, try await isFree(identifier) { return (identifier, false) }
+        if let task = try await missingTask(like: content, named: path.name), try await isFree(task) {
+            return (task, false)
+        }
         return (DocumentID.make(in: surroundings), true)
+    }
+
+    /// Whether a file is somebody else's that is where one of `task` was to be written, and nothing says whether it was.
+    private func isForeign(_ content: TaskFileContent, _ identifier: String?, where task: String) async throws -> Bool {
+        guard identifier != task else { return false }
+        return try await !isVersion(content.bytes, of: task)
     }
 
     /// Whether a file with the inode of a known one is that file: as soon as a file is deleted, its number is given to a new one.
