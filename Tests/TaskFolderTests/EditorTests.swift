@@ -139,12 +139,12 @@ struct EditorTests {
         #expect(echo == [.changed(path, written)])
     }
 
-    @Test func `a missing file that a scan suspected is told without any event`() async throws {
+    @Test func `a missing file that a scan suspected is told as one that nobody saw go`() async throws {
         let grounds = try WatchedGrounds()
         let path = try TaskPath("was-never-there.md")
         async let next = grounds.changes.next()
         grounds.changes.noteMissing([path])
-        #expect(try await next == [.removed(path)])
+        #expect(try await next == [.movedAway(path)])
     }
 
     @Test func `waiting ends when it is cancelled`() async throws {

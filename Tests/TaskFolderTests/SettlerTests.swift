@@ -255,7 +255,7 @@ struct SettlerTests {
         #expect(watch.log.contains(.rescanNeeded(.overflow)))
         #expect(watch.known[path] != nil)
         try watch.advance(.milliseconds(600))
-        #expect(watch.log.last == .removed(path))
+        #expect(watch.log.last == .movedAway(path))
         #expect(watch.known == (try watch.files()) && watch.known.count == 20)
     }
 

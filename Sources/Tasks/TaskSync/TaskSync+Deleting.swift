@@ -11,6 +11,7 @@ extension TaskSync {
     func importRemovals(_ paths: [TaskPath]) async throws {
         guard try await checkRoot() else { return }
         var tasks: [String] = []
+        var unwritten: [TaskPath] = []
         var attachments: [TaskPath] = []
         for path in Set(paths) {
             problems[path.string] = nil
@@ -19,9 +20,11 @@ extension TaskSync {
                 attachments.append(path)
                 continue
             }
-            guard let task = index[path]?.task, folder.isAbsent(path) else { continue }
-            tasks.append(task)
+            guard let entry = index[path], folder.isAbsent(path) else { continue }
+            if entry.stamp == .none { unwritten.append(path) } else { tasks.append(entry.task) }
         }
+        // What this replica was cut off from writing was never there, so it has not been deleted either.
+        try await forget(unwritten)
         // What has been deleted elsewhere is no delete of this machine's. The catalog may not know it yet, nor a new task.
         let gone = try await client.reading { [tasks] transaction in
             try tasks.filter { try TaskFacts(transaction.task($0)).claim == nil }

@@ -492,8 +492,6 @@ extension TaskSync {
             try await importFiles(Array(batch), isScan: true)
         }
         await noteMovedAttachments()
-        // One that was written, and not noted, may have been found under the name that its user has given it since.
-        try await forgetUnwrittenFiles(among: absent)
         let gone = missingInScan.filter { index[$0] != nil }
         if !gone.isEmpty { changes.noteMissing(Array(gone)) }
         if scan.isComplete { try await forgetMissingLists() }

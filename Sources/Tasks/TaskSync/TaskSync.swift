@@ -364,11 +364,6 @@ package actor TaskSync {
             })
     }
 
-    /// What this replica was cut off from writing was never there, so it has not been deleted either.
-    func forgetUnwrittenFiles(among paths: Set<TaskPath>) async throws {
-        try await forget(index.unwrittenPaths.filter { paths.contains($0) && folder.isAbsent($0) })
-    }
-
     /// The files are written again.
     func forget(_ paths: [TaskPath]) async throws {
         let absent = paths.compactMap { index[$0]?.task }

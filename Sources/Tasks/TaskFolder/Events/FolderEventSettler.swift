@@ -29,7 +29,7 @@ package struct FolderEventSettler: Sendable {
         /// It had content before: something else than a creation came first.
         var isKnown: Bool
         var removed: Duration?
-        /// By a rename whose other half nobody saw.
+        /// By a rename whose other half nobody saw, or when nobody looked.
         var isMovedAway = false
         /// Whether it was seen to be gone.
         var isAbsent = false
@@ -117,7 +117,7 @@ package struct FolderEventSettler: Sendable {
 
     /// Something that a scan did not find where it was expected: settles as a delete unless it comes back.
     package mutating func handleMissing(_ path: TaskPath, at now: Duration) {
-        if pending[path] == nil { remove(path, at: now) }
+        if pending[path] == nil { remove(path, at: now, isMovedAway: true) }
         if pending.count > times.limit { giveUp() }
     }
 

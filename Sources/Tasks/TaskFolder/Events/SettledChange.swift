@@ -14,7 +14,7 @@ package enum SettledChange: Hashable, Sendable {
     /// inodes. Paths that were never known may appear here.
     case removed(TaskPath)
     /// As `removed`, by a rename to where nobody watches: out of the directory, as to a desktop's trash, or to a part of it that
-    /// cannot be seen.
+    /// cannot be seen. Also where nobody saw it go.
     case movedAway(TaskPath)
     case directoryRemoved(TaskPath)
     case problem(FolderProblem)

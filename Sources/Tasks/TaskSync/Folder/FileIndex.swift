@@ -54,9 +54,6 @@ struct FileIndex {
 
     var allPaths: some Sequence<TaskPath> { places.keys }
 
-    /// Files that were to be written and were not yet.
-    var unwrittenPaths: [TaskPath] { files.compactMap { $0?.entry.stamp == FileStamp.none ? $0?.path : nil } }
-
     func paths(beneath directory: TaskPath) -> [TaskPath] { places.keys.filter { $0.isBeneath(directory) } }
 
     mutating func set(_ path: TaskPath, _ entry: Entry) {
