@@ -71,7 +71,10 @@ extension TaskSync {
 
     /// The tasks have no files here any more; what is left of their attachments goes to the local trash.
     private func discardFiles(of tasks: [String]) async throws {
-        try await trashAttachments(beside: paths(of: tasks))
+        let paths = try await paths(of: tasks)
+        // Back after a power cut, they would be new tasks.
+        folder.synchronize(paths)
+        trashAttachments(beside: paths)
         try await forgetFiles(of: tasks)
     }
 
