@@ -141,6 +141,7 @@ extension TaskSync {
             index.set(path.moved(from: from, to: to), entry)
         }
         for (list, _, path) in listMoves { lists.set(list, path) }
+        moveStrandedAttachments(from, to)
         retryMisnamedLists()
         if listMoves.isEmpty {
             _ = try await list(at: to)

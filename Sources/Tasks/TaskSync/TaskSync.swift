@@ -131,6 +131,8 @@ package actor TaskSync {
     var movedFrom: [TaskPath: TaskPath] = [:]
     /// Directories of attachments that were renamed in the batch of changes that is being taken over.
     var movedAttachmentDirectories: Set<TaskPath> = []
+    /// Tasks that moved out of directories that were gone by then, with their attachments, by the paths that their files had there.
+    var strandedAttachments: [TaskPath: String] = [:]
     /// The transfers that somebody paused, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
     /// Files that somebody attached by a command although their names are those of unfinished ones, by `Transfer.pauseKey`.

@@ -136,12 +136,26 @@ extension TaskSync {
                 if paths.contains(where: folder.isAbsent) { movedAttachmentDirectories.insert(target) }
             }
         } catch {
-            guard error.code != .notFound else { return }
+            guard error.code != .notFound else {
+                // Perhaps their directory has just got another name, which is told of next.
+                let task = (index[from] ?? index[to])?.task
+                if let task, !attachments.rows(of: task).isEmpty { strandedAttachments[from] = task }
+                return
+            }
             note(
                 SyncProblem(
                     code: "attachments-left", subject: source.string,
                     message: "The attachments could not follow the task: \(error.message)",
                     hint: "Move them to \(target.string) by hand."), for: source.string)
+        }
+    }
+
+    /// Those that could not follow their tasks before a directory above them got another name follow from there.
+    func moveStrandedAttachments(_ from: TaskPath, _ to: TaskPath) {
+        for (file, task) in strandedAttachments where file.isBeneath(from) {
+            strandedAttachments[file] = nil
+            guard let path = index.path(of: task) else { continue }
+            moveAttachments(from: file.moved(from: from, to: to), to: path)
         }
     }
 
