@@ -84,9 +84,10 @@ extension TaskSync {
         }
         var movedFiles = index.paths(beneath: from)
         if (try? folder.hasDirectory(from)) == true {
-            // Made anew by Ferry for what it put there before the rename was told of.
+            // Made anew by Ferry for what it put there before the rename was told of, and somebody may have saved since.
             let stayed = movedFiles.filter { path in
-                index[path].map { (try? folder.stamp(path))?.isFile(of: $0.stamp) == true } ?? false
+                guard let entry = index[path], let there = try? folder.stamp(path) else { return false }
+                return there.isFile(of: entry.stamp) || folder.isAbsent(path.moved(from: from, to: to))
             }
             retries.formUnion(stayed.compactMap { index[$0]?.task })
             movedFiles = Array(Set(movedFiles).subtracting(stayed))
