@@ -41,8 +41,10 @@ extension TaskSync {
         vanishedLists[list] = nil
         problems["list \(list)"] = nil
         learn(list: view)
-        // Renamed elsewhere while its directory was away.
-        if !Self.isShown(view, at: path) { retriedLists.insert(view.name) }
+        // Renamed elsewhere while its directory was away, or another list's by right.
+        let number = listBook.number(of: list)
+        let right = try? ListIndex.directory(named: TaskList(fields: view.fields).name, from: number) { _ in false }
+        if right != path { retriedLists.insert(view.name) }
         retryMisplaced(in: list, at: path)
         return list
     }
