@@ -266,6 +266,31 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `what Ferry put into a file just before it was killed is nobody's edit`() async throws {
+        func text(_ color: String) -> String { "---\ncolor: \(color)\n---\n" }
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
+        try laptop.write("A.md", text("red"))
+        #expect(await before.has("A.md", text("red")))
+        await before.stop()
+        // Between the new text and the note of it.
+        let database = try SQLiteDatabase(path: "\(before.root)/replica.db")
+        try database.execute(
+            "INSERT INTO sync_write SELECT task, ? FROM sync_file", [.blob(Array(text("blue").utf8))])
+        database.close()
+        try before.write("A.md", text("blue"))
+        let count = laptop.commitCount
+        try laptop.write("A.md", text("green"))
+        #expect(await laptop.eventually { laptop.commitCount > count })
+        let desk = try await Machine(store, home: before.home)
+        #expect(await desk.has("A.md", text("green")))
+        #expect(laptop.read("A.md") == text("green"))
+        #expect(await desk.sync.openConflicts.isEmpty)
+        await desk.stop()
+        await laptop.stop()
+    }
+
     @Test func `a machine that was off takes over what changed on both sides`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let laptop = try await Machine(store)

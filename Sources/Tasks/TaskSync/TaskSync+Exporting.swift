@@ -293,6 +293,9 @@ extension TaskSync {
         // Whose a new file is must be known before it is there: it may be edited before this replica, cut off, looks again.
         let new = writes.filter { $0.write.expecting == .absent }.map(\.row)
         try await remember(new)
+        // What is put into a known one as well: to a replica that was cut off it is no edit of its user's.
+        let known = writes.filter { $0.write.expecting != .absent }.map { ($0.row.task, $0.write.bytes) }
+        if !known.isEmpty { try await client.transaction { try SyncTables($0).announce(known) } }
         var done: [FileRow] = []
         for ((row, write), result) in zip(writes, folder.write(writes.map(\.write))) {
             switch result {

@@ -140,11 +140,16 @@ extension TaskSync {
             listIDs[file.path.parent] = try await list(at: file.path.parent)
         }
         let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
-        let (surroundings, remembered) = (surroundings, rememberedRetries)
+        let (surroundings, remembered, unfinished) = (surroundings, rememberedRetries, unfinishedWrites)
         let (rows, madeLists, retries) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             // Before any of them gets a name that was another one's.
-            let shadows = try files.map { try tables.file($0.task) }
+            let shadows = try files.map { file in
+                var row = try tables.file(file.task)
+                // Nobody has edited it since the last run put that there.
+                if unfinished[file.task] == file.file.bytes { row?.bytes = file.file.bytes }
+                return row
+            }
             let rows = try zip(files, shadows).map { file, row in
                 let merge = DocumentID.make(in: surroundings)
                 return try Self.take(
@@ -171,6 +176,7 @@ extension TaskSync {
         for (file, (row, isAppended)) in zip(imported, rows) {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
             held[row.task] = nil
+            unfinishedWrites[row.task] = nil
             problems[file.path.string] = nil
             if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)

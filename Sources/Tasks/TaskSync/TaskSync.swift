@@ -81,6 +81,8 @@ package actor TaskSync {
     }
     /// Directories of lists that were renamed from here a moment ago.
     var ownMoves: [(from: TaskPath, to: TaskPath, time: Duration)] = []
+    /// What the last run was about to put into files, and has not noted: by task.
+    var unfinishedWrites: [String: [UInt8]] = [:]
     /// A move that the last run announced, and of which nobody could see yet whether it was made.
     var unfinishedMove: (from: TaskPath, to: TaskPath)?
     /// Lists whose directories have other names than they should, because those are taken.
@@ -244,7 +246,8 @@ package actor TaskSync {
                 try tables.files(), try tables.lists(), try tables.attachments(), try tables.held(),
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
-                try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? ""
+                try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
+                try tables.announced()
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -259,6 +262,7 @@ package actor TaskSync {
         retries = rememberedRetries
         isSynced = tables.9
         earlierProgress = Self.progress(saved: tables.10)
+        unfinishedWrites = tables.11
         try await loadCatalog()
         try await loadSharing()
         let database = try await client.reading { $0.databaseName }

@@ -42,6 +42,12 @@ enum SyncSchema {
                 CREATE TABLE sync_trash(entry TEXT PRIMARY KEY, remote INTEGER NOT NULL, local INTEGER NOT NULL)
                     STRICT, WITHOUT ROWID;
                 """),
+        SQLiteMigration(
+            "what is being put into files",
+            sql: """
+                -- bytes: what a known task file is about to say, until that is noted in sync_file.
+                CREATE TABLE sync_write(task TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+                """),
     ]
 }
 

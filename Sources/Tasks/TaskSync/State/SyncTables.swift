@@ -73,6 +73,22 @@ struct SyncTables {
             "INSERT OR REPLACE INTO sync_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [.text(row.task), .text(row.path.string), .optional(row.list)] + Self.values(row.stamp) + [.blob(row.bytes)]
         )
+        try database.execute("DELETE FROM sync_write WHERE task = ?", [.text(row.task)])
+    }
+
+    /// Announces what the files of known tasks are about to say: `put` takes it back.
+    func announce(_ writes: [(task: String, bytes: [UInt8])]) throws {
+        for write in writes {
+            try database.execute(
+                "INSERT OR REPLACE INTO sync_write VALUES (?, ?)", [.text(write.task), .blob(write.bytes)])
+        }
+    }
+
+    /// What was announced when the last run ended, by task.
+    func announced() throws -> [String: [UInt8]] {
+        var writes: [String: [UInt8]] = [:]
+        try database.query("SELECT task, bytes FROM sync_write") { writes[$0.text(0)] = $0.bytes(1) }
+        return writes
     }
 
     func removeFile(_ task: String) throws {
