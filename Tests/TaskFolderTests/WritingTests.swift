@@ -177,6 +177,17 @@ struct WritingTests {
         #expect(grounds.exists("Work"))
     }
 
+    @Test(arguments: DiskKind.allCases) func `a directory with nothing but what a failed write left is removed`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("Work/.ferry-0000000000000001.tmp", "words")
+        #expect(try grounds.folder.removeDirectoryIfEmpty(TaskPath("Work")))
+        #expect(!grounds.exists("Work"))
+        let recovered = try grounds.names(".ferry/recovered")
+        #expect(try recovered.map { try grounds.text(".ferry/recovered/\($0)") } == ["words"])
+    }
+
     @Test(arguments: DiskKind.allCases) func `a task file over the limit is not read`(kind: DiskKind) throws {
         let grounds = try Grounds(kind)
         try grounds.save("a.md", String(repeating: "x", count: TaskFileContent.limit))

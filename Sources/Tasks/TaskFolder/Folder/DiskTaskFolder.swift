@@ -105,6 +105,21 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
 
     package func removeDirectoryIfEmpty(_ path: TaskPath) throws(FolderError) -> Bool {
         guard !path.isRoot else { return false }
+        if try removeDirectory(path) { return true }
+        var names: [String] = []
+        try translating { () throws(SystemError) in
+            _ = try disk.visit(path.string, watching: false, wantsStatus: { _ in false }) { entry, _ in
+                names.append(entry.name)
+            }
+        }
+        // Left by a write beneath a directory that got another name meanwhile.
+        guard names.allSatisfy(Directory.isTemporary) else { return false }
+        for name in names { putAside(path.appending(unchecked: name)) }
+        return try removeDirectory(path)
+    }
+
+    /// False where something is in it.
+    private func removeDirectory(_ path: TaskPath) throws(FolderError) -> Bool {
         do throws(SystemError) {
             try disk.removeDirectory(path.string)
             try disk.synchronizeDirectory(path.parent.string)

@@ -52,7 +52,8 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// Makes the directory and those above it; fine where it exists.
     func makeDirectory(_ path: TaskPath) throws(FolderError)
 
-    /// True where it is gone afterwards; false where anything at all is in it.
+    /// True where it is gone afterwards; false where anything is in it but temporary files of writes that failed, which go to
+    /// `.ferry/recovered`.
     func removeDirectoryIfEmpty(_ path: TaskPath) throws(FolderError) -> Bool
 
     // MARK: Trash
