@@ -9,17 +9,24 @@ final class SimulatedServer: @unchecked Sendable {
     var isDown = false
     /// What was sent before the last time never arrives.
     var restoreCount = 0
+    /// Commits that may still arrive.
+    fileprivate(set) var underWay = 0
     /// Tasks whose birth mark a commit took away, which no user does. A file that is new may be read while its editor writes it.
     private(set) var robbed: Set<String> = []
+    private var marked: Set<String> = []
 
     /// Looks at what is about to be stored.
     fileprivate func check(_ writes: [Write]) {
         for write in writes {
             guard case .update(let name, let fields) = write.operation, name.collectionPath == "tasks",
-                write.mask?.contains(FieldPath(key: "notes")) == true
+                write.mask?.contains(FieldPath(key: "notes")) != false
             else { continue }
             let notes = fields["notes"]?.stringValue ?? ""
-            if Words.found(in: Array(notes.utf8), "b").isEmpty { robbed.insert(name.path) }
+            if !Words.found(in: Array(notes.utf8), "b").isEmpty {
+                marked.insert(name.path)
+            } else if marked.contains(name.path) {
+                robbed.insert(name.path)
+            }
         }
     }
 }
@@ -96,6 +103,8 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
     // MARK: Calls
 
     func commit(_ writes: [Write]) async throws -> CommitResult {
+        server.underWay += 1
+        defer { server.underWay -= 1 }
         do {
             try await travel()
         } catch let error as RemoteError {
@@ -112,15 +121,13 @@ final class SimulatedRemote: RemoteDocuments, @unchecked Sendable {
         return result
     }
 
-    /// How late a request may arrive.
-    static let longestDelay = Duration.seconds(20)
-
     /// The same request once more, much later.
     private func deliverLate(_ writes: [Write]) {
-        let longest = Int(Self.longestDelay.components.seconds) * 1000
-        let (remote, server, pause) = (remote, server, scheduler.random.milliseconds(1...longest))
+        let (remote, server, pause) = (remote, server, scheduler.random.milliseconds(1...20_000))
         let count = server.restoreCount
+        server.underWay += 1
         scheduler.after(pause) {
+            server.underWay -= 1
             guard !server.isDown, server.restoreCount == count else { return }
             Task { _ = try? await remote.commit(writes) }
         }

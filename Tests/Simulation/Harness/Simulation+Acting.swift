@@ -106,6 +106,7 @@ extension Simulation {
             // One that a power cut has emptied may be any of those.
             if Words.found(in: bytes, "b").isEmpty { words.delete(machine.emptied) }
             words.rename(path, to: "")
+            machine.noteDeletion(of: path, Words.found(in: bytes, "b"))
             tell(machine, "deletes '\(path)'")
         case .replace:
             // A file that Ferry has not taken up is another version of the one whose place it takes, as editors save.
@@ -183,6 +184,7 @@ extension Simulation {
         machine.noteNew(path)
         words.replace([], with: draft.bytes)
         words.place(draft.bytes, at: path)
+        words.succeed(draft.bytes, after: machine.marksJustDeleted(at: path))
         words.rename("", to: path)
         tell(machine, "makes '\(path)': \(Words.short(draft.bytes))")
     }

@@ -139,8 +139,9 @@ package final class Simulation: @unchecked Sendable {
             machine.signIn()
             machine.networkChanged()
         }
-        // What is still on its way arrives, or never does.
-        scheduler.run(until: scheduler.now + SimulatedRemote.longestDelay)
+        scheduler.run(until: scheduler.now + .seconds(20))
+        // What was sent into a dead line may arrive long after it was given up.
+        for _ in 0..<60 where server.underWay > 0 { scheduler.run(until: scheduler.now + .seconds(1)) }
         var quiet = 0
         for round in 0..<120 {
             scheduler.run(until: scheduler.now + .seconds(round < 4 ? 3 : 15))
@@ -308,9 +309,9 @@ package final class Simulation: @unchecked Sendable {
             let directory = Words.directory(of: path.string)
             let marks = Words.found(in: bytes, "b")
             // Two tasks in one file, and none, are for other laws.
-            guard let mark = marks.first, marks.count == 1, let paths = words.places[mark],
-                paths.isDisjoint(with: words.commanded)
-            else { continue }
+            guard let mark = marks.first, marks.count == 1 else { continue }
+            let paths = words.places(of: mark)
+            guard !paths.isEmpty, paths.isDisjoint(with: words.commanded) else { continue }
             let wanted = Set(paths.map(Words.directory))
             // With a directory above it, too, which may have got another name where nothing was in it yet.
             let isRenamed = wanted.contains { directory in

@@ -18,7 +18,9 @@ package struct Words {
     /// The words of each attachment that a user made, by the hash of its content.
     private var attachments: [String: Set<String>] = [:]
     /// The paths where users put each task.
-    private(set) var places: [String: Set<String>] = [:]
+    private var places: [String: Set<String>] = [:]
+    /// Tasks that were made where another one had just been deleted, which is the same to Ferry, with those.
+    private var predecessors: [String: Set<String>] = [:]
     /// Where the tasks were, or were to come, that somebody's commands put into other lists: where it goes from there, nobody says.
     private(set) var commanded: Set<String> = []
     /// Directories that users renamed or removed, and those whose names came to be by that.
@@ -74,6 +76,16 @@ package struct Words {
     /// A user puts a task that says `content` at `path`.
     mutating func place(_ content: [UInt8], at path: String) {
         for mark in Self.found(in: content, "b") { places[mark, default: []].insert(path) }
+    }
+
+    /// A user makes a task where others were deleted just before.
+    mutating func succeed(_ content: [UInt8], after marks: Set<String>) {
+        for mark in Self.found(in: content, "b") { predecessors[mark] = marks }
+    }
+
+    /// The paths where users put a task; none of one that no user made.
+    func places(of mark: String) -> Set<String> {
+        (predecessors[mark] ?? []).union([mark]).reduce(into: []) { $0.formUnion(places[$1] ?? []) }
     }
 
     /// A command says in which list the task is to be that is at `path`.
