@@ -26,6 +26,8 @@ private let decoders: [String: @Sendable ([UInt8]) -> Void] = [
     "s3-xml": decodeXML,
     "s3-signature": decodeSignature,
     "s3-chunked-body": decodeChunkedBody,
+    "s3-form": decodeForm,
+    "s3-policy": decodePolicy,
     "web-token": decodeWebToken,
     "json": decodeJSON,
     "yaml": decodeYAML,

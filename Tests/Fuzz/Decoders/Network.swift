@@ -86,6 +86,49 @@ func decodeChunkedBody(_ input: [UInt8]) {
     }
 }
 
+private struct UploadedForm: Equatable, Sendable {
+    var fields: [String: String]
+    var fileName: String
+    var file: [UInt8] = []
+}
+
+/// The body of a form whose parts are divided by `--B`.
+func decodeForm(_ input: [UInt8]) {
+    wait {
+        let (whole, cut) = (await form(input, max(1, input.count)), await form(input, 1))
+        check(whole == cut, "a form is the same however it is cut")
+        guard let whole else { return }
+        check(whole.file.count <= input.count, "more came out than went in")
+        _ = whole.fields["policy"].flatMap { try? PostPolicy(parsing: Array($0.utf8)) }
+    }
+}
+
+private func form(_ input: [UInt8], _ size: Int) async -> UploadedForm? {
+    let rest = Rest(bytes: input[...])
+    var headers = HTTPHeaders()
+    headers["Content-Type"] = "multipart/form-data; boundary=B"
+    guard let target = HTTPTarget("/bucket"),
+        let reader = FormReader(
+            HTTPServerRequest(.post, target, headers: headers, body: .stream { rest.next(size) }))
+    else { return nil }
+    do {
+        let (fields, fileName) = try await reader.fields()
+        var form = UploadedForm(fields: fields, fileName: fileName)
+        while let bytes = try await reader.next() { form.file += bytes }
+        return form
+    } catch { return nil }
+}
+
+/// What a form may be, in JSON.
+func decodePolicy(_ input: [UInt8]) {
+    guard let policy = try? PostPolicy(parsing: input) else { return }
+    check(policy.length.lowerBound >= 0, "a length below none")
+    for fields in [[:], ["key": "a", "bucket": "b", "acl": "private"]] {
+        try? policy.check(fields, now: 1_795_219_200)
+        check((try? policy.check(fields, now: policy.expiration)) == nil, "a policy holds after its end")
+    }
+}
+
 func decodeWebToken(_ input: [UInt8]) {
     let text = String(decoding: input, as: UTF8.self)
     for isEmulator in [false, true] {
