@@ -202,6 +202,15 @@ extension TaskSync {
         try await settleVanishedLists()
     }
 
+    /// A directory that was renamed before it was watched shows only under its new name.
+    func forgetMissingLists() async throws {
+        for (list, path) in lists.paths where (try? folder.hasDirectory(path)) == false {
+            // Or it was renamed in this moment, and is not made anew before that could be told.
+            _ = isRecentlyMissed(list)
+            try await directoryRemoved(path)
+        }
+    }
+
     /// Deletes the lists whose directories are gone as soon as no task is in them any more.
     func settleVanishedLists() async throws {
         guard !vanishedLists.isEmpty else { return }

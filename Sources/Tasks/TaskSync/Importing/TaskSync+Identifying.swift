@@ -1,0 +1,94 @@
+import DocumentClient
+import DocumentModel
+import TaskFolder
+
+/// Whose a file is.
+extension TaskSync {
+    /// Whose a file is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
+    func identify(
+        _ path: TaskPath, _ content: TaskFileContent, _ identifier: String?, claimed: [ImportedFile],
+        _ replaced: inout Set<String>
+    ) async throws -> (task: String, isNew: Bool) {
+        func isClaimed(_ task: String) -> Bool { claimed.contains { $0.task == task } }
+        func isFree(_ task: String) async throws -> Bool {
+            guard !isClaimed(task) else { return false }
+            // One in the trash as well: a file that is back says that it is not to be there.
+            guard let known = index.path(of: task) else { return catalog[task] != nil }
+            guard known != path else { return false }
+            guard index[known]?.stamp == FileStamp.none else { return folder.isAbsent(known) }
+            // One that was written and not noted has no inode to know it by, so that where nobody can look is as good as gone.
+            guard let there = try? folder.read(known) else { return (try? folder.stamp(known)) == nil }
+            return try await isForeign(there, (try? folder.identifier(known)) ?? nil, where: task)
+        }
+        if let entry = index[path], entry.stamp == .none, !isClaimed(entry.task),
+            try await isForeign(content, identifier, where: entry.task)
+        {
+            try await forget([path])
+        }
+        let sameInode = index.path(withInodeOf: content.stamp).flatMap { index[$0] }
+        // The known file of this number, which is not where it was, whatever is there by now, or where nobody can look.
+        func hasCome(_ entry: FileIndex.Entry) -> Bool {
+            guard !isClaimed(entry.task), let known = index.path(of: entry.task), known != path else { return false }
+            guard let there = try? folder.stamp(known) else { return isSame(content.stamp, as: entry, identifier) }
+            return !there.isFile(of: content.stamp)
+                && (identifier.map { $0 == entry.task } ?? entry.stamp.hasContent(of: content.stamp))
+        }
+        // Unless its task's file has just been found under another name.
+        if let entry = index[path], !isClaimed(entry.task) {
+            // Another task's file was put in the place of this one's while nobody watched. An inode alone may be an old number
+            // that was given to a new file.
+            let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }
+            guard let other, other != entry.task else { return (entry.task, false) }
+            var isMoved = sameInode.map { $0.task == other && hasCome($0) } == true
+            if !isMoved { isMoved = try await isFree(other) }
+            guard isMoved else { return (entry.task, false) }
+            replaced.insert(entry.task)
+            return (other, false)
+        }
+        if let sameInode, hasCome(sameInode) { return (sameInode.task, false) }
+        if let identifier, try await isFree(identifier) { return (identifier, false) }
+        if let task = try await missingTask(like: content, named: path.name), try await isFree(task) {
+            return (task, false)
+        }
+        return (DocumentID.make(in: surroundings), true)
+    }
+
+    /// Whether a file is somebody else's that is where one of `task` was to be written, and nothing says whether it was.
+    private func isForeign(_ content: TaskFileContent, _ identifier: String?, where task: String) async throws -> Bool {
+        guard identifier != task else { return false }
+        return try await !isVersion(content.bytes, of: task)
+    }
+
+    /// Whether a file with the inode of a known one is that file: as soon as a file is deleted, its number is given to a new one.
+    func isSame(_ stamp: FileStamp, as entry: FileIndex.Entry, _ identifier: String?) -> Bool {
+        if let identifier { return identifier == entry.task }
+        if entry.stamp.hasContent(of: stamp) { return true }
+        // A known file says whose it is, where the file system lets it.
+        return !folder.keepsIdentifiers
+    }
+
+    /// The task of a file that has just gone, and that this one continues: it says the same, or some of it under the same name elsewhere.
+    private func missingTask(like content: TaskFileContent, named name: String) async throws -> String? {
+        let missing = missingInScan.union(changes.missingPaths)
+        let likely = missing.filter { index[$0].map { $0.stamp.size == content.stamp.size } ?? false }
+        let tasks = likely.prefix(100).compactMap { index[$0]?.task }
+        let same = try await client.reading { transaction in
+            let tables = SyncTables(transaction)
+            return try tasks.filter { try tables.file($0)?.bytes == content.bytes }
+        }
+        if let task = same.min() { return task }
+        let namesakes = missing.filter { $0.name.utf8.elementsEqual(name.utf8) }
+        guard namesakes.count == 1, let task = namesakes.first.flatMap({ index[$0]?.task }) else { return nil }
+        return try await isVersion(content.bytes, of: task) ? task : nil
+    }
+
+    /// Whether a text may be another version of a task's file: it has a line of it, as far as there was any.
+    private func isVersion(_ text: [UInt8], of task: String) async throws -> Bool {
+        let old = try await client.reading { try SyncTables($0).file(task)?.bytes ?? [] }
+        func lines(_ text: [UInt8]) -> Set<ArraySlice<UInt8>> {
+            Set(text.split(separator: UInt8(ascii: "\n")).filter { $0.contains { $0 > 0x2D } })
+        }
+        let known = lines(old)
+        return known.isEmpty || !known.isDisjoint(with: lines(text))
+    }
+}

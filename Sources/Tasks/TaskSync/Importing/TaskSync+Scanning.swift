@@ -1,0 +1,65 @@
+import SystemService
+import TaskFolder
+
+/// Looking at all files, where nobody was told what has changed.
+extension TaskSync {
+    /// Looks at every file and takes over what differs from what is known.
+    func rescan(isFirst: Bool) async throws {
+        // Of a hundred thousand files hardly one is news; the others are not kept.
+        var changed: [TaskPath] = []
+        var found: [ScannedFile] = []
+        var emptied: [ScannedFile] = []
+        var call = index.rollCall
+        let scan: FolderScan
+        do throws(FolderError) {
+            scan = try folder.scan(puttingAsideLeftovers: isFirst) { file in
+                if file.isAttachment { return found.append(file) }
+                let known = index.entry(file.path, seenIn: &call)
+                guard let known else {
+                    if isFirst, file.stamp.size == 0 { emptied.append(file) }
+                    return changed.append(file.path)
+                }
+                // One that is back from a held delete says that nobody wants that.
+                if known.stamp.hasContent(of: file.stamp), held[known.task] == nil {
+                    // It could not be looked at once, and was in step.
+                    if !problems.isEmpty { problems[file.path.string] = nil }
+                    return
+                }
+                if isFirst, file.stamp.size == 0, known.stamp.size > 0 { return emptied.append(file) }
+                changed.append(file.path)
+            }
+        } catch {
+            if error.code == .rootMissing {
+                // Looked at when it is back, which it may be by now.
+                if try await checkRoot() { changes.askForScan() }
+                return
+            }
+            note(folder: SyncProblem(code: "scan-failed", subject: nil, message: error.message))
+            return
+        }
+        folderProblems = [:]
+        for problem in scan.problems { note(problem) }
+        guard scan.isSameRoot else {
+            _ = try await checkRoot()
+            return
+        }
+        forgetProblemsOfAbsentFiles()
+        try await fillEmptied(emptied)
+        for path in scan.lists.sorted() { _ = try await list(at: path) }
+        // Not those that were there a moment ago: what has become of them is told.
+        let absent = Set(index.paths(notSeenIn: call))
+        missingInScan = scan.isComplete ? absent : []
+        attachments.removeOrphans()
+        for file in found { await noteAttachment(file.path, file.stamp) }
+        defer { missingInScan = [] }
+        for start in stride(from: 0, to: changed.count, by: Self.batchSize) {
+            let batch = changed[start..<min(start + Self.batchSize, changed.count)]
+            try await importFiles(Array(batch), isScan: true)
+        }
+        await noteMovedAttachments()
+        let gone = missingInScan.filter { index[$0] != nil }
+        if !gone.isEmpty { changes.noteMissing(Array(gone)) }
+        if scan.isComplete { try await forgetMissingLists() }
+        noteMissingAttachments(scan, found: found.map(\.path))
+    }
+}
