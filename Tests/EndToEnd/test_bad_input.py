@@ -67,7 +67,8 @@ def test_what_is_no_task_file_is_told_and_left_alone(root, machines):
         file.write("Latin-1\n")
     (laptop.tasks / "Huge.md").write_bytes(b"x" * (10 << 20))
     (laptop.tasks / "Folder.md").mkdir()
-    for subject in ("Link.md", "Pipe.md", "Socket.md", "caf", "Huge.md", "Folder.md"):
+    laptop.write("Loud.MD", "Quiet\n")
+    for subject in ("Link.md", "Pipe.md", "Socket.md", "caf", "Huge.md", "Folder.md", "Loud.MD"):
         told(laptop, subject)
     laptop.ferry("sync")
     told(laptop, "LinkedList")
@@ -81,7 +82,7 @@ def test_what_is_no_task_file_is_told_and_left_alone(root, machines):
     told(laptop, "Pipe.md")
     assert (laptop.tasks / "Huge.md").stat().st_size == 10 << 20
     # What is removed is no problem any more.
-    for subject in ("Link.md", "Pipe.md", "Huge.md", "Folder.md"):
+    for subject in ("Link.md", "Pipe.md", "Huge.md", "Folder.md", "Loud.MD"):
         (laptop.tasks / subject).rename(root / subject)
         until(lambda: not problems(laptop, subject), lambda: f"{subject}: {laptop.status()}\n{laptop.daemon.tail()}")
     assert set(desk.list()) == {"Plain", "The rest goes on", "The rest goes on here too"}

@@ -35,6 +35,7 @@ struct ScanTests {
         try grounds.save("e\u{301}.md", "decomposed")
         try grounds.save("dir.md/inside.md", "x")
         try grounds.save("X.files/sub/y.png", "x")
+        for name in ["Loud.MD", "Long.markdown", "X.files/Y.MD", "notes.txt", ".MD"] { try grounds.save(name, "x") }
         try grounds.user.makeDirectories(".stfolder")
         if let path = grounds.path {
             #expect(symlink("/etc/passwd", path + "/link.md") == 0)
@@ -50,12 +51,12 @@ struct ScanTests {
             try grounds.memory?.makePipe("pipe.md")
         }
         let (files, scan) = try grounds.scan()
-        #expect(files.count == 5, "\(files)")
+        #expect(files.count == 6, "\(files)")
         #expect(scan.isComplete)
         var expected: [FolderProblem.Kind: Set<String>] = [
             .tooLarge: ["big.md"], .invalidName: ["ctrl\\x07.md"], .directoryNamedAsTask: ["dir.md"],
             .directoryInAttachments: ["X.files/sub"], .otherSync: [".stfolder"], .symbolicLink: ["link.md", "linked"],
-            .specialFile: ["pipe.md"],
+            .specialFile: ["pipe.md"], .otherEnding: ["Loud.MD", "Long.markdown"],
         ]
         if kind == .kernel { expected[.invalidName]?.insert("b\\xff.md") }
         for (kind, paths) in expected {

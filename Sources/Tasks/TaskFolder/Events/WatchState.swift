@@ -91,20 +91,25 @@ struct WatchState: Sendable {
                             "its name cannot be synced; rename it"))))
         }
         if record.mask.contains(.directory) {
-            if let problem = FolderProblem(ofDirectory: path) {
-                // It may have been something else before, which the other branches see to.
-                if isNew { outputs.append(.event(.problem(problem))) }
-                if record.mask.contains(.deleted) || record.mask.contains(.movedFrom) {
-                    outputs.append(.event(.removed(path)))
-                }
-            }
+            tell(FolderProblem(ofDirectory: path), of: path, record, &outputs)
             handleDirectory(record, path, kind, &outputs)
         } else if kind == .taskFile || kind == .attachment {
             outputs += fileEvents(record, path).map { .event($0) }
-        } else if record.mask.contains(.movedTo) {
+        } else {
             // As with ignored names.
-            outputs.append(.event(.movedTo(path, cookie: record.cookie)))
+            if record.mask.contains(.movedTo) { outputs.append(.event(.movedTo(path, cookie: record.cookie))) }
+            tell(FolderProblem(ofFile: path), of: path, record, &outputs)
         }
+    }
+
+    /// What is in the way by its name comes, or goes again.
+    private func tell(
+        _ problem: FolderProblem?, of path: TaskPath, _ record: InotifyEvent, _ outputs: inout [Output]
+    ) {
+        guard let problem else { return }
+        // It may have been something else before, which the other branches see to.
+        if !record.mask.isDisjoint(with: [.created, .movedTo]) { outputs.append(.event(.problem(problem))) }
+        if !record.mask.isDisjoint(with: [.deleted, .movedFrom]) { outputs.append(.event(.removed(path))) }
     }
 
     private func fileEvents(_ record: InotifyEvent, _ path: TaskPath) -> [FolderEvent] {

@@ -36,7 +36,11 @@ struct DirectoryFindings {
         case .file:
             guard let status, kind(of: entry, isDirectory: false) != .ignored else {
                 // Bytes that are no text have no status; another tool's file is none of our business.
-                if entry.invalidBytes != nil { addInvalid(entry) }
+                if entry.invalidBytes != nil {
+                    addInvalid(entry)
+                } else if let problem = FolderProblem(ofFile: child) {
+                    problems.append(problem)
+                }
                 return
             }
             addFile(child, entry, status)

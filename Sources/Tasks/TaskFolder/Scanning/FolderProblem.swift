@@ -13,6 +13,8 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
         case tooDeep
         /// A directory whose name ends in `.md`.
         case directoryNamedAsTask
+        /// A text in Markdown whose name ends otherwise, as in `.MD`.
+        case otherEnding
         case directoryInAttachments
         /// Two names that other systems take for one: equal but for case or Unicode form. Both are synced.
         case nameClash
@@ -49,5 +51,16 @@ package struct FolderProblem: Hashable, Sendable, CustomStringConvertible {
                 .directoryNamedAsTask, path: escaped, "a directory named as a task file is left alone; rename it")
         default: return nil
         }
+    }
+
+    /// Of a file that is no task only for the end of its name; nil for any other.
+    init?(ofFile path: TaskPath) {
+        let name = path.name.lowercased()
+        guard path.parent.kind(isDirectory: true) == .list, path.kind(isDirectory: false) == .ignored,
+            !TaskPath.isIgnored(path.name), [TaskPath.taskSuffix, ".markdown"].contains(where: name.hasSuffix)
+        else { return nil }
+        self.init(
+            .otherEnding, path: escapedPath(path.string),
+            "it is not synced: names of task files end in \(TaskPath.taskSuffix); rename it")
     }
 }
