@@ -46,6 +46,14 @@ struct SQLiteDatabaseTests {
         #expect(!database.isInTransaction)
     }
 
+    @Test func `a transaction can reach the disk sooner or later than the next one`() throws {
+        func synchronous() throws -> Int64? { try database.first("PRAGMA synchronous") { $0.int64(0) } }
+        #expect(try database.transaction(.normal) { try synchronous() } == 1)
+        #expect(try synchronous() == 2)
+        #expect(throws: Stop.self) { try database.transaction(.normal) { throw Stop() } }
+        #expect(try database.transaction { try database.transaction(.normal) { try synchronous() } } == 2)
+    }
+
     @Test func `an inner transaction that throws leaves the outer one going`() throws {
         try database.transaction {
             try database.execute("INSERT INTO t(v) VALUES(1)")

@@ -8,6 +8,17 @@ extension SQLiteDatabase {
         return try enclosed(begin: "BEGIN IMMEDIATE", end: "COMMIT", undo: "ROLLBACK", body)
     }
 
+    /// As `transaction`, with another answer to when its commit reaches the disk than the connection's; part of a transaction that is
+    /// open already, it has no say in that.
+    package func transaction<Result>(
+        _ synchronous: SQLiteConfiguration.Synchronous, _ body: () throws -> Result
+    ) throws -> Result {
+        guard !isInTransaction, synchronous != configuration.synchronous else { return try transaction(body) }
+        try executeScript("PRAGMA synchronous=\(synchronous.rawValue)")
+        defer { try? executeScript("PRAGMA synchronous=\(configuration.synchronous.rawValue)") }
+        return try transaction(body)
+    }
+
     /// Runs `body` on one unchanging view of the database. Inside another transaction it is just `body`.
     package func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isInTransaction else { return try body() }

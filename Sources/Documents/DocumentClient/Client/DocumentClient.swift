@@ -79,11 +79,15 @@ public actor DocumentClient {
 
     /// Runs `body` as one transaction of the state file: documents, journal, and the caller's own tables. What it appends is
     /// sent, and what it changes is shown to listeners, once it is on the disk. An error undoes all of it.
+    ///
+    /// - Parameter waitingForDisk: false where a power cut may undo it, and only that: for the caller's own tables.
     package func transaction<Result: Sendable>(
-        _ body: @Sendable (ReplicaTransaction) throws -> Result
+        waitingForDisk: Bool = true, _ body: @Sendable (ReplicaTransaction) throws -> Result
     ) throws -> Result {
         try checkOpen()
-        let result = try replica.transaction { try body(ReplicaTransaction(replica: replica)) }
+        let result = try replica.transaction(waitingForDisk: waitingForDisk) {
+            try body(ReplicaTransaction(replica: replica))
+        }
         published()
         return result
     }

@@ -55,12 +55,14 @@ final class Replica {
     // MARK: Transactions
 
     /// Runs `body` as one transaction; nested calls are parts of the outer one.
-    func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    func transaction<Result>(
+        waitingForDisk: Bool = true, _ body: () throws -> Result
+    ) throws -> Result {
         guard !database.isInTransaction else { return try body() }
         let before = number
         journalChanged = false
         do {
-            return try database.transaction {
+            return try database.transaction(waitingForDisk ? .full : .normal) {
                 let result = try body()
                 if number != before {
                     try database.execute(

@@ -295,7 +295,9 @@ extension TaskSync {
         try await remember(new)
         // What is put into a known one as well: to a replica that was cut off it is no edit of its user's.
         let known = writes.filter { $0.write.expecting != .absent }.map { ($0.row.task, $0.write.bytes) }
-        if !known.isEmpty { try await client.transaction { try SyncTables($0).announce(known) } }
+        if !known.isEmpty {
+            try await client.transaction(waitingForDisk: false) { try SyncTables($0).announce(known) }
+        }
         var done: [FileRow] = []
         for ((row, write), result) in zip(writes, folder.write(writes.map(\.write))) {
             switch result {

@@ -128,11 +128,7 @@ actor TransferJournal {
 
     /// In a transaction that is on the disk when this returns, unlike those that note chunks.
     private func durably(_ body: @Sendable (SQLiteDatabase) throws -> Void) async throws {
-        try await database.run { database in
-            try database.executeScript("PRAGMA synchronous = FULL")
-            defer { try? database.executeScript("PRAGMA synchronous = NORMAL") }
-            try database.transaction { try body(database) }
-        }
+        try await database.run { database in try database.transaction(.full) { try body(database) } }
     }
 }
 
