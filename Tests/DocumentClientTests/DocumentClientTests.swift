@@ -208,6 +208,36 @@ import Testing
         await client.close()
     }
 
+    @Test func `what a pending change has displaced goes along to another remote`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/state"
+        let (task, gone) = (try name("tasks/a"), try name("tasks/b"))
+        let kept = [try name("kept/x"), try name("kept/y")]
+        var options = ClientOptions()
+        options.remoteIdentity = "old"
+        let before = try DocumentClient(path: path, database: testDatabase, remote: remote, options: options)
+        try await running(before) {
+            try await before.set(gone, ["n": .integer(1)])
+            try await before.waitForPendingWrites()
+        }
+        try await before.transaction { transaction in
+            for (name, kind, kept) in [(task, Mutation.Kind.set, kept[0]), (gone, .delete, kept[1])] {
+                let companion = Write(.update(kept, fields: ["n": .integer(2)]))
+                try transaction.append(Mutation(kind, name, companions: [companion]))
+            }
+        }
+        await before.close()
+        let newRemote = ServedRemote()
+        options.remoteIdentity = "new"
+        let client = try DocumentClient(path: path, database: testDatabase, remote: newRemote, options: options)
+        try await running(client) {
+            try await client.adoptRemote()
+            try await client.waitForPendingWrites()
+        }
+        #expect(newRemote.with { Set($0.documents.keys) } == Set([task] + kept))
+        await client.close()
+    }
+
     @Test func `a remote that was put back changes nothing until it is adopted, and then unites`() async throws {
         let client = try makeClient()
         try await client.keep([tasksQuery])

@@ -50,6 +50,8 @@ extension Replica {
                 let name = try DocumentName(database: databaseName, path: path)
                 let snapshot = try snapshot(name)
                 let changes = journal.sequences(of: path)
+                // What they have displaced is told by nothing else.
+                let companions = try changes.flatMap { try mutation($0).companions }
                 for sequence in changes { try deleteMutation(sequence) }
                 if snapshot.exists {
                     // A time that no remote has given yet is asked for again.
@@ -57,8 +59,12 @@ extension Replica {
                     var fields = snapshot.fields(pendingTimes: .previous)
                     for time in times { fields.setValue(nil, at: time.path.segments[...]) }
                     var offer = Mutation.create(name, fields, transforms: times)
+                    offer.companions = companions
                     if changes.isEmpty { offer.copyOf = snapshot.updateTime }
                     try insertMutation(offer, group: 0, needsRead: false)
+                } else if !companions.isEmpty {
+                    let rest = Mutation(.merge, name, companions: companions)
+                    try insertMutation(rest, group: 0, needsRead: false)
                 }
                 changedPaths.insert(path)
             }
