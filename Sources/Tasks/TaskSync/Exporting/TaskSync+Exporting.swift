@@ -376,7 +376,10 @@ extension TaskSync {
             try undo.add(steps, at: now)
             try tables.setMove(nil)
         }
-        for row in rows { index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp)) }
+        for row in rows {
+            index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
+            unfinishedWrites[row.task] = nil
+        }
     }
 
     /// Whether an edit from elsewhere has come, which the delete that was held must yield to.
