@@ -325,10 +325,15 @@ final class SimulatedMachine: @unchecked Sendable {
         return words
     }
 
-    /// What the state file says that task files say.
-    var notedWords: Set<String> {
+    /// What the state file says that task files say, or those that say what a power cut has emptied.
+    func notedWords(ofEmptied isEmptied: Bool = false) -> Set<String> {
         var words: Set<String> = []
-        try? stateFile.query("SELECT bytes FROM sync_file") { words.formUnion(Words.found(in: $0.bytes(0), "q")) }
+        let marks = Words.found(in: emptied, "b")
+        try? stateFile.query("SELECT bytes FROM sync_file") { row in
+            let bytes = row.bytes(0)
+            guard !isEmptied || !marks.isDisjoint(with: Words.found(in: bytes, "b")) else { return }
+            words.formUnion(Words.found(in: bytes, "q"))
+        }
         return words
     }
 

@@ -298,7 +298,7 @@ extension Simulation {
         let gone = words.edit(old, to: new)
         words.place(new, at: path)
         guard !gone.isEmpty else { return }
-        machine.noteRemoval(gone.subtracting(machine.notedWords))
+        machine.noteRemoval(gone.subtracting(machine.notedWords()))
     }
 
     /// One step after the other; the first that fails is the last.
@@ -424,7 +424,9 @@ extension Simulation {
             tell(machine, "loses power")
             leavesEmptyFiles = true
             // What a user saved and Ferry has not seen yet is not Ferry's to keep.
-            words.forget(machine.losePower { words(of: $0) }, left: machine.words)
+            let lost = machine.losePower { words(of: $0) }
+            // A file that it has emptied gets back what it said before.
+            words.forget(lost, left: machine.words.union(machine.notedWords(ofEmptied: true)))
             // An editor that removes its file first loses it, as where it cannot go on.
             words.delete(machine.taken)
             scheduler.after(random.milliseconds(100...5000)) { machine.start() }
