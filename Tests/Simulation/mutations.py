@@ -53,7 +53,7 @@ BREAKS = [
      ".update(name, fields: fields), mask: mask, transforms: transforms, precondition: $ ? nil : .updateTime(time))"),
     ("a delete has no precondition", CLIENT + "Mutations/Mutation+Write.swift",
      "write = Write(.delete(name), precondition: .updateTime(time))",
-     "write = Write(.delete(name), precondition: $ ? nil : .updateTime(time))", "delete"),
+     "write = Write(.delete(name), precondition: $ ? nil : .updateTime(time))", "cut"),
     ("a retry does not look for its own effect", CLIENT + "Rebase/Rebase.swift",
      "if wasSent, Self.isEffect", "if wasSent, !$, Self.isEffect"),
     ("news is not held back while a commit is open", CLIENT + "Replica/Replica+Listening.swift",
