@@ -51,6 +51,27 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a file that is put in the place of one that is just read does not get that one's text`() async throws {
+        let disk = MemoryDisk()
+        try disk.write("A.md", Array("---\ncolor: red\n---\n".utf8))
+        try disk.write("B.md", Array("---\ntags: [b]\n---\n".utf8))
+        let machine = try await Machine(store, disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(2) })
+        let task = try #require(await machine.sync.task(atPath: "A.md"))
+        disk.meanwhile("read the attributes of", "B.md") { try $0.rename("A.md", to: "B.md", .replacing) }
+        try disk.write("B.md", Array("---\ntags: [b, c]\n---\n".utf8))
+        #expect(
+            await machine.eventually {
+                guard await machine.sync.path(ofTask: task) == "B.md" else { return false }
+                return await machine.hasUnited(1)
+            })
+        let fields = try await machine.client.document(machine.sync.name(of: task)).fields
+        #expect(TaskItem(fields: fields).fields == ["color": .string("red")])
+        #expect(TaskItem(fields: fields).tags.isEmpty)
+        #expect(fields["origins"]?.mapValue?.keys.contains("fields.color") != true)
+        await machine.stop()
+    }
+
     @Test func `a move that nobody can look at after a crash is noted when somebody can`() async throws {
         let disk = MemoryDisk()
         let before = try await Machine(store, disk: disk)

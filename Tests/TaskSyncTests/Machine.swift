@@ -190,3 +190,21 @@ func withMachines(
     await laptop.stop()
     await desk.stop()
 }
+
+extension MemoryDisk {
+    /// A user does something just before Ferry's first such call.
+    func meanwhile(
+        _ operation: String, _ path: String, _ action: @escaping @Sendable (MemoryDisk) throws -> Void
+    ) {
+        let isLeft = Mutex(true)
+        setFault { [unowned self] called, on in
+            guard called == operation, on == path else { return nil }
+            let isFirst = isLeft.withLock { left in
+                defer { left = false }
+                return left
+            }
+            if isFirst { try? action(self) }
+            return nil
+        }
+    }
+}

@@ -289,6 +289,13 @@ extension TaskSync {
             return nil
         }
         let identifier = try? folder.identifier(path)
+        // Another file may have just been put there: whose that is says nothing of this text.
+        if let identifier, identifier != index[path]?.task,
+            (try? folder.stamp(path))?.isFile(of: content.stamp) != true
+        {
+            changes.noteFound(path)
+            return nil
+        }
         let (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
         // A move that nobody was told of: into a directory that was new itself, or while nobody watched.
         let origin = movedFrom.removeValue(forKey: path)
