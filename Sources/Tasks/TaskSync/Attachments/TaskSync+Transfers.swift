@@ -1,3 +1,4 @@
+import Cryptography
 import DocumentClient
 import DocumentModel
 import ObjectStorage
@@ -117,7 +118,9 @@ extension TaskSync {
                 follow(upload, transfer) { .upload($0, stamp) }
             } else {
                 guard let content = transfer.content else { return end(id, .cancelled) }
-                let incoming = "\(transfer.task)-\(content.id.hex.prefix(24))"
+                // One of its own for each attachment, also where two have the same content: another one may be a program.
+                let words = [transfer.task, transfer.attachment ?? transfer.name, content.id.hex]
+                let incoming = String(SHA256.hash(words.joined(separator: "\n")).hex.prefix(40))
                 _ = try folder.openIncoming(incoming)
                 let download = DownloadTask(
                     content, size: transfer.size > 0 ? transfer.size : nil,
