@@ -13,9 +13,10 @@ extension TaskSync {
         var tasks: [String] = []
         var unwritten: [TaskPath] = []
         var attachments: [TaskPath] = []
+        let subjects = Set(paths.map(\.string))
+        folderProblems = folderProblems.filter { !subjects.contains($0.value.subject ?? "") }
         for path in Set(paths) {
             problems[path.string] = nil
-            folderProblems = folderProblems.filter { $0.value.subject != path.string }
             if path.kind(isDirectory: false) == .attachment {
                 attachments.append(path)
                 continue
