@@ -74,6 +74,32 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `what is put in the place of a task just after its list was renamed is not that task`() async throws {
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Work/Ship.md", "now\n")
+        try laptop.write("Mend.md", "soon\n")
+        #expect(await desk.has("Work/Ship.md", "now\n"))
+        #expect(await desk.has("Mend.md", "soon\n"))
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        let mend = try #require(await desk.sync.task(atPath: "Mend.md"))
+        let ship = try #require(await desk.sync.task(atPath: "Work/Ship.md"))
+        try await desk.sync.exclusively {
+            desk.rename("Work", to: "Office")
+            desk.rename("Mend.md", to: "Office/Ship.md")
+            // A scan has seen both before the rename of the directory is told of.
+            let moved = SettledChange.directoryMoved(from: try TaskPath("Work"), to: try TaskPath("Office"))
+            try await desk.sync.importChanges([.rescanNeeded(.notWatched), moved])
+        }
+        for machine in [laptop, desk] {
+            #expect(await machine.has("Office/Ship.md", "soon\n"))
+            #expect(await machine.eventually { await machine.sync.catalog.trashed.map(\.id) == [ship] })
+            #expect(await machine.sync.catalog.living.map(\.id) == [mend])
+            #expect(await machine.eventually { await machine.sync.catalog.listNames.values.sorted() == ["Office"] })
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `of a list that is renamed while nobody watches nothing is left under the old name`() async throws {
         let (laptop, before) = (try await Machine(store), try await Machine(store))
         try laptop.write("Work/Ship.md", "now\n")

@@ -29,7 +29,7 @@ extension TaskSync {
 
     /// Files that are gone unless they come back: as long as something cannot be read, they may be in it. The scan that follows when
     /// it can be finds them, or misses them too.
-    private func noteMissing(_ paths: [TaskPath]) {
+    func noteMissing(_ paths: [TaskPath]) {
         if !paths.isEmpty, !isPartlyUnreadable { changes.noteMissing(paths) }
     }
 

@@ -94,6 +94,14 @@ extension TaskSync {
             retries.formUnion(stayed.compactMap { index[$0]?.task })
             movedFiles = Array(Set(movedFiles).subtracting(stayed))
         }
+        // Another one was put in its place there, and read before the rename was told of: this one has not come along.
+        let replaced = movedFiles.filter { path in
+            let new = path.moved(from: from, to: to)
+            guard let entry = index[path], let other = index[new], let there = try? folder.stamp(new) else { return false }
+            return there.isFile(of: other.stamp) && !there.isFile(of: entry.stamp)
+        }
+        noteMissing(replaced)
+        movedFiles.removeAll(where: Set(replaced).contains)
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
         let listMoves = movedLists.map { ($0.key, old: $0.value.old, $0.value.new) }
