@@ -97,6 +97,7 @@ extension Simulation {
             machine.noteNew(new)
             words.copy(bytes)
             words.place(bytes, at: new)
+            words.succeed(bytes, after: machine.marksJustDeleted(at: new))
             words.rename("", to: new)
             tell(machine, "copies '\(path)' to '\(new)'")
         case .delete:

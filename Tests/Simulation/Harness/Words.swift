@@ -78,9 +78,9 @@ package struct Words {
         for mark in Self.found(in: content, "b") { places[mark, default: []].insert(path) }
     }
 
-    /// A user makes a task where others were deleted just before.
+    /// A user makes a task, or a copy of one, where others were deleted just before.
     mutating func succeed(_ content: [UInt8], after marks: Set<String>) {
-        for mark in Self.found(in: content, "b") { predecessors[mark] = marks }
+        for mark in Self.found(in: content, "b") { predecessors[mark, default: []].formUnion(marks) }
     }
 
     /// The paths where users put a task; none of one that no user made.
