@@ -74,6 +74,36 @@ import Testing
         #expect(displaced(removed) == ["n=2 theirs changedOnBothSides"])
     }
 
+    @Test func `without a base the value that the remote ordered later stands, and what was removed later stays away`() {
+        func version(_ fields: Fields, _ times: [String: Int64]) -> Fields {
+            let origins = times.mapValues { Value.map(["time": time($0)]) }
+            return fields.merging(["createdTime": time(1), "origins": .map(origins)]) { $1 }
+        }
+        let mine = version(
+            ["title": .string("mine"), "x": .integer(1), "attachments": .map(["a": .string("new")])],
+            ["title": 5, "due": 9, "attachments.a": 7])
+        let theirs = version(
+            ["title": .string("theirs"), "x": .integer(2), "due": time(3), "attachments": .map(["a": .string("old")])],
+            ["x": 4, "due": 2])
+        let expected = version(
+            ["title": .string("mine"), "x": .integer(2), "attachments": .map(["a": .string("new")])], [:])
+        for (result, side) in [(merge(nil, mine, theirs), "theirs"), (merge(nil, theirs, mine), "mine")] {
+            let other = side == "mine" ? "theirs" : "mine"
+            #expect(result.fields?.filter { $0.key != "origins" } == expected.filter { $0.key != "origins" })
+            #expect(
+                displaced(result) == [
+                    "attachments.a=old \(side) changedOnBothSides", "due=@3 \(side) changedOnBothSides",
+                    "title=theirs \(side) changedOnBothSides", "x=1 \(other) changedOnBothSides",
+                ])
+        }
+        // What no remote has ordered yet comes after all that one has.
+        var pending = theirs
+        pending.setValue(.timestamp(MergePolicy.pendingTime), at: ["origins", "title", "time"])
+        #expect(merge(nil, pending, mine).fields?["title"] == .string("theirs"))
+        // With a base the later commit is mine, whatever the times say.
+        #expect(merge(version([:], [:]), theirs, mine).fields?["title"] == .string("theirs"))
+    }
+
     @Test func `tags merge one by one`() {
         let result = merge(["tags": tags("a", "b", "c")], ["tags": tags("b", "c", "m")], ["tags": tags("a", "t", "c")])
         #expect(result == MergeResult(fields: ["tags": tags("t", "c", "m")]))

@@ -52,6 +52,50 @@ import Testing
     }
 
     @Test(arguments: seeds)
+    func `without a base the times of the remote decide, whichever side commits later`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed &+ 9000)
+        let decided = ["title", "priority", "due", "dueHasTime", "fields"]
+        var last: Int64 = 0
+        for step in 0..<200 {
+            var sides = [Fields](repeating: Self.document(&random), count: 2)
+            for _ in 0..<Int.random(in: 1...8, using: &random) {
+                let index = Int.random(in: 0..<2, using: &random)
+                let before = sides[index]
+                Self.edit(&sides[index], &random)
+                last += 1
+                for path in Self.told(from: before, to: sides[index]) {
+                    sides[index].setValue(
+                        .timestamp(Timestamp(microseconds: last)), at: ["origins", path.description, "time"])
+                }
+            }
+            for index in sides.indices { sides[index]["createdTime"] = .timestamp(Timestamp(microseconds: 0)) }
+            let (one, other) = (merge(nil, sides[0], sides[1]), merge(nil, sides[1], sides[0]))
+            func outcome(_ result: MergeResult) -> Fields? {
+                result.fields?.filter { decided.contains($0.key) && $0.value != .map([:]) }
+            }
+            #expect(outcome(one) == outcome(other), "seed \(seed) step \(step): \(sides)")
+            for side in sides {
+                for (path, value) in changes(from: [:], to: side) where decided.contains(path.segments[0]) {
+                    let isThere = one.fields?.value(at: path.segments[...]) == value
+                    let isKept = one.displaced.contains { $0.field == path && $0.value == value }
+                    #expect(isThere || isKept, "\(path) \(value) lost, seed \(seed) step \(step): \(sides)")
+                }
+            }
+        }
+    }
+
+    /// The fields that an edit would tell of in `origins`.
+    private static func told(from old: Fields, to new: Fields) -> [FieldPath] {
+        var paths = ["title", "priority", "due"].filter { old[$0] != new[$0] }.map { FieldPath(key: $0) }
+        if old["dueHasTime"] != new["dueHasTime"] { paths.append(FieldPath(key: "due")) }
+        let (before, after) = (old["fields"]?.mapValue ?? [:], new["fields"]?.mapValue ?? [:])
+        for key in Set(before.keys).union(after.keys) where before[key] != after[key] {
+            paths.append(FieldPath(key: "fields").appending(key))
+        }
+        return paths
+    }
+
+    @Test(arguments: seeds)
     func `whatever a policy does not name survives`(seed: UInt64) {
         forTriples(seed) { base, mine, theirs, story in
             guard mine != nil, theirs != nil else { return }

@@ -23,8 +23,8 @@ public struct MergingPolicy: RebasePolicy {
     }
 
     public func decide(_ proposal: inout RebaseProposal) {
-        // A commit's time is not known yet. A time that no remote gives stands for it, so that the merge sees the field set.
-        let pending = Value.timestamp(.distantPast)
+        // A commit's time is not known yet; the merge sees the field set.
+        let pending = Value.timestamp(MergePolicy.pendingTime)
         let times = proposal.transforms.filter { $0.operation == .serverTimestamp }.map(\.path)
         var mine = proposal.mine
         for path in times { mine?.setValue(pending, at: path.segments[...]) }

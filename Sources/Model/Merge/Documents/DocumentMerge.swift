@@ -2,7 +2,8 @@ package import DocumentModel
 
 /// Brings two edits of one document together.
 ///
-/// `mine` is the side that commits later. Nothing here looks at a clock or at the order of keys; the laws:
+/// `mine` is the side that commits later. Without a common base, as where a remote was put back, both may have been committed
+/// before: then the later of the remote's times in their `origins` decides. Nothing here looks at a clock or at the order of keys; the laws:
 /// - where only one side changed a field, its value stands; where both made the same change, it is made once;
 /// - each value that a side saved is in the result or among the displaced ones;
 /// - merging the result again with either version changes nothing;
@@ -19,7 +20,7 @@ package enum DocumentMerge {
         guard let mine, let theirs else {
             return mergeDeleted(base: base ?? [:], mine: mine, theirs: theirs, policy: policy)
         }
-        var merge = FieldMerge(base: base ?? [:], mine: mine, theirs: theirs, policy: policy)
+        var merge = FieldMerge(base: base, mine: mine, theirs: theirs, policy: policy)
         return merge.run()
     }
 

@@ -3,14 +3,16 @@ import DocumentModel
 /// One run of a merge over the fields of two living versions.
 struct FieldMerge {
     private let base: [String: Value]
+    private let hasBase: Bool
     private let mine: [String: Value]
     private let theirs: [String: Value]
     private let policy: MergePolicy
     private var result: [String: Value] = [:]
     private var displaced: [DisplacedValue] = []
 
-    init(base: [String: Value], mine: [String: Value], theirs: [String: Value], policy: MergePolicy) {
-        self.base = base
+    init(base: [String: Value]?, mine: [String: Value], theirs: [String: Value], policy: MergePolicy) {
+        self.base = base ?? [:]
+        hasBase = base != nil
         self.mine = mine
         self.theirs = theirs
         self.policy = policy
@@ -49,7 +51,7 @@ struct FieldMerge {
             // An empty map that both sides have stays; one that a side does not have is no field.
             if !elements.isEmpty || (m != nil && t != nil) { result[key] = .map(elements) }
         case let kind:
-            if let settled = Self.settled(b, m, t) {
+            if let settled = settled(FieldPath(key: key), b, m, t) {
                 result[key] = settled.value
             } else {
                 result[key] = mergeConflict(key, kind, b, m, t)
@@ -60,10 +62,14 @@ struct FieldMerge {
     private func isMap(_ value: Value?) -> Bool { value == nil || value?.mapValue != nil }
 
     /// The outcome where at most one side changed a value, or both alike; nil where they disagree.
-    private static func settled(_ base: Value?, _ mine: Value?, _ theirs: Value?) -> Settled? {
-        if mine == theirs || theirs == base { return Settled(value: mine) }
-        if mine == base { return Settled(value: theirs) }
-        return nil
+    private func settled(_ path: FieldPath, _ b: Value?, _ m: Value?, _ t: Value?) -> Settled? {
+        if m == t || (t == b && !isRemoved(path, in: theirs)) { return Settled(value: m) }
+        return m == b && !isRemoved(path, in: mine) ? Settled(value: t) : nil
+    }
+
+    /// Whether a version without a base tells that a value which it lacks was once there.
+    private func isRemoved(_ path: FieldPath, in fields: [String: Value]) -> Bool {
+        !hasBase && origin(of: path, in: fields) != nil && fields.value(at: path.segments[...]) == nil
     }
 
     private struct Settled {
@@ -83,12 +89,42 @@ struct FieldMerge {
             return Self.nonEmpty(Self.mergeSet(b?.arrayValue ?? [], [], theirs))
         case (.text, .string(let mine), .string(let theirs)):
             let merged = TextMerge(base: b?.stringValue ?? "", mine: mine, theirs: theirs)
-            if merged.hasConflict { displace(FieldPath(key: key), t, .overlappingText) }
+            if merged.hasConflict { displace(FieldPath(key: key), t, .theirs, .overlappingText) }
             return .string(merged.text)
         default:
-            displace(FieldPath(key: key), t, .changedOnBothSides)
-            return m
+            return later(FieldPath(key: key), m, t)
         }
+    }
+
+    /// The one of two values that was set later, which is mine unless it is known better; the other is displaced.
+    private mutating func later(_ path: FieldPath, _ mine: Value?, _ theirs: Value?) -> Value? {
+        let isMine = isMineLater([path]) ?? true
+        displace(path, isMine ? theirs : mine, isMine ? .theirs : .mine, .changedOnBothSides)
+        return isMine ? mine : theirs
+    }
+
+    /// By the times that the remote gave; nil where they do not tell, or say nothing since there is a base: what was made from it comes
+    /// after it, and mine after theirs.
+    private func isMineLater(_ paths: [FieldPath]) -> Bool? {
+        guard !hasBase, let theirTime = paths.compactMap({ time(of: $0, in: theirs) }).max() else { return nil }
+        var mineTime = Timestamp.distantPast
+        for path in paths {
+            guard let time = time(of: path, in: mine) else { return true }
+            mineTime = max(mineTime, time)
+        }
+        return mineTime == theirTime ? nil : mineTime > theirTime
+    }
+
+    /// When the remote ordered the value; nil where it is still to do so, or nobody knows.
+    private func time(of path: FieldPath, in fields: [String: Value]) -> Timestamp? {
+        let told = origin(of: path, in: fields).map { $0["time"]?.timestampValue }
+        let time = told ?? policy.creation.flatMap { fields[$0]?.timestampValue }
+        return time == MergePolicy.pendingTime ? nil : time
+    }
+
+    private func origin(of path: FieldPath, in fields: [String: Value]) -> [String: Value]? {
+        let key = policy.kinds.first { $0.value == .origins }?.key
+        return key.flatMap { fields[$0]?.mapValue?[path.description]?.mapValue }
     }
 
     private static func nonEmpty(_ values: [Value]) -> Value? { values.isEmpty ? nil : .array(values) }
@@ -108,16 +144,16 @@ struct FieldMerge {
         let grouped = groupedElements(of: key)
         for element in Set(mine.keys).union(theirs.keys).sorted() where !grouped.contains(element) {
             let (b, m, t) = (base[element], mine[element], theirs[element])
-            if let settled = Self.settled(b, m, t) {
+            let path = FieldPath(key: key).appending(element)
+            if let settled = settled(path, b, m, t) {
                 merged[element] = settled.value
             } else if let t, isSame(key, m, t) {
                 merged[element] = t
-            } else if let m {
-                merged[element] = m
-                if let t { displace(FieldPath(key: key).appending(element), t, .changedOnBothSides) }
+            } else if !hasBase || (m != nil && t != nil) {
+                merged[element] = later(path, m, t)
             } else {
-                // I removed what they changed: the change had not been seen.
-                merged[element] = t
+                // One removed what the other changed: the change had not been seen.
+                merged[element] = m ?? t
             }
         }
         return merged
@@ -131,23 +167,23 @@ struct FieldMerge {
         return identity.allSatisfy { mine[$0] != nil && mine[$0] == theirs[$0] }
     }
 
-    /// Sets the fields of a group from one side: theirs if it has all that I changed, else mine.
+    /// Sets the fields of a group from one side: theirs if it has all that I changed, else the later.
     private mutating func mergeGroup(_ group: [FieldPath]) {
         func values(_ fields: [String: Value], _ paths: [FieldPath]) -> [Value?] {
             paths.map { fields.value(at: $0.segments[...]) }
         }
         let told = group.filter { policy.kind(of: $0.segments[0]) != .serverTime }
         let (b, m, t) = (values(base, told), values(mine, told), values(theirs, told))
-        let isMine = !told.indices.allSatisfy { m[$0] == b[$0] || m[$0] == t[$0] }
+        let isChanged = !told.indices.allSatisfy { m[$0] == b[$0] || m[$0] == t[$0] }
+        let isMine = m != t && isMineLater(told) ?? isChanged
         for path in group {
             let (mineValue, theirValue) = (
                 mine.value(at: path.segments[...]), theirs.value(at: path.segments[...])
             )
             result.setValue(isMine ? mineValue : theirValue, at: path.segments[...])
-            if isMine, told.contains(path), theirValue != mineValue,
-                theirValue != base.value(at: path.segments[...])
-            {
-                displace(path, theirValue, .changedOnBothSides)
+            let other = isMine ? theirValue : mineValue
+            if told.contains(path), theirValue != mineValue, other != base.value(at: path.segments[...]) {
+                displace(path, other, isMine ? .theirs : .mine, .changedOnBothSides)
             }
         }
     }
@@ -195,7 +231,9 @@ struct FieldMerge {
         result[key] = merged.isEmpty ? nil : .map(merged)
     }
 
-    private mutating func displace(_ field: FieldPath, _ value: Value?, _ reason: DisplacedValue.Reason) {
-        displaced.append(DisplacedValue(field: field, value: value, side: .theirs, reason: reason))
+    private mutating func displace(
+        _ field: FieldPath, _ value: Value?, _ side: DisplacedValue.Side, _ reason: DisplacedValue.Reason
+    ) {
+        displaced.append(DisplacedValue(field: field, value: value, side: side, reason: reason))
     }
 }

@@ -3,7 +3,7 @@ package import DocumentModel
 /// How each field of a kind of documents is merged.
 package struct MergePolicy: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
-        /// One value; the later commit wins.
+        /// One value; the later commit wins. Without a common base that is the one that `origins` tells, where it does.
         case scalar
         /// An array whose elements are each there or not.
         case set
@@ -26,16 +26,22 @@ package struct MergePolicy: Sendable, Hashable {
     package var identities: [String: [String]]
     /// The field that a deleted document has. Setting it gives way to an edit of the other side.
     package var deletion: String?
+    /// The field that says when the document was made, which is when all was set that `origins` does not tell of.
+    package var creation: String?
 
     package init(
         kinds: [String: Kind] = [:], groups: [[FieldPath]] = [], identities: [String: [String]] = [:],
-        deletion: String? = nil
+        deletion: String? = nil, creation: String? = nil
     ) {
         self.kinds = kinds
         self.groups = groups
         self.identities = identities
         self.deletion = deletion
+        self.creation = creation
     }
+
+    /// Stands in a version for the time of a commit that is still to come; no remote gives it.
+    package static let pendingTime = Timestamp.distantPast
 
     package func kind(of field: String) -> Kind { kinds[field] ?? .scalar }
 
@@ -58,7 +64,7 @@ package struct MergePolicy: Sendable, Hashable {
             [FieldPath(key: "completed"), FieldPath(key: "completedTime"), custom("completed")],
         ],
         identities: ["attachments": ["name", "sha256"]],
-        deletion: "deletedTime")
+        deletion: "deletedTime", creation: "createdTime")
 
     /// The `rule` of an origin whose value holds both sides' changes.
     package static let mergedRule = "merged"

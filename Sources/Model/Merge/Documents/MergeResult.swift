@@ -34,7 +34,7 @@ package struct DisplacedValue: Sendable, Hashable {
     }
 
     package enum Reason: String, Sendable, Hashable {
-        /// Both sides changed the field; the later commit, mine, stands.
+        /// Both sides changed the field; the later change stands.
         case changedOnBothSides
         /// Both changed the same lines of a text. The value is the whole text of the other side.
         case overlappingText
