@@ -61,6 +61,20 @@ import Testing
         #expect(united.companions.count == 1)
     }
 
+    @Test func `a time that is still to come goes with the value that it is in`() throws {
+        let task = try name("tasks/a")
+        var view = LocalView(fields: ["title": .string("milk")])
+        let file = try path("attachments.x")
+        view.apply(
+            .merge(
+                task, [file: .map(["name": .string("a")]), try path("attachments.y"): .map(["name": .string("b")])],
+                transforms: try ["attachments.x.createdTime", "attachments.y.createdTime", "updatedTime"].map {
+                    FieldTransform(try path($0), .serverTimestamp)
+                }))
+        view.apply(Mutation(.merge, task, fields: [:], mask: [file]))
+        #expect(try Set(view.pendingTimes.keys) == [path("attachments.y.createdTime"), path("updatedTime")])
+    }
+
     @Test func `an edit clears a delete that came first, and says so in the history`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, [:], transforms: [time("deletedTime")])

@@ -21,7 +21,10 @@ struct LocalView: Sendable, Hashable {
         case .merge, .update:
             if mutation.isOnlyCompanions { return }
             fields = mutation.masked(over: fields ?? [:])
-            for path in mutation.mask { pendingTimes[path] = nil }
+            // Also beneath what is set or removed as a whole.
+            for time in pendingTimes.keys where mutation.mask.contains(where: { $0.isPrefix(of: time) }) {
+                pendingTimes[time] = nil
+            }
         }
         for transform in mutation.transforms { apply(transform, of: mutation.name) }
     }
