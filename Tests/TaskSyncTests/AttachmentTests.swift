@@ -225,6 +225,23 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `a repair that is asked for while the file is only offered puts all of it anew`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+            let task = try #require(await laptop.sync.task(atPath: "Trip.md"))
+            try await laptop.sync.exclusively {
+                await laptop.sync.queueUpload(task, "ticket.txt", size: 8)
+                let repair = await laptop.sync.queueUpload(task, "ticket.txt", size: 8, isRepair: true)
+                let current = await laptop.sync.transfers.current(.init(upload: "ticket.txt", of: task))
+                #expect(current?.id == repair)
+                #expect(current?.isRepair == true)
+            }
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+        }
+    }
+
     @Test func `attachments beside a lost state are those of their tasks`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let objects = MemoryObjectStore()

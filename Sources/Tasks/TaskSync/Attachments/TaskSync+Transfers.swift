@@ -19,9 +19,13 @@ extension TaskSync {
     func queueUpload(_ task: String, _ name: String, size: Int64, isRepair: Bool = false) -> String? {
         guard objects != nil else { return nil }
         if let transfer = transfers.current(.init(upload: name, of: task)) {
-            // Newer bytes: what runs finds out when it has ended, and begins again.
-            if case .waiting = transfer.phase { start(transfer.id) }
-            return transfer.id
+            guard isRepair, !transfer.isRepair else {
+                // Newer bytes: what runs finds out when it has ended, and begins again.
+                if case .waiting = transfer.phase { start(transfer.id) }
+                return transfer.id
+            }
+            // It relies on what the store says that it has.
+            end(transfer.id, .cancelled)
         }
         let row = attachments.row(of: task, named: name)
         var transfer = Transfer(
