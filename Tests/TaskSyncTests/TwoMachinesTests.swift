@@ -338,6 +338,21 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a file of a deleted one's name that has only a line of its head is another task`() async throws {
+        try await withMachines { laptop, desk in
+            try laptop.write("Work/Same.md", "---\ncompleted: true\n---\nold\n")
+            #expect(await desk.has("Work/Same.md", "---\ncompleted: true\n---\nold\n"))
+            let old = try #require(await laptop.sync.task(atPath: "Work/Same.md"))
+            try await laptop.sync.exclusively {
+                laptop.remove("Work/Same.md")
+                try laptop.write("Same.md", "---\ncompleted: true\n---\nnew\n")
+                try await laptop.sync.rescan(isFirst: false)
+            }
+            #expect(await desk.has("Same.md", "---\ncompleted: true\n---\nnew\n"))
+            #expect(await desk.eventually { await desk.sync.catalog.trashed.map(\.id) == [old] })
+        }
+    }
+
     @Test func `a lost state and a directory that is there make no duplicates and no deletes`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let laptop = try await Machine(store)

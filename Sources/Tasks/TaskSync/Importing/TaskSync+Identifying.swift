@@ -1,6 +1,7 @@
 import DocumentClient
 import DocumentModel
 import TaskFolder
+import TaskModel
 
 /// Whose a file is.
 extension TaskSync {
@@ -82,13 +83,19 @@ extension TaskSync {
         return try await isVersion(content.bytes, of: task) ? task : nil
     }
 
-    /// Whether a text may be another version of a task's file: it has a line of it, as far as there was any.
+    /// Whether a text may be another version of a task's file: it has a line of its notes or, where it had none, of its head, as far as
+    /// there was any. What is in the head is in that of many.
     private func isVersion(_ text: [UInt8], of task: String) async throws -> Bool {
         let old = try await client.reading { try SyncTables($0).file(task)?.bytes ?? [] }
-        func lines(_ text: [UInt8]) -> Set<ArraySlice<UInt8>> {
+        func lines(_ text: ArraySlice<UInt8>) -> Set<ArraySlice<UInt8>> {
             Set(text.split(separator: UInt8(ascii: "\n")).filter { $0.contains { $0 > 0x2D } })
         }
-        let known = lines(old)
-        return known.isEmpty || !known.isDisjoint(with: lines(text))
+        func notes(_ text: [UInt8]) -> ArraySlice<UInt8> {
+            text.dropFirst((try? TaskFile(parsing: text, named: ""))?.head.count ?? 0)
+        }
+        let known = lines(notes(old))
+        if !known.isEmpty { return !known.isDisjoint(with: lines(notes(text))) }
+        let head = lines(old[...])
+        return head.isEmpty || !head.isDisjoint(with: lines(text[...]))
     }
 }
