@@ -39,6 +39,7 @@ extension TaskSync {
                     if stamp.size == 0 { emptied.insert(path) }
                 }
             case .moved(let from, let to, let stamp):
+                lookAgain(ifMovedWithItsDirectory: to)
                 if to.kind(isDirectory: false) == .attachment {
                     await noteAttachment(to, stamp)
                     removed.append(from)

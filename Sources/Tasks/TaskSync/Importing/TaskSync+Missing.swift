@@ -7,7 +7,8 @@ extension TaskSync {
     func isMissing(_ row: FileRow) {
         // Where renames are not told of, only a scan shows whether it was one; one that has looked is believed.
         if folder.isFullyWatched {
-            noteMissing([row.path])
+            // One that was moved has been told of, and not read: it has gone from there.
+            noteMissing([row.path] + (index.path(of: row.task).map { [$0] } ?? []).filter { folder.isAbsent($0) })
         } else if !changes.missingPaths.contains(row.path) {
             changes.askForScan()
         }
