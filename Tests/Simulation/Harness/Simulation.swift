@@ -268,6 +268,9 @@ package final class Simulation: @unchecked Sendable {
             let marks = Words.found(in: text, "b")
             if document.fields["deletedTime"] == nil {
                 living += 1
+                if let list = document.fields["listId"]?.stringValue, state.documents["lists/\(list)"] == nil {
+                    violations.append("\(path) is in a list that is not there")
+                }
                 for mark in marks { seen[mark, default: 0] += 1 }
                 let head = Self.text(of: document, ["tags", "fields"])
                 for word in Words.found(in: head, "q").sorted() where self.words.retired[word] != nil {
