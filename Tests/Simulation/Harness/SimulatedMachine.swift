@@ -1,4 +1,3 @@
-import Cryptography
 import DocumentClient
 import DocumentModel
 import DocumentStore
@@ -80,6 +79,8 @@ final class SimulatedMachine: @unchecked Sendable {
     /// What those said that it has taken.
     private(set) var taken: [UInt8] = []
     private var started = Duration.zero
+    /// Tasks whose removal was asked for by a command, which may still wait for its turn.
+    var removed: Set<String> = []
     /// What should never be seen: the process ended by itself.
     private(set) var failures: [String] = []
     var logger = Logger.silent
@@ -460,44 +461,4 @@ final class SimulatedMachine: @unchecked Sendable {
     func forbid(_ directory: String) { byUser { try? $0.setMode(directory, 0) } }
 
     func permit(_ directory: String) { byUser { try? $0.setMode(directory, 0o755) } }
-
-    /// Every task file by path.
-    var files: [String: [UInt8]] { files(.taskFile) }
-
-    /// Every file of a kind by path, as users see them: of two whose names differ in Unicode form only one.
-    func files(_ kind: TaskPath.Kind) -> [String: [UInt8]] {
-        var found: [String: (path: TaskPath, bytes: [UInt8])] = [:]
-        for (path, bytes) in exactFiles(kind) where found[path.string].map({ path < $0.path }) ?? true {
-            found[path.string] = (path, bytes)
-        }
-        // The name and the content of the same file.
-        return Dictionary(found.values.map { ($0.path.string, $0.bytes) }) { first, _ in first }
-    }
-
-    /// Every file of a kind.
-    func exactFiles(_ kind: TaskPath.Kind) -> [TaskPath: [UInt8]] {
-        var files: [TaskPath: [UInt8]] = [:]
-        for (path, bytes) in byUser({ $0.contents() }) where path.kind(isDirectory: false) == kind {
-            if let bytes { files[path] = bytes }
-        }
-        return files
-    }
-
-    /// The attachments' hashes and names by the task file beside them; not what lies beside no task, which is nobody's. Where two
-    /// have one name they are numbered as they came, so the number does not count.
-    var attachments: [TaskPath: [UInt8]] {
-        let tasks = exactFiles(.taskFile)
-        var found: [TaskPath: [String]] = [:]
-        for (path, bytes) in exactFiles(.attachment) where tasks[path.taskFileOfAttachments] != nil {
-            let name = path.name.contains("(") ? path.name.replacing(#/ \([0-9]+\)/#, with: "") : path.name
-            found[path.taskFileOfAttachments, default: []].append("\(SHA256.hash(bytes).hex) \(name)")
-        }
-        return found.mapValues { Array($0.sorted().joined(separator: "\n").utf8) }
-    }
-
-    /// Of lists.
-    var directories: [String] {
-        byUser { $0.contents() }.filter { $0.value == nil && $0.key.kind(isDirectory: true) == .list }
-            .map(\.key.string).sorted()
-    }
 }

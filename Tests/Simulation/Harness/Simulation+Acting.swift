@@ -209,122 +209,6 @@ extension Simulation {
         return directory + "/" + title + ".md"
     }
 
-    /// Saves as some editor does, in one go or in steps that others may come between.
-    private func save(
-        _ path: String, _ old: [UInt8], _ new: [UInt8], _ machine: SimulatedMachine, _ random: inout SeededRandom
-    ) throws {
-        let disk = machine.disk
-        // Of a file that has both another name and another inode since Ferry saw it, nobody can say whose it is.
-        let habits = MemoryDisk.SaveHabit.allCases
-        let habit = machine.hasSeen(path) ? habits[random.below(habits.count)] : .inPlace
-        if habit != .inPlace, habit != .truncatingFirst { machine.noteRename(path) }
-        if habit == .backupDance || habit == .deleteAndCreate { machine.remade.insert(path) }
-        if random.chance(50) {
-            try disk.save(path, new, habit: habit)
-            edited(path, old, new, machine)
-            return
-        }
-        var steps: [(MemoryDisk) throws -> Void]
-        let content = { (disk: MemoryDisk, path: String) in (try? disk.read(path, limit: .max).bytes) ?? [] }
-        // Editors look whether the file is still the one that they read, and leave it alone if it is not.
-        let check = { (disk: MemoryDisk, expected: [UInt8]) in
-            guard content(disk, path) == expected else { throw SystemError(.busy, operation: "save", path: path) }
-        }
-        let write = { [unowned self] (disk: MemoryDisk) in
-            try disk.write(path, new)
-            edited(path, old, new, machine)
-        }
-        // Where the name was given away meanwhile, the user takes another one.
-        let writeNew = { [unowned self] (disk: MemoryDisk) in
-            // Ferry may have read the one before since this began.
-            machine.remade.insert(path)
-            if (try? disk.status(path)) == nil { return try write(disk) }
-            let other = path.dropLast(3) + " mine.md"
-            try disk.write(String(other), new)
-            words.copy(new)
-            words.place(new, at: path)
-            words.replace(old, with: new)
-            words.rename("", to: String(other))
-        }
-        switch habit {
-        case .inPlace:
-            steps = [
-                { try check($0, old) },
-                { disk in
-                    try check(disk, old); try write(disk)
-                },
-            ]
-        case .renamingOver:
-            steps = [
-                { try $0.write(path + ".swp", new) },
-                { [unowned self] disk in
-                    do { try check(disk, old) } catch { return try disk.remove(path + ".swp") }
-                    try disk.rename(path + ".swp", to: path, .replacing)
-                    edited(path, old, new, machine)
-                },
-            ]
-        case .backupDance:
-            steps = [
-                { disk in
-                    try check(disk, old); try disk.rename(path, to: path + "~", .replacing)
-                }, writeNew,
-                { try $0.remove(path + "~") },
-            ]
-        case .deleteAndCreate:
-            steps = [
-                { disk in
-                    try check(disk, old); try disk.remove(path)
-                }, writeNew,
-            ]
-        case .truncatingFirst:
-            steps = [
-                { disk in
-                    try check(disk, old); try disk.write(path, [])
-                },
-                { disk in
-                    try check(disk, []); try write(disk)
-                },
-            ]
-        }
-        machine.busy.insert(path)
-        go(through: steps[...], of: path, machine, random) { [unowned self] in
-            // An editor that saves like this, and cannot go on, loses the file.
-            guard habit != .inPlace, habit != .renamingOver else { return }
-            words.delete(old)
-            words.rename(path, to: "")
-        }
-    }
-
-    private func edited(_ path: String, _ old: [UInt8], _ new: [UInt8], _ machine: SimulatedMachine) {
-        let gone = words.edit(old, to: new)
-        words.place(new, at: path)
-        guard !gone.isEmpty else { return }
-        machine.noteRemoval(gone.subtracting(machine.notedWords()))
-    }
-
-    /// One step after the other; the first that fails is the last.
-    private func go(
-        through steps: ArraySlice<(MemoryDisk) throws -> Void>, of path: String, _ machine: SimulatedMachine,
-        _ random: SeededRandom, onFailure: @escaping () -> Void
-    ) {
-        guard let step = steps.first else {
-            machine.busy.remove(path)
-            return
-        }
-        var random = random
-        scheduler.after(random.milliseconds(0...15)) { [unowned self] in
-            do {
-                try machine.byUser { try step($0) }
-                go(through: steps.dropFirst(), of: path, machine, random, onFailure: onFailure)
-            } catch {
-                machine.busy.remove(path)
-                leavesEmptyFiles = true
-                tell(machine, "cannot save '\(path)': \(error)")
-                onFailure()
-            }
-        }
-    }
-
     // MARK: At the command line
 
     private func command(_ kind: Action.Kind, _ machine: SimulatedMachine, _ random: SeededRandom) {
@@ -360,7 +244,7 @@ extension Simulation {
                 try await sync.edit(id, edit)
                 words.rename("", to: word)
                 // While it is paused, a machine still shows what was deleted.
-                if await sync.catalog[id]?.deletion != nil { words.rename(word, to: "") }
+                if await sync.catalog[id]?.deletion != nil || machine.removed.contains(id) { words.rename(word, to: "") }
                 tell(machine, "adds the tag \(word) to \(id) by command")
             case .removeByCommand:
                 let ids = await sync.catalog.living.map(\.id).sorted()
@@ -373,11 +257,13 @@ extension Simulation {
                 // The file's name says more than the title where the front matter has that.
                 words.delete(Array("\(item) \(path ?? "")".utf8) + (path.flatMap { machine.files[$0] } ?? []))
                 tell(machine, "removes \(id) '\(item.title)' by command")
+                machine.removed.insert(id)
                 try await sync.remove([id])
                 // And what has come to this machine until it was the command's turn, as what came just before it was given.
                 if let item = try? await sync.detail(id).item { words.delete(Array("\(item)".utf8)) }
             case .restoreByCommand:
                 guard let id = random.pick(await sync.catalog.trashed.map(\.id).sorted()) else { return }
+                machine.removed.remove(id)
                 try await sync.restore([id])
                 tell(machine, "restores \(id)")
             case .decideDeletes:

@@ -268,6 +268,8 @@ extension TaskSync {
         }
         deletedLists.remove(name)
         try await forget(deleted: list, at: path)
+        // The one above it may have stayed only for this.
+        removeIfEmpty(path.parent)
         retryMisnamedLists()
     }
 
