@@ -3,11 +3,16 @@ import base64
 import hashlib
 import re
 import struct
+import urllib.error
 import urllib.request
 import zlib
 
 import pytest
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
+from conftest import working_keys
 
 BUCKET = "ferry"
 FIRST, LAST = bytes(range(256)) * (20 << 10), b"the last part"
@@ -138,3 +143,64 @@ def test_parts_that_are_copied_count(s3, name):
             Bucket=BUCKET, Key=name, UploadId=id, PartNumber=number, CopySource=source, CopySourceRange=span)["CopyPartResult"]
         parts.append({"PartNumber": number, "ETag": copied["ETag"], "ChecksumCRC32": copied["ChecksumCRC32"]})
     assert complete(s3, name, id, parts)["ChecksumCRC32"] == expected("CRC32", "FULL_OBJECT")
+
+
+def test_parts_whose_checksum_is_in_a_trailer(server, s3, name):
+    """As newer SDKs send CRC64NVME; boto3 does that with an extension only, and over TLS."""
+    credentials = Credentials(*working_keys(server, "trailers"))
+    id = s3.create_multipart_upload(Bucket=BUCKET, Key=name, ChecksumAlgorithm="CRC64NVME")["UploadId"]
+
+    def put(number, content, trailer):
+        """None announces a trailer and sends none. Answers the header fields, or the error's code."""
+        request = AWSRequest("PUT", f"{server.url}/{BUCKET}/{name}?partNumber={number}&uploadId={id}", headers={
+            "x-amz-trailer": "x-amz-checksum-crc64nvme", "Content-Encoding": "aws-chunked",
+            "x-amz-decoded-content-length": str(len(content))})
+        request.context["checksum"] = {"request_algorithm": {"in": "trailer"}}
+        S3SigV4Auth(credentials, "s3", "us-east-1").add_auth(request)
+        line = f"x-amz-checksum-crc64nvme:{trailer}\r\n".encode() if trailer else b""
+        body = b"%x\r\n%b\r\n0\r\n%b\r\n" % (len(content), content, line)
+        try:
+            return urllib.request.urlopen(
+                urllib.request.Request(request.url, body, dict(request.headers), method="PUT"), timeout=20).headers
+        except urllib.error.HTTPError as error:
+            return re.search("<Code>(.*)</Code>", error.read().decode()).group(1)
+
+    parts = []
+    for number, content in enumerate((FIRST, LAST), 1):
+        headers = put(number, content, text("CRC64NVME", content))
+        assert headers["x-amz-checksum-crc64nvme"] == text("CRC64NVME", content)
+        parts.append({"PartNumber": number, "ETag": headers["ETag"], "ChecksumCRC64NVME": headers["x-amz-checksum-crc64nvme"]})
+    assert put(2, LAST, text("CRC64NVME", FIRST)) == "BadDigest"
+    assert put(2, LAST, None) == "MalformedTrailerError"
+    assert complete(s3, name, id, parts)["ChecksumCRC64NVME"] == expected("CRC64NVME", "FULL_OBJECT")
+
+
+def test_a_copy_has_a_checksum_of_the_whole(s3, name):
+    id, parts = upload(s3, f"{name}/parts", "CRC32")
+    assert complete(s3, f"{name}/parts", id, parts)["ChecksumType"] == "COMPOSITE"
+    s3.put_object(Bucket=BUCKET, Key=f"{name}/whole", Body=LAST, ChecksumCRC64NVME=text("CRC64NVME", LAST))
+
+    def copied(source, **options):
+        """What the copy is said to have, which is what it has."""
+        told = s3.copy_object(Bucket=BUCKET, Key=f"{name}/copy", CopySource=f"{BUCKET}/{name}/{source}", **options)
+        head = s3.head_object(Bucket=BUCKET, Key=f"{name}/copy", ChecksumMode="ENABLED")
+        checksums = {key: value for key, value in head.items() if key.startswith("Checksum")}
+        assert checksums == {key: value for key, value in told["CopyObjectResult"].items() if key.startswith("Checksum")}
+        return checksums
+
+    # The parts' own, of the whole: a copy has no parts.
+    assert copied("parts") == {"ChecksumCRC32": text("CRC32", FIRST + LAST), "ChecksumType": "FULL_OBJECT"}
+    assert copied("whole") == {"ChecksumCRC64NVME": text("CRC64NVME", LAST), "ChecksumType": "FULL_OBJECT"}
+    assert copied("whole", MetadataDirective="REPLACE", ChecksumAlgorithm="CRC64NVME")["ChecksumCRC64NVME"]
+    assert copied("whole", ChecksumAlgorithm="SHA256") == {"ChecksumSHA256": text("SHA256", LAST), "ChecksumType": "FULL_OBJECT"}
+
+
+def test_listings_tell_of_checksums(s3, name):
+    s3.put_object(Bucket=BUCKET, Key=f"{name}/whole", Body=LAST, ChecksumCRC64NVME=text("CRC64NVME", LAST))
+    id, parts = upload(s3, f"{name}/parts", "SHA1")
+    [begun] = s3.list_multipart_uploads(Bucket=BUCKET, Prefix=name)["Uploads"]
+    assert begun["ChecksumAlgorithm"] == "SHA1" and begun["ChecksumType"] == "COMPOSITE"
+    complete(s3, f"{name}/parts", id, parts)
+    for listing in (s3.list_objects, s3.list_objects_v2):
+        found = [(entry["ChecksumAlgorithm"], entry["ChecksumType"]) for entry in listing(Bucket=BUCKET, Prefix=name)["Contents"]]
+        assert found == [(["SHA1"], "COMPOSITE"), (["CRC64NVME"], "FULL_OBJECT")]

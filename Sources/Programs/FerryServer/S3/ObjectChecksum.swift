@@ -19,7 +19,7 @@ enum ObjectChecksum: String, CaseIterable, Sendable {
         static let header = "x-amz-checksum-type"
     }
 
-    /// Of a request that begins a multipart upload.
+    /// Of a request that begins a multipart upload, or copies.
     static let algorithmHeader = "x-amz-checksum-algorithm"
 
     /// The header field that carries it, in base64.
@@ -64,21 +64,34 @@ enum ObjectChecksum: String, CaseIterable, Sendable {
 
     /// What the beginning of a multipart upload asks for; nil where it asks for none.
     static func asked(_ headers: HTTPHeaders) throws(S3Error) -> (algorithm: ObjectChecksum, kind: Kind)? {
-        guard let name = headers[algorithmHeader] else {
+        guard let algorithm = try named(headers) else {
             guard headers[Kind.header] == nil else {
                 throw S3Error.invalidRequest("The \(Kind.header) header needs \(algorithmHeader) beside it.")
             }
             return nil
         }
-        guard let algorithm = ObjectChecksum(rawValue: name.uppercased()) else {
-            throw S3Error.invalidRequest("Checksum algorithm provided is unsupported.")
-        }
         guard let type = headers[Kind.header] else { return (algorithm, algorithm == .crc64 ? .whole : .composite) }
         guard let kind = Kind(rawValue: type.uppercased()), algorithm.allows(kind) else {
             throw S3Error.invalidRequest(
-                "The \(type) checksum type cannot be used with the \(name) checksum algorithm.")
+                "The \(type) checksum type cannot be used with the \(algorithm.rawValue) checksum algorithm.")
         }
         return (algorithm, kind)
+    }
+
+    private static func named(_ headers: HTTPHeaders) throws(S3Error) -> ObjectChecksum? {
+        guard let name = headers[algorithmHeader] else { return nil }
+        guard let algorithm = ObjectChecksum(rawValue: name.uppercased()) else {
+            throw S3Error.invalidRequest("Checksum algorithm provided is unsupported.")
+        }
+        return algorithm
+    }
+
+    /// What is to be computed of a copy: the checksum that the call asks for, or else that of the source; nil where the source's
+    /// own will do. One of parts does not, since a copy has none.
+    static func computed(copying source: ObjectRecord, _ headers: HTTPHeaders) throws(S3Error) -> ObjectChecksum? {
+        let (values, kind) = source.checksums
+        guard let algorithm = try named(headers) ?? values.first?.algorithm else { return nil }
+        return kind == .whole && values.contains { $0.algorithm == algorithm } ? nil : algorithm
     }
 
     private func allows(_ kind: Kind) -> Bool {
@@ -119,6 +132,11 @@ extension MultipartUpload {
         else { return nil }
         return (algorithm, kind)
     }
+
+    var checksumElements: [XMLElement] {
+        guard let (algorithm, kind) = checksum else { return [] }
+        return [XMLElement("ChecksumAlgorithm", algorithm.rawValue), XMLElement("ChecksumType", kind.rawValue)]
+    }
 }
 
 extension ObjectRecord {
@@ -134,5 +152,13 @@ extension ObjectRecord {
         let (values, kind) = checksums
         guard !values.isEmpty else { return [] }
         return values.map { XMLElement($0.algorithm.element, $0.value) } + [XMLElement("ChecksumType", kind.rawValue)]
+    }
+
+    /// What a listing says of them.
+    var checksumNames: [XMLElement] {
+        let (values, kind) = checksums
+        guard !values.isEmpty else { return [] }
+        return values.map { XMLElement("ChecksumAlgorithm", $0.algorithm.rawValue) }
+            + [XMLElement("ChecksumType", kind.rawValue)]
     }
 }

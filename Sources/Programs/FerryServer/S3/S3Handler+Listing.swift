@@ -54,7 +54,7 @@ extension S3Handler {
                             XMLElement("LastModified", S3Date.xml(microseconds: object.modified)),
                             XMLElement("ETag", "\"\(object.etag)\""), XMLElement("Size", String(object.size)),
                             XMLElement("StorageClass", "STANDARD"),
-                        ] + (showsOwner ? [owner] : [])))
+                        ] + object.checksumNames + (showsOwner ? [owner] : [])))
             }
         }
         return .xml(XMLElement("ListBucketResult", children))

@@ -51,9 +51,11 @@ extension S3Handler {
         let upload = try await upload(call)
         let range = call.request.headers["x-amz-copy-source-range"]
         let algorithm = upload.checksum?.algorithm
-        let copy = try await copy(call, computing: algorithm) { try ObjectHeaders.copyRange(range, size: $0.size) }
+        let copy = try await copy(
+            call, computing: { _ in algorithm }, span: { try ObjectHeaders.copyRange(range, size: $0.size) })
         let part = UploadedPart(
-            number: number, file: copy.file, size: copy.size, etag: copy.md5, modified: now(), checksum: copy.checksum)
+            number: number, file: copy.file, size: copy.size, etag: copy.md5, modified: now(),
+            checksum: copy.checksum?.value)
         try await commit(part, of: upload)
         return .xml(
             XMLElement(
@@ -103,10 +105,7 @@ extension S3Handler {
         if all.count > limit, let last = page.last {
             children.append(XMLElement("NextPartNumberMarker", String(last.number)))
         }
-        if let (algorithm, kind) = upload.checksum {
-            children.append(XMLElement("ChecksumAlgorithm", algorithm.rawValue))
-            children.append(XMLElement("ChecksumType", kind.rawValue))
-        }
+        children += upload.checksumElements
         for part in page {
             children.append(
                 XMLElement(
@@ -143,7 +142,7 @@ extension S3Handler {
                 [
                     XMLElement("Key", upload.key), XMLElement("UploadId", upload.id),
                     XMLElement("Initiated", S3Date.xml(microseconds: upload.created)),
-                ])
+                ] + upload.checksumElements)
         }
         return .xml(
             XMLElement(

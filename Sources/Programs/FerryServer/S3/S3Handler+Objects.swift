@@ -157,11 +157,16 @@ extension S3Handler {
     func copyObject(_ call: S3Call) async throws -> HTTPResponse {
         let replaces = call.request.headers["x-amz-metadata-directive"]?.uppercased() == "REPLACE"
         let (type, headers) = try ObjectHeaders.keep(call.request.headers)
-        let copy = try await copy(call) { 0..<$0.size }
+        let copy = try await copy(
+            call, computing: { try ObjectChecksum.computed(copying: $0, call.request.headers) }, span: { 0..<$0.size })
         let source = copy.source
+        var kept = (replaces ? headers : source.headers).filter { !$0.key.hasPrefix("x-amz-checksum-") }
+        for (algorithm, value) in copy.checksum.map({ [$0] }) ?? source.checksums.values {
+            kept[algorithm.header] = value
+        }
         let record = ObjectRecord(
             key: call.key, file: copy.file, size: source.size, etag: source.etag, modified: now(),
-            contentType: replaces ? type : source.contentType, headers: replaces ? headers : source.headers)
+            contentType: replaces ? type : source.contentType, headers: kept)
         try await commit(record, in: call.bucket, conditions: call.request.headers)
         return .xml(
             XMLElement(
@@ -169,7 +174,7 @@ extension S3Handler {
                 [
                     XMLElement("LastModified", S3Date.xml(microseconds: record.modified)),
                     XMLElement("ETag", "\"\(record.etag)\""),
-                ]))
+                ] + record.checksumElements))
     }
 
     /// The object that `x-amz-copy-source` names, if the caller may read it and its conditions hold.
@@ -202,18 +207,19 @@ extension S3Handler {
         let file: String
         let size: Int64
         let md5: String
-        /// In base64, by the algorithm that was asked for.
-        let checksum: String?
+        /// What was to be computed, in base64.
+        let checksum: (algorithm: ObjectChecksum, value: String)?
     }
 
     /// Copies a span of the bytes of the object that `x-amz-copy-source` names.
     func copy(
-        _ call: S3Call, computing algorithm: ObjectChecksum? = nil, span: (ObjectRecord) throws -> Range<Int64>
+        _ call: S3Call, computing algorithm: (ObjectRecord) throws -> ObjectChecksum?,
+        span: (ObjectRecord) throws -> Range<Int64>
     ) async throws -> Copy {
         var attempts = 0
         while true {
             let (bucket, source) = try await copySource(call)
-            if let copy = try await copy(source, in: bucket, algorithm, span: span(source)) { return copy }
+            if let copy = try await copy(source, in: bucket, algorithm(source), span: span(source)) { return copy }
             // As in `getObject`, a put may have replaced the bytes.
             attempts += 1
             guard attempts < 8 else { throw lost(bucket, source.key, "nothing is there") }
@@ -256,7 +262,9 @@ extension S3Handler {
         return Copy(
             source: source, file: try await bytes.kept(in: store), size: Int64(span.count),
             md5: Hex.encode(digests.md5 ?? []),
-            checksum: algorithm?.value(in: digests).map { Base64.encode($0) })
+            checksum: algorithm.flatMap { algorithm in
+                algorithm.value(in: digests).map { (algorithm, Base64.encode($0)) }
+            })
     }
 }
 

@@ -138,6 +138,10 @@ extension S3Handler {
             }
             kept[checksum.header] = expected
         }
+        // What a client announces and does not send would go unchecked.
+        guard ObjectChecksum.declared(headers).map({ kept[$0.header] != nil }) ?? true else {
+            throw S3Error("MalformedTrailerError", "The announced checksum is not in the trailer.", 400)
+        }
         return kept
     }
 }
