@@ -63,15 +63,7 @@ class CallCore: CompletionTarget, @unchecked Sendable {
     /// - Returns: false if it was dropped, or the call failed meanwhile.
     nonisolated(nonsending) func send(_ batch: Outgoing) async -> Bool {
         guard enqueue(batch) else { return false }
-        if sends.withLock({ $0.hasRoom }) { return true }
-        await withUnsafeContinuation { continuation in
-            let hasRoom = sends.withLock { sends in
-                if !sends.hasRoom { sends.wait(continuation) }
-                return sends.hasRoom
-            }
-            if hasRoom { continuation.resume() }
-        }
-        return sends.withLock { !$0.hasFailed }
+        return await sends.waitForRoom()
     }
 
     /// Starts a batch that `sends` gave out. No lock is held: the core may write to the network in here.

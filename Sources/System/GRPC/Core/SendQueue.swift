@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What goes out in one batch; the parts that are there go in this order.
 struct Outgoing: Sendable {
     enum End: Sendable {
@@ -88,5 +90,21 @@ struct SendQueue<Waiter> {
         guard hasRoom, !waiters.isEmpty else { return [] }
         defer { waiters = [] }
         return waiters
+    }
+}
+
+extension Mutex where Value == SendQueue<UnsafeContinuation<Void, Never>> {
+    /// Waits until there is room for the next batch.
+    /// - Returns: false if the call failed meanwhile.
+    nonisolated(nonsending) func waitForRoom() async -> Bool {
+        if withLock({ $0.hasRoom }) { return true }
+        await withUnsafeContinuation { continuation in
+            let hasRoom = withLock { sends in
+                if !sends.hasRoom { sends.wait(continuation) }
+                return sends.hasRoom
+            }
+            if hasRoom { continuation.resume() }
+        }
+        return withLock { !$0.hasFailed }
     }
 }
