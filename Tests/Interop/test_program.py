@@ -330,3 +330,13 @@ def test_documents_go_out_and_come_in_as_lines_of_json(root, fresh):
         result = run("import", bad, "--data", root / "empty")
         assert result.returncode == 1 and "bad.ndjson" in result.stderr
         assert run("export", "--data", root / "empty").stdout == ""
+
+
+def test_collecting_says_that_another_bucket_is_left_alone(fresh, root):
+    file = root / "server.yaml"
+    file.write_text(f"data: {fresh.data}\nobjects: https://s3.example.org/tasks\n")
+    for command in ("check", "gc"):
+        for options in (["--config", file], ["--data", fresh.data, "--objects", "https://s3.example.org/tasks"]):
+            told = run("objects", command, *options)
+            assert told.returncode == 0 and "kept in https://s3.example.org/tasks, where nothing" in told.stderr, told
+        assert run("objects", command, "--data", fresh.data).stderr == ""

@@ -8,20 +8,20 @@ extension Command {
         subcommands: [
             Command(
                 "check", summary: "tells what is needed, unused and missing; changes nothing",
-                options: [.data, .config], action: { try collect($0, changes: false) }),
+                options: [.objects, .data, .config], action: { try collect($0, changes: false) }),
             Command(
                 "gc", summary: "takes away what no document has needed for a while, also while the server runs",
                 discussion: """
                     What nothing refers to is put aside first, and removed by a later run once it has been aside for the grace without
                     anybody needing it again. A running server does the same once a day. Multipart uploads that were begun a
-                    week ago are given up.
+                    week ago are given up. From a bucket of another S3 store nothing is taken away.
                     """,
                 options: [
                     Option(
                         "grace", value: "DAYS",
                         summary:
                             "days aside; more than any machine stays away after an upload; objects-grace by default"),
-                    .data, .config,
+                    .objects, .data, .config,
                 ],
                 action: { arguments in
                     let status = try collect(arguments, changes: true)
@@ -41,6 +41,14 @@ private func collect(_ arguments: ParsedArguments, changes: Bool) throws -> Exit
         keepsAttachments: configuration.objects == nil)
     let report = try collection.run(changes: changes)
     let console = Console()
+    if let bucket = configuration.objects {
+        console.note(
+            """
+            ferry-server: attachments are kept in \(bucket), where nothing is looked at or taken away; this is what the server \
+            itself keeps. To get space back there, name an empty bucket as objects: the machines offer it all that they have, \
+            and once they are in step the other one can go.
+            """)
+    }
     console.print("needed: \(report.needed.objects) objects, \(report.needed.bytes) bytes")
     console.print("unused: \(report.unused.objects) objects, \(report.unused.bytes) bytes")
     console.print(

@@ -21,10 +21,7 @@ struct ConfigurationReader {
             summary: "where clients reach the server, if a proxy stands before it: https://tasks.example.org"),
         Option("documents-url", value: "URL", summary: "where they reach the documents (default: as --url)"),
         .project,
-        Option(
-            "objects", value: "URL",
-            summary:
-                "keep attachments in a bucket of another S3 store, to which machines have keys: https://HOST/BUCKET"),
+        .objects,
         Option("objects-region", value: "REGION", summary: "the region of that bucket (default us-east-1)"),
         Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
         Option(
@@ -202,5 +199,9 @@ extension Option {
     static let data = Option(
         "data", value: "DIR", summary: "directory with all that the server keeps", completion: .directories)
     static let project = Option("project", value: "ID", summary: "the project that clients name (default ferry)")
+    static let objects = Option(
+        "objects", value: "URL",
+        summary:
+            "attachments are kept in a bucket of another S3 store, to which machines have keys: https://HOST/BUCKET")
     static let config = Option("config", value: "FILE", summary: "YAML file with the same settings", completion: .files)
 }

@@ -1,7 +1,7 @@
 import ObjectStorage
 
 /// A bucket of another S3 store, where attachments are kept instead of on this server. Machines reach it with keys of their own.
-struct ForeignBucket: Sendable, Hashable {
+struct ForeignBucket: Sendable, Hashable, CustomStringConvertible {
     /// Scheme, host, and port if it is not the scheme's own.
     let url: String
     let bucket: String
@@ -18,4 +18,6 @@ struct ForeignBucket: Sendable, Hashable {
         self.region = region
         guard (try? S3Configuration(endpoint: url, bucket: bucket, region: region)) != nil else { return nil }
     }
+
+    var description: String { "\(url)/\(bucket)" }
 }
