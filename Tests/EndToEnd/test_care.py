@@ -40,6 +40,23 @@ def test_doctor_names_another_program_that_syncs_the_directory(root, machines):
     assert f"Syncthing keeps {root} in step" in report.stdout and "'Plan.sync-conflict" in report.stdout
 
 
+def test_doctor_tells_of_what_was_put_aside(machines):
+    laptop, _ = machines
+    laptop.stop()
+    # As a crash leaves it that comes right after a write has displaced a file.
+    (laptop.tasks / ".ferry-0123456789abcdef.tmp").write_text("words\n")
+    laptop.start()
+    aside = laptop.tasks / ".ferry/recovered"
+    until(lambda: aside.exists() and list(aside.iterdir()), laptop.status)
+    report = laptop.ferry("doctor", check=False)
+    assert report.returncode == 6, report.stdout
+    assert f"1 file in {aside}" in report.stdout and "30 days after" in report.stdout, report.stdout
+    (file,) = aside.iterdir()
+    assert file.read_text() == "words\n"
+    file.unlink()
+    assert str(aside) not in laptop.ferry("doctor")
+
+
 def test_doctor_without_an_account_and_without_a_daemon(root):
     laptop = Machine(root, "laptop")
     result = laptop.ferry("doctor", check=False)

@@ -121,7 +121,7 @@ struct ScanTests {
         #expect(!scan.isComplete)
     }
 
-    @Test(arguments: DiskKind.allCases) func `what a crash left is put aside and dropped when it is old`(
+    @Test(arguments: DiskKind.allCases) func `what a crash left is put aside, under a name of its own`(
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)
@@ -131,12 +131,35 @@ struct ScanTests {
         #expect(try grounds.names("Work").count == 2)
         _ = try grounds.scan(puttingAsideLeftovers: true)
         #expect(try grounds.names("Work") == ["a.md"])
-        let kept = try grounds.names(".ferry/recovered")
-        #expect(kept.count == 1)
-        let time = try grounds.user.status(".ferry/recovered/" + kept[0]).changed
-        try grounds.folder.dropRecovered(before: time)
-        #expect(try grounds.names(".ferry/recovered") == kept)
-        try grounds.folder.dropRecovered(before: FileTime(seconds: time.seconds + 1, nanoseconds: 0))
-        #expect(try grounds.names(".ferry/recovered") == [])
+        let first = try #require(try grounds.folder.recoveredNames().first)
+        #expect(try grounds.text(".ferry/recovered/\(first)") == "the user's own, displaced")
+        try grounds.save("Work/.ferry-0123456789abcdef.tmp", "more")
+        _ = try grounds.scan(puttingAsideLeftovers: true)
+        let both = try grounds.folder.recoveredNames()
+        #expect(Set(both).count == 2 && both.contains(first))
+        #expect(try grounds.text(".ferry/recovered/\(first)") == "the user's own, displaced")
+    }
+
+    @Test(arguments: DiskKind.allCases) func `what was put aside goes one by one, a directory with all in it`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        #expect(try grounds.folder.recoveredNames() == [])
+        try grounds.folder.removeRecovered("none")
+        try grounds.save("Work/.ferry-0123456789abcdef.tmp/in/a.md", "a directory of that name")
+        #expect(try grounds.folder.removeDirectoryIfEmpty(TaskPath("Work")))
+        let directory = try #require(try grounds.folder.recoveredNames().first)
+        #expect(try grounds.text(".ferry/recovered/\(directory)/in/a.md") == "a directory of that name")
+        try grounds.save(".ferry/recovered/b", "words")
+        try grounds.save("b", "another file")
+        try grounds.folder.removeRecovered(directory)
+        try grounds.folder.removeRecovered(directory)
+        #expect(try grounds.folder.recoveredNames() == ["b"])
+        for name in ["..", "../../b", ""] {
+            #expect(code { try grounds.folder.removeRecovered(name) } == .invalidName)
+        }
+        try grounds.folder.removeRecovered("b")
+        #expect(try grounds.folder.recoveredNames() == [])
+        #expect(grounds.exists("b"))
     }
 }

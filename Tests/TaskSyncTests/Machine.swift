@@ -35,7 +35,7 @@ final class Machine: Sendable {
     ///   - wallClock: seconds since 1970.
     init(
         _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
-        rebinds: Bool = false, wallClock: @escaping @Sendable () -> Int64 = { 0 }
+        rebinds: Bool = false, trashDays: Int = 30, wallClock: @escaping @Sendable () -> Int64 = { 0 }
     ) async throws {
         self.home = home ?? Home()
         let root = self.home.path
@@ -48,7 +48,7 @@ final class Machine: Sendable {
             path: "\(root)/replica.db", database: Self.database, remote: counted, options: options)
         sync = TaskSync(
             configuration: TaskSync.Configuration(
-                userID: "alice", remote: "test", rebinds: rebinds, wallClock: wallClock),
+                userID: "alice", remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock),
             folder: disk.map { MemoryTaskFolder(disk: $0) } ?? DirectoryTaskFolder(path: "\(root)/Tasks"),
             client: client, objects: objects,
             logger: Logger(label: "test", level: .error))

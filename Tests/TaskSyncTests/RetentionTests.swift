@@ -31,8 +31,8 @@ struct RetentionTests {
         store = MemoryDocumentStore(Machine.database) { [clocks] in clocks.remote.withLock { $0 * 1_000_000 } }
     }
 
-    private func machine(home: Home? = nil) async throws -> Machine {
-        try await Machine(store, home: home) { [clocks] in clocks.local.withLock(\.self) }
+    private func machine(home: Home? = nil, trashDays: Int = 30) async throws -> Machine {
+        try await Machine(store, home: home, trashDays: trashDays) { [clocks] in clocks.local.withLock(\.self) }
     }
 
     /// The titles that the remote has, living or not.
@@ -169,6 +169,60 @@ struct RetentionTests {
         #expect(try await titles() == ["Edited", "Tick"])
         #expect(try localTrash(laptop) == ["Same.md"])
         await laptop.stop()
+        await desk.stop()
+    }
+
+    private func look(_ machine: Machine) async throws {
+        #expect(await machine.eventually { await machine.client.currentStatus.isCurrent })
+        try await machine.sync.emptyTrash()
+    }
+
+    @Test func `what was put aside goes like the files of the trash, by both clocks`() async throws {
+        let desk = try await machine()
+        try desk.write(".ferry/recovered/1f", "words\n")
+        try desk.write(".ferry/recovered/2f/in/a.md", "more\n")
+        try await tick(desk)
+        #expect(try await desk.sync.recovered() == (2, nil))
+        try await look(desk)
+        let end = try #require(try await desk.sync.recovered().goes)
+        #expect(end.seconds == clocks.remote.withLock(\.self) + 30 * Self.day)
+
+        // One clock is not enough, whichever.
+        clocks.remote.withLock { $0 += 31 * Self.day }
+        try await tick(desk)
+        try await look(desk)
+        clocks.local.withLock { $0 += 29 * Self.day }
+        try await look(desk)
+        #expect(try await desk.sync.recovered() == (2, end))
+        // What comes in between counts from when it was seen.
+        try desk.write(".ferry/recovered/3f", "late\n")
+        try await look(desk)
+        clocks.local.withLock { $0 += 2 * Self.day }
+        try await look(desk)
+        #expect(desk.read(".ferry/recovered/1f") == nil && desk.read(".ferry/recovered/2f/in/a.md") == nil)
+        #expect(desk.read(".ferry/recovered/3f") == "late\n")
+
+        // A name that is there again says nothing of when.
+        try desk.write(".ferry/recovered/1f", "words\n")
+        try await look(desk)
+        #expect(try await desk.sync.recovered().count == 2)
+        clocks.pass(days: 31)
+        try await tick(desk)
+        try await look(desk)
+        #expect(try await desk.sync.recovered() == (0, nil))
+        await desk.stop()
+    }
+
+    @Test func `what was put aside stays for ever where the trash does`() async throws {
+        let desk = try await machine(trashDays: 0)
+        try desk.write(".ferry/recovered/1f", "words\n")
+        try await tick(desk)
+        for _ in 1...2 {
+            try await look(desk)
+            clocks.pass(days: 400)
+            try await tick(desk)
+        }
+        #expect(try await desk.sync.recovered() == (1, nil))
         await desk.stop()
     }
 

@@ -5,7 +5,8 @@ import SystemService
 import TaskFolder
 import TaskModel
 
-/// What has been in the trash for long enough goes for good: of documents by a transaction on the remote, of files here.
+/// What has been in the trash for long enough goes for good: of documents by a transaction on the remote, of files here. What was
+/// put aside goes like the files of the trash.
 extension TaskSync {
     /// Looks now and then, but not at once: a machine that has been off for long first hears what others did meanwhile.
     func followRetention() async throws {
@@ -44,31 +45,69 @@ extension TaskSync {
         }
     }
 
-    /// The time of a file's clock says little, so an entry counts from the moment at which it was first seen here.
+    /// Something that is here until it is old.
+    private struct Kept {
+        /// Names it among all of them, for as long as it is there.
+        let key: String
+        let description: String
+        let remove: @Sendable () throws(FolderError) -> Void
+    }
+
+    private static func key(ofRecovered name: String) -> String { "recovered/\(name)" }
+
+    private func kept() throws(FolderError) -> [Kept] {
+        let trash = try folder.trashEntries().map { [folder] entry in
+            let origins = entry.origins.map(\.string).joined(separator: ", ")
+            return Kept(key: entry.name, description: "the local trash: \(origins)") {
+                () throws(FolderError) in try folder.purge(entry)
+            }
+        }
+        let recovered = try folder.recoveredNames().map { [folder] name in
+            Kept(key: Self.key(ofRecovered: name), description: "what was put aside: \(name)") {
+                () throws(FolderError) in try folder.removeRecovered(name)
+            }
+        }
+        return trash + recovered
+    }
+
+    /// The time of a file's clock says little, so each counts from the moment at which it was first seen here.
     private func emptyLocalTrash(_ retention: Retention, _ now: Retention.Moment) async throws {
-        let entries: [TrashEntry]
-        do { entries = try folder.trashEntries() } catch {
+        let kept: [Kept]
+        do { kept = try self.kept() } catch {
             return logger.warning("the local trash cannot be read: \(error.message)")
         }
-        let seen = try await client.transaction { transaction in
+        let seen = try await client.transaction { [keys = Set(kept.map(\.key))] transaction in
             let tables = SyncTables(transaction)
             let seen = try tables.trashed()
-            let names = Set(entries.map(\.name))
-            for name in seen.keys where !names.contains(name) { try tables.removeTrashed(name) }
-            for name in names where seen[name] == nil { try tables.putTrashed(name, now) }
+            for key in seen.keys where !keys.contains(key) { try tables.removeTrashed(key) }
+            for key in keys where seen[key] == nil { try tables.putTrashed(key, now) }
             return seen
         }
-        for entry in entries where seen[entry.name].map({ retention.isOver(since: $0, at: now) }) ?? false {
-            let failure = await aside { [folder] () -> FolderError? in
-                do throws(FolderError) { try folder.purge(entry) } catch { return error }
+        var gone: [String] = []
+        for entry in kept where seen[entry.key].map({ retention.isOver(since: $0, at: now) }) ?? false {
+            let failure = await aside { () -> FolderError? in
+                do throws(FolderError) { try entry.remove() } catch { return error }
                 return nil
             }
             if let failure {
-                logger.warning("\(entry.name) stays in the local trash: \(failure.message)")
+                logger.warning("stays in \(entry.description): \(failure.message)")
             } else {
-                logger.info("gone from the local trash: \(entry.origins.map(\.string).joined(separator: ", "))")
+                gone.append(entry.key)
+                logger.info("gone from \(entry.description)")
             }
         }
+        // Whatever should get such a name again counts anew.
+        try await client.transaction { [gone] transaction in
+            for key in gone { try SyncTables(transaction).removeTrashed(key) }
+        }
+    }
+
+    /// How much was put aside here, and when the first of it goes for good; nil where that is never, or nothing counts yet.
+    package func recovered() async throws -> (count: Int, goes: Timestamp?) {
+        let names = try folder.recoveredNames()
+        guard !names.isEmpty else { return (0, nil) }
+        let seen = try await client.reading { try SyncTables($0).trashed() }
+        return (names.count, names.compactMap { seen[Self.key(ofRecovered: $0)]?.remote }.min().flatMap(trashKeeps))
     }
 
     /// Deletes a task and its history, if the remote still has it in the trash.

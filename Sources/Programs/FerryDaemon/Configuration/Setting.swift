@@ -69,7 +69,7 @@ struct Setting: Sendable, Hashable {
     static let trashDays = Setting(
         "trash-days", "DAYS", "for how many days the trash keeps what was deleted, 0 for ever (default 30)",
         details:
-            "The machine of a user with the smallest number empties the trash of all, and each its own .ferry/trash. "
+            "The machine of a user with the smallest number empties the trash of all, and each its own .ferry/trash and .ferry/recovered. "
             + "A restart applies a change.")
 
     static let objectsKeys = Setting(

@@ -35,6 +35,7 @@ struct Checkup {
         checks.append(signIn)
         checks += await serverChecks()
         checks += await values()
+        checks += await recovered()
         checks += await otherSync()
         return checks + waiting
     }
@@ -224,6 +225,24 @@ struct Checkup {
                 "values", .attention,
                 "'\(first.title)' (\(keys))\(others) have values that are not understood; they are kept.",
                 remedy: "ferry show \(first.task.prefix(8))")
+        ]
+    }
+
+    /// What a crash or a failed write left: only its user can tell whether it says anything that is nowhere else.
+    private func recovered() async -> [HealthCheck] {
+        guard let (count, goes) = try? await stack?.sync.recovered(), count > 0 else { return [] }
+        let days = configuration.trashDays
+        let end =
+            days == 0
+            ? "Nothing of it goes by itself, as trash-days is 0."
+            : goes.map { "The first goes for good on \($0.rfc3339.prefix(10))." }
+                ?? "Each goes for good \(Count(days, "day", "days")) after it was first seen."
+        return [
+            HealthCheck(
+                "recovered", .attention,
+                "\(Count(count, "file", "files")) in \(configuration.tasks)/.ferry/recovered, left by a crash or a failed write, may "
+                    + "have words that are nowhere else. \(end)",
+                remedy: "Look there; move out what is missing elsewhere, and delete the rest.")
         ]
     }
 

@@ -83,19 +83,7 @@ extension DiskTaskFolder {
         return try translating { () throws(SystemError) in try disk.absolutePath(of: path) }
     }
 
-    package func incomingNames() throws(FolderError) -> [String] {
-        var names: [String] = []
-        do throws(SystemError) {
-            _ = try disk.visit(
-                Self.incomingDirectory, watching: false, wantsStatus: { _ in false }
-            ) { entry, _ in
-                if entry.invalidBytes == nil { names.append(entry.name) }
-            }
-        } catch {
-            if error.code != .notFound { throw FolderError(error) }
-        }
-        return names
-    }
+    package func incomingNames() throws(FolderError) -> [String] { try names(in: Self.incomingDirectory) }
 
     package func placeIncoming(_ files: [IncomingFile]) -> [Result<WriteOutcome, FolderError>] {
         let synced = synchronize(files)

@@ -270,23 +270,36 @@ extension DiskTaskFolder {
         error.errno == 22 || error.code == .unsupported
     }
 
-    /// Moves a file that may hold the user's words out of the way, where `dropRecovered` finds it when it is old.
+    private static var recovered: String { TaskPath.privateDirectory + "/recovered" }
+
+    /// Moves a file that may hold the user's words out of the way.
     func putAside(_ path: TaskPath) {
-        let directory = TaskPath.privateDirectory + "/recovered"
-        try? disk.makeDirectories(directory)
-        try? disk.rename(path.string, to: directory + "/" + disk.uniqueName(), .exclusive)
+        try? disk.makeDirectories(Self.recovered)
+        try? disk.rename(path.string, to: Self.recovered + "/" + disk.uniqueName(), .exclusive)
     }
 
-    package func dropRecovered(before time: FileTime) throws(FolderError) {
-        let directory = TaskPath.privateDirectory + "/recovered"
-        var old: [String] = []
+    package func recoveredNames() throws(FolderError) -> [String] { try names(in: Self.recovered) }
+
+    package func removeRecovered(_ name: String) throws(FolderError) {
+        if let problem = NameProblem(of: name) { throw FolderError(.invalidName, problem.description) }
+        let path = Self.recovered + "/" + name
         do throws(SystemError) {
-            _ = try disk.visit(directory, watching: false, wantsStatus: { _ in true }) { entry, status in
-                if let status, status.kind == .file, status.changed < time { old.append(directory + "/" + entry.name) }
-            }
-            for path in old { try disk.remove(path) }
+            if try disk.status(path).kind == .directory { try disk.removeTree(path) } else { try disk.remove(path) }
         } catch {
             if error.code != .notFound { throw FolderError(error) }
         }
+    }
+
+    /// The names in a directory; none where there is no such directory.
+    func names(in directory: String) throws(FolderError) -> [String] {
+        var names: [String] = []
+        do throws(SystemError) {
+            _ = try disk.visit(directory, watching: false, wantsStatus: { _ in false }) { entry, _ in
+                if entry.invalidBytes == nil { names.append(entry.name) }
+            }
+        } catch {
+            if error.code != .notFound { throw FolderError(error) }
+        }
+        return names
     }
 }

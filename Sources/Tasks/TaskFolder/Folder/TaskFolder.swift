@@ -14,9 +14,6 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// Writes the marker, replacing one that is there. Never done implicitly.
     func claim(_ marker: RootMarker) throws(FolderError)
 
-    /// Deletes what scans have put aside in `.ferry/recovered` before `time`.
-    func dropRecovered(before time: FileTime) throws(FolderError)
-
     // MARK: Scan
 
     /// Walks the tree by names and stat only, arming watches first where watching has started, and gives each file once,
@@ -71,6 +68,14 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     /// Deletes an entry for good; fine where it is gone already.
     func purge(_ entry: TrashEntry) throws(FolderError)
+
+    // MARK: Put aside
+
+    /// What is in `.ferry/recovered`, by names that are used once only: files, or directories that were named like temporary files.
+    func recoveredNames() throws(FolderError) -> [String]
+
+    /// Deletes one of them for good, with all that is in it; fine where it is gone already.
+    func removeRecovered(_ name: String) throws(FolderError)
 
     // MARK: Identity
 
