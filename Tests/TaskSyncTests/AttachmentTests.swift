@@ -1,9 +1,11 @@
+import Dispatch
 import DocumentClient
 import DocumentModel
 import DocumentStore
 import Glibc
 import ObjectStorage
 import Simulation
+import TaskFolder
 import TaskModel
 import Testing
 
@@ -201,6 +203,60 @@ import Testing
             #expect(await desk.has("Trip.files/x (2).txt", "2"))
             #expect(await desk.has("Trip.files/y.txt", "3"))
         }
+    }
+
+    @Test func `incoming files go when nothing waits for them`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            // In the way of what comes.
+            try desk.write("Trip.files", "")
+            try laptop.write("Trip.md", "go\n")
+            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+            #expect(
+                await desk.eventually {
+                    await desk.sync.allTransfers.contains { if case .waiting = $0.phase { true } else { false } }
+                })
+            let transfer = try #require(await desk.sync.allTransfers.first)
+            let incoming = ".ferry/incoming/\(try #require(transfer.incoming))"
+            #expect(desk.read(incoming) == "seat 12\n")
+            // Of a download that another run has begun, and of a copy that a crash has cut short.
+            for name in ["0123abcd", "attach-0123abcd"] { try desk.write(".ferry/incoming/\(name)", "half") }
+            await desk.sync.removeUnwantedIncoming()
+            #expect(try desk.names(".ferry/incoming") == [transfer.incoming])
+            #expect(desk.read(incoming) == "seat 12\n")
+
+            try await desk.sync.command(.cancel, [transfer.id])
+            await desk.sync.removeUnwantedIncoming()
+            #expect(try desk.names(".ferry/incoming") == [])
+            desk.remove("Trip.files")
+            try await desk.sync.command(.resume, [transfer.id])
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+        }
+    }
+
+    @Test func `a copy that a command is at is no leftover`() async throws {
+        let home = Home()
+        let disk = MemoryDisk(scratch: home.path)
+        let desk = try await Machine(
+            MemoryDocumentStore(Machine.database), objects: MemoryObjectStore(), home: home, disk: disk)
+        try disk.save("Trip.md", Array("go\n".utf8))
+        #expect(await desk.eventually { await desk.hasUnited(1) })
+        let task = try #require(await desk.sync.catalog.living.map(\.id).first)
+        try desk.write("../ticket.txt", "seat 12\n")
+        disk.setFault { [weak sync = desk.sync] operation, path in
+            guard operation == "rename", path.contains("/incoming/attach-") else { return nil }
+            disk.setFault(nil)
+            let looked = DispatchSemaphore(value: 0)
+            Task {
+                await sync?.removeUnwantedIncoming()
+                looked.signal()
+            }
+            looked.wait()
+            return nil
+        }
+        _ = try await desk.sync.attach(task, [("\(desk.root)/ticket.txt", nil)])
+        #expect(try disk.read("Trip.files/ticket.txt", limit: 100).bytes == Array("seat 12\n".utf8))
+        #expect(await desk.sync.copies.isEmpty)
+        await desk.stop()
     }
 
     @Test func `a file attached by a command is uploaded after a restart whatever its name says`() async throws {

@@ -101,6 +101,11 @@ final class Machine: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// What is in a directory.
+    func names(_ directory: String) throws -> [String] {
+        try Directory(path: path(directory)).entries().map(\.name).sorted()
+    }
+
     func remove(_ name: String) { unlink(path(name)) }
 
     func rename(_ name: String, to target: String) { Glibc.rename(path(name), path(target)) }

@@ -6,13 +6,14 @@ import TaskFolder
 import TaskModel
 
 /// What has been in the trash for long enough goes for good: of documents by a transaction on the remote, of files here. What was
-/// put aside goes like the files of the trash.
+/// put aside goes like the files of the trash, and incoming files when nothing waits for them.
 extension TaskSync {
     /// Looks now and then, but not at once: a machine that has been off for long first hears what others did meanwhile.
     func followRetention() async throws {
         try await surroundings.sleep(for: .seconds(15 * 60))
         while true {
             try await emptyTrash()
+            try await exclusively { removeUnwantedIncoming() }
             try await surroundings.sleep(for: .seconds(6 * 3600))
         }
     }
@@ -108,6 +109,16 @@ extension TaskSync {
         guard !names.isEmpty else { return (0, nil) }
         let seen = try await client.reading { try SyncTables($0).trashed() }
         return (names.count, names.compactMap { seen[Self.key(ofRecovered: $0)]?.remote }.min().flatMap(trashKeeps))
+    }
+
+    /// Deletes what downloads have left that were given up or are not wanted any more, and copies that a crash cut short, whose
+    /// command has failed: nothing of it is anybody's only copy, so it need not be kept. In one go: no transfer begins meanwhile.
+    func removeUnwantedIncoming() {
+        guard rootHold == nil else { return }
+        let wanted = Set(transfers.transfers.values.filter { !$0.phase.isOver }.compactMap(\.incoming))
+        for name in (try? folder.incomingNames()) ?? [] where !wanted.contains(name) && !copies.contains(name) {
+            try? folder.removeIncoming(name)
+        }
     }
 
     /// Deletes a task and its history, if the remote still has it in the trash.

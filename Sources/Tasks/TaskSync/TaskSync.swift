@@ -129,6 +129,8 @@ package actor TaskSync {
     var stored: [StoredTransfer] = []
     var isStoredPlanned = false
     var lastStored: Duration?
+    /// Incoming files that commands copy what they attach into.
+    var copies: Set<String> = []
     /// Where files were that have moved and are still to be read.
     var movedFrom: [TaskPath: TaskPath] = [:]
     /// Directories of attachments that were renamed in the batch of changes that is being taken over.

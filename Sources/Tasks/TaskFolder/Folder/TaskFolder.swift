@@ -103,8 +103,8 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// Opens a file of any size for reading. Whoever has read it to the end compares `isUnchanged`.
     func openSnapshot(_ path: TaskPath) throws(FolderError) -> FileSnapshot
 
-    /// Opens, or makes, a file in `.ferry/incoming` on the tree's own file system, for a download under way. It
-    /// outlives a restart. `name` is a valid name.
+    /// Opens, or makes, a file in `.ferry/incoming` on the tree's own file system, for a download or a copy under way. It
+    /// outlives a restart, and never has what was displaced. `name` is a valid name.
     func openIncoming(_ name: String) throws(FolderError) -> FileDescriptor
 
     /// Where this process can open a file that is there by itself, for whoever moves many bytes.

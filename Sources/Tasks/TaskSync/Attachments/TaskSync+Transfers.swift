@@ -1,4 +1,3 @@
-import Cryptography
 import DocumentClient
 import DocumentModel
 import ObjectStorage
@@ -121,10 +120,9 @@ extension TaskSync {
                 transfer.size = stamp.size
                 follow(upload, transfer) { .upload($0, stamp) }
             } else {
-                guard let content = transfer.content else { return end(id, .cancelled) }
-                // One of its own for each attachment, also where two have the same content: another one may be a program.
-                let words = [transfer.task, transfer.attachment ?? transfer.name, content.id.hex]
-                let incoming = String(SHA256.hash(words.joined(separator: "\n")).hex.prefix(40))
+                guard let content = transfer.content, let incoming = transfer.incoming else {
+                    return end(id, .cancelled)
+                }
                 _ = try folder.openIncoming(incoming)
                 let download = DownloadTask(
                     content, size: transfer.size > 0 ? transfer.size : nil,

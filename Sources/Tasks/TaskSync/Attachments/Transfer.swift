@@ -1,3 +1,4 @@
+import Cryptography
 import DocumentClient
 import DocumentModel
 package import ObjectStorage
@@ -49,6 +50,14 @@ package struct Transfer: Sendable {
     /// Of the file, in place. Never goes back.
     package var bytesDone: Int64 { max(snapshot?.bytesDone ?? 0, min(earlier, size)) }
     var content: ContentReference?
+    /// The incoming file that a download grows in. One of its own for each attachment, also where two have the same content:
+    /// another one may be a program.
+    var incoming: String? {
+        content.map { content in
+            let words = [task, attachment ?? name, content.id.hex]
+            return String(SHA256.hash(words.joined(separator: "\n")).hex.prefix(40))
+        }
+    }
     /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
     var owner: String?
     var sha256: String?

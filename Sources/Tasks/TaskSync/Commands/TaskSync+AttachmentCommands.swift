@@ -20,7 +20,11 @@ extension TaskSync {
         try await checkRoom(for: names, of: task)
         let incoming = files.map { _ in "attach-\(DocumentID.make(in: surroundings))" }
         var left = Array(files.indices)
-        defer { for file in left { try? folder.removeIncoming(incoming[file]) } }
+        copies.formUnion(incoming)
+        defer {
+            for file in left { try? folder.removeIncoming(incoming[file]) }
+            copies.subtract(incoming)
+        }
         let what = names.count == 1 ? names[0] : "\(names.count) files"
         try await activity.during("the copy of \(what)") { [folder, copier] in
             try await copier.run {
