@@ -1,4 +1,4 @@
-package import SystemIO
+import SystemIO
 
 extension DiskTaskFolder {
     /// A write between its temporary file and its place.
