@@ -65,6 +65,17 @@ struct SettlerTests {
         }
     }
 
+    @Test func `a new file that is saved once more waits for its content when it is empty`() throws {
+        let path = try TaskPath("a.md")
+        try disk.save("a.md", bytes("content"))
+        try disk.write("a.md", [])
+        try watch.advance(.milliseconds(900))
+        #expect(watch.log == [])
+        try disk.write("a.md", bytes("more content"))
+        try watch.advance(.milliseconds(8))
+        #expect(watch.log == [try changed(path)])
+    }
+
     @Test func `a delete counts after a second and not before`() throws {
         let path = try establish("a.md")
         try disk.remove("a.md")

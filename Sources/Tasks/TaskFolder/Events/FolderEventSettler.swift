@@ -26,7 +26,7 @@ package struct FolderEventSettler: Sendable {
         var isDirectory = false
         /// Open for writing, as far as is known.
         var isWriting = false
-        /// It had content before: something else than a creation came first.
+        /// It may have had content before: something else than a creation came first, or it was closed and written again.
         var isKnown: Bool
         var removed: Duration?
         /// By a rename whose other half nobody saw, or when nobody looked.
@@ -78,7 +78,11 @@ package struct FolderEventSettler: Sendable {
         case .created(let path):
             update(path, at: now, isKnown: false) { $0.isWriting = true }
         case .written(let path):
-            update(path, at: now, isKnown: true) { $0.isWriting = true }
+            update(path, at: now, isKnown: true) {
+                // Once more after it was closed: it may have had content then.
+                if !$0.isWriting { $0.isKnown = true }
+                $0.isWriting = true
+            }
         case .closed(let path):
             update(path, at: now, isKnown: true) { $0.isWriting = false }
         case .found(let path):
