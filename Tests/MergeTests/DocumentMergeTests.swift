@@ -74,7 +74,8 @@ import Testing
         #expect(displaced(removed) == ["n=2 theirs changedOnBothSides"])
     }
 
-    @Test func `without a base the value that the remote ordered later stands, and what was removed later stays away`() {
+    @Test func `without a base the value that the remote ordered later stands, and what was removed later stays away`()
+    {
         func version(_ fields: Fields, _ times: [String: Int64]) -> Fields {
             let origins = times.mapValues { Value.map(["time": time($0)]) }
             return fields.merging(["createdTime": time(1), "origins": .map(origins)]) { $1 }

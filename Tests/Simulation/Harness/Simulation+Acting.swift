@@ -244,7 +244,9 @@ extension Simulation {
                 try await sync.edit(id, edit)
                 words.rename("", to: word)
                 // While it is paused, a machine still shows what was deleted.
-                if await sync.catalog[id]?.deletion != nil || machine.removed.contains(id) { words.rename(word, to: "") }
+                if await sync.catalog[id]?.deletion != nil || machine.removed.contains(id) {
+                    words.rename(word, to: "")
+                }
                 tell(machine, "adds the tag \(word) to \(id) by command")
             case .removeByCommand:
                 let ids = await sync.catalog.living.map(\.id).sorted()

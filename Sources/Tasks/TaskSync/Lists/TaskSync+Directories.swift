@@ -97,7 +97,9 @@ extension TaskSync {
         // Another one was put in its place there, and read before the rename was told of: this one has not come along.
         let replaced = movedFiles.filter { path in
             let new = path.moved(from: from, to: to)
-            guard let entry = index[path], let other = index[new], let there = try? folder.stamp(new) else { return false }
+            guard let entry = index[path], let other = index[new], let there = try? folder.stamp(new) else {
+                return false
+            }
             return there.isFile(of: other.stamp) && !there.isFile(of: entry.stamp)
         }
         noteMissing(replaced)
