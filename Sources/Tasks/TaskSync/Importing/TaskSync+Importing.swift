@@ -272,7 +272,7 @@ extension TaskSync {
             if entry.stamp != content.stamp { try await restamp(entry.task, path, content.stamp) }
             return nil
         }
-        if content.bytes.isEmpty, !isEmptied, index[path]?.stamp.size != 0 {
+        if content.bytes.isEmpty, !isEmptied, let entry = index[path], entry.stamp.size != 0 {
             changes.noteFound(path)
             return nil
         }
