@@ -13,7 +13,7 @@ struct TrashTests {
         return entry
     }
 
-    @Test(arguments: DiskKind.allCases) func `a task and its attachments go to the trash and come back`(
+    @Test(arguments: DiskKind.allCases) func `a task and its attachments go to the trash`(
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)
@@ -23,22 +23,8 @@ struct TrashTests {
         #expect(try grounds.names("Work") == [])
         #expect(try grounds.scan().files == [])
         #expect(try grounds.folder.trashEntries() == [entry])
-        try grounds.folder.restore(entry, to: nil)
-        #expect(try grounds.scan().files == ["Work/X.files/a.png", "Work/X.md"])
-        #expect(try grounds.folder.trashEntries() == [])
-    }
-
-    @Test(arguments: DiskKind.allCases) func `a restore to another name takes the attachments along`(
-        kind: DiskKind
-    ) throws {
-        let grounds = try Grounds(kind)
-        try grounds.save("X.md", "task")
-        try grounds.save("X.files/a.png", "png")
-        let entry = try trash(grounds, [item("X.md"), item("X.files")])
-        try grounds.save("X.md", "another")
-        #expect(code { try grounds.folder.restore(entry, to: nil) } == .exists)
-        try grounds.folder.restore(entry, to: TaskPath("Old/Y.md"))
-        #expect(try grounds.scan().files == ["Old/Y.files/a.png", "Old/Y.md", "X.md"])
+        #expect(try grounds.names(".ferry/trash/\(entry.name)").sorted() == ["X.files", "X.md", "origins"])
+        #expect(entry.origins.map(\.string) == ["Work/X.md", "Work/X.files"])
     }
 
     @Test(arguments: DiskKind.allCases) func `a file that is not as expected stays`(kind: DiskKind) throws {

@@ -108,35 +108,6 @@ extension DiskTaskFolder {
         return text.split(separator: "\n").compactMap { try? TaskPath(String($0)) }
     }
 
-    package func restore(_ entry: TrashEntry, to target: TaskPath?) throws(FolderError) {
-        let directory = try directory(of: entry)
-        var moves: [(from: String, to: TaskPath)] = []
-        for (index, origin) in entry.origins.enumerated() {
-            let from = directory + "/" + origin.name
-            // What was taken back or restored before is not there any more.
-            guard try status(TaskPath(unchecked: from)) != nil else { continue }
-            var to = origin
-            if let target {
-                to = index == 0 ? target : try target.attachmentsDirectory()
-                if index > 0, origin.kind(isDirectory: true) != .attachments { to = origin }
-            }
-            guard try status(to) == nil else {
-                throw FolderError(.exists, "\(to) exists; move it away or restore to another place")
-            }
-            moves.append((from, to))
-        }
-        for move in moves {
-            try makeParents(of: move.to)
-            guard try renameExclusively(move.from, to: move.to.string) else {
-                throw FolderError(.exists, "\(move.to) exists; move it away or restore to another place")
-            }
-        }
-        try translating { () throws(SystemError) in
-            for parent in Set(moves.map(\.to.parent)) { try disk.synchronizeDirectory(parent.string) }
-            try disk.removeTree(directory)
-        }
-    }
-
     package func purge(_ entry: TrashEntry) throws(FolderError) {
         let directory = try directory(of: entry)
         try translating { () throws(SystemError) in try disk.removeTree(directory) }

@@ -62,10 +62,6 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// The entries, oldest first.
     func trashEntries() throws(FolderError) -> [TrashEntry]
 
-    /// Moves all of an entry back to where it came from, or to `target` for its first item; `.exists` where something is
-    /// there by now.
-    func restore(_ entry: TrashEntry, to target: TaskPath?) throws(FolderError)
-
     /// Deletes an entry for good; fine where it is gone already.
     func purge(_ entry: TrashEntry) throws(FolderError)
 
