@@ -33,44 +33,6 @@ struct ServerTests {
         }
     }
 
-    /// What a request has behind its target and host, and how many bytes its handler is to see.
-    private static let requests = [
-        ("\r\n", "", 0), ("Content-Length: 0\r\n\r\n", "", 0),
-        ("Content-Length: 300000\r\n\r\n", String(repeating: "a", count: 300_000), 300_000),
-        ("Transfer-Encoding: chunked\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n", 3),
-    ]
-
-    /// Who has nothing more to say may close their side and wait.
-    @Test(arguments: requests, [false, true])
-    func `a client that closes its side behind the request is answered`(
-        request: (head: String, body: String, size: Int), isSlow: Bool
-    ) async throws {
-        let started = Events<Void>()
-        let mayAnswer = Events<Void>()
-        try await withServer { request in
-            started.send(())
-            if isSlow { _ = await Task { await mayAnswer.next() }.value }
-            return .text(.ok, "\(try await request.body.collect(limit: .max).count)")
-        } run: { url in
-            // libmicrohttpd has a look at the oldest connection where it has none at the others.
-            let oldest = try RawConnection(port: port(of: url))
-            for round in 0..<20 {
-                let connection = try RawConnection(port: port(of: url))
-                connection.send("PUT / HTTP/1.1\r\nHost: x\r\n\(request.head)")
-                // The handler is at work before the body comes, or is not.
-                let isApart = round % 2 == 0 && request.size > 0
-                if isApart { _ = await started.next() }
-                connection.send(request.body, isFollowed: true)
-                connection.closeSending()
-                if !isApart { _ = await started.next() }
-                mayAnswer.send(())
-                let answer = await connection.read(until: "no such text")
-                #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("\r\n\r\n\(request.size)"), "\(answer)")
-            }
-            oldest.closeSending()
-        }
-    }
-
     @Test func `a handler that reads a body learns that it breaks off`() async throws {
         // Whichever comes first: the body's end, or the cancellation of the handler, whose client is gone.
         let outcome = Events<Bool>()

@@ -7,7 +7,6 @@ final class Connection: Sendable {
         /// nil once libmicrohttpd is about to close it.
         var descriptor: Int32?
         var current: Exchange?
-        var hasHungUp = false
     }
 
     let id: UInt64
@@ -24,16 +23,8 @@ final class Connection: Sendable {
     func end() { state.withLock { $0.current = nil } }
     func close() { state.withLock { $0 = State(descriptor: nil) } }
 
-    var hasHungUp: Bool { state.withLock { $0.hasHungUp } }
-
     /// The client has closed its side.
     func hangUp() {
-        let isNews = state.withLock { state in
-            defer { state.hasHungUp = true }
-            return !state.hasHungUp
-        }
-        // The watch takes this `shutdown`, too, for a client's.
-        guard isNews else { return }
         // libmicrohttpd takes a short read for the last news of a socket. If the end had come together with the last
         // bytes it would wait for it in vain; this tells it again, and bytes not yet read stay readable.
         shutdown(Int32(SHUT_RD))

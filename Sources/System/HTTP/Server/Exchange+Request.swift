@@ -105,8 +105,7 @@ extension Exchange {
                 state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater))
             }
             state.incoming.append(contentsOf: data)
-            // Not with the last of it: see `answerOrWait`.
-            if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected { suspend(&state) }
+            if state.incoming.count >= Self.highWater { suspend(&state) }
             return (nil, [], nil, true)
         }
         if let failure { reader?.resume(throwing: failure) } else { reader?.resume(returning: chunk) }

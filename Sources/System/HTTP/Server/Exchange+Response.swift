@@ -47,31 +47,22 @@ extension Exchange {
     }
 
     /// The request is whole (or was refused): answers it, or lets the connection rest until there is an answer.
-    ///
-    /// It rests only when libmicrohttpd asks a second time. Before that, it has not noted that it is to read no more, and
-    /// would do so first when the connection goes on; it would then find that a client has closed its side, and drop the
-    /// connection.
     func answerOrWait() -> Bool {
-        typealias Result = (HTTPResponse?, CheckedContinuation<[UInt8]?, any Error>?, Task<Void, Never>?)
-        let (response, reader, task) = state.withLock { state -> Result in
-            let isFirst = state.stage != .received
+        let (response, reader) = state.withLock { state -> (HTTPResponse?, CheckedContinuation<[UInt8]?, any Error>?) in
             state.stage = .received
             defer { state.reader = nil }
-            let task = isFirst ? nil : state.task
-            if let response = state.response {
-                state.stage = .answered
-                return (response, state.reader, task)
+            guard let response = state.response else {
+                suspend(&state)
+                if let request = state.waiting {
+                    state.waiting = nil
+                    start(request, &state)
+                }
+                return (nil, state.reader)
             }
-            if !isFirst { suspend(&state) }
-            if let request = state.waiting {
-                state.waiting = nil
-                start(request, &state)
-            }
-            return (nil, state.reader, task)
+            state.stage = .answered
+            return (response, state.reader)
         }
         reader?.resume(returning: nil)
-        // Where the end came with the request, `hangUp` came too early.
-        if peer?.hasHungUp == true { task?.cancel() }
         if let response { return queue(response) }
         return true
     }
