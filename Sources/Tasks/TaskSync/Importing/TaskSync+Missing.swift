@@ -7,8 +7,9 @@ extension TaskSync {
     func isMissing(_ row: FileRow) {
         // Where renames are not told of, only a scan shows whether it was one; one that has looked is believed.
         if folder.isFullyWatched {
-            // One that was moved has been told of, and not read: it has gone from there.
-            noteMissing([row.path] + (index.path(of: row.task).map { [$0] } ?? []).filter { folder.isAbsent($0) })
+            // Also where it was told to have moved, if it has gone from there before it was read.
+            let told = index.path(of: row.task).flatMap { folder.isAbsent($0) ? $0 : nil }
+            noteMissing([row.path] + [told].compactMap(\.self))
         } else if !changes.missingPaths.contains(row.path) {
             changes.askForScan()
         }
