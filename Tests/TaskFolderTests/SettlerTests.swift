@@ -196,6 +196,37 @@ struct SettlerTests {
         #expect(watch.log == [.moved(from: a, to: b, try #require(try watch.folder.stamp(b))), try changed(a)])
     }
 
+    @Test func `what takes the name of a file that left for an unwatched directory comes after it`() throws {
+        let (path, target) = (try TaskPath("a.md"), try TaskPath("New/a.md"))
+        let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
+        let stamp = FileStamp(device: 1, inode: 2, size: 7, modified: time, changed: time)
+        var settler = FolderEventSettler()
+        settler.handle(.movedFrom(path, cookie: 1), at: .zero)
+        settler.handle(.found(target), at: .zero)
+        settler.handle(.created(path), at: .milliseconds(1))
+        settler.handle(.closed(path), at: .milliseconds(1))
+        while let now = settler.nextDeadline {
+            for due in settler.duePaths(at: now) { settler.observe(due, .file(stamp), at: now) }
+        }
+        #expect(settler.take() == [.changed(target, stamp), .changed(path, stamp)])
+    }
+
+    @Test func `what takes the name of a file that left for where nobody saw is new where it is moved to`() throws {
+        let (path, target) = (try TaskPath("a.md"), try TaskPath("b.md"))
+        let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
+        let stamp = FileStamp(device: 1, inode: 2, size: 7, modified: time, changed: time)
+        var settler = FolderEventSettler()
+        settler.handle(.movedFrom(path, cookie: 1), at: .zero)
+        settler.handle(.created(path), at: .zero)
+        settler.handle(.closed(path), at: .zero)
+        settler.handle(.movedFrom(path, cookie: 2), at: .zero)
+        settler.handle(.movedTo(target, cookie: 2), at: .zero)
+        while let now = settler.nextDeadline {
+            for due in settler.duePaths(at: now) { settler.observe(due, due == path ? .absent : .file(stamp), at: now) }
+        }
+        #expect(settler.take() == [.changed(target, stamp), .movedAway(path)])
+    }
+
     @Test func `a file that leaves for an ignored name is a delete, and one that comes is new`() throws {
         let path = try establish("a.md")
         try disk.rename("a.md", to: "a.md~", .replacing)

@@ -44,6 +44,8 @@ package struct FolderEventSettler: Sendable {
     private var leaving: [UInt32: (path: TaskPath, origin: TaskPath, since: Duration)] = [:]
     /// Where the file that was at a path has gone to: that is reported before anything new at the path.
     private var movedAway: [TaskPath: TaskPath] = [:]
+    /// When the last of the files that were found will have settled, as far as is known.
+    private var foundSettles: Duration = .zero
     private var settled: [SettledChange] = []
 
     package init(times: SettleTimes = SettleTimes()) { self.times = times }
@@ -88,12 +90,14 @@ package struct FolderEventSettler: Sendable {
         case .found(let path):
             // It may have been there for long: in a directory that has just been watched, or that can be read again.
             update(path, at: now, isKnown: true, after: times.found) { _ in }
+            foundSettles = now + times.found
         case .attributes(let path):
             update(path, at: now, isKnown: true) { _ in }
         case .removed(let path):
             remove(path, at: now)
         case .movedFrom(let path, let cookie):
-            leaving[cookie] = (path, pending[path]?.origin ?? path, now)
+            // What takes a name whose file has left for where nobody saw it is another file, and new wherever it arrives.
+            if pending[path]?.isMovedAway != true { leaving[cookie] = (path, pending[path]?.origin ?? path, now) }
             remove(path, at: now, isMovedAway: true)
         case .movedTo(let path, let cookie):
             let source = leaving.removeValue(forKey: cookie)
@@ -172,6 +176,9 @@ package struct FolderEventSettler: Sendable {
             if let target = movedAway[path], let other = pending[target] {
                 return wait(path, until: max(other.deadline, now + .milliseconds(1))) { _ in }
             }
+            // What was here may be one of those that were found in a directory that nobody watched yet.
+            let knowsWhatLeft = min(foundSettles, state.since + times.longest) + .milliseconds(1)
+            if state.isMovedAway, now < knowsWhatLeft { return wait(path, until: knowsWhatLeft) { _ in } }
             forget(path)
             settled.append(state.origin.map { .moved(from: $0, to: path, stamp) } ?? .changed(path, stamp))
         case .directory, .obstructed:
