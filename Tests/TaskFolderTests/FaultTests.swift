@@ -239,6 +239,22 @@ struct FaultTests {
         #expect(names.filter { !$0.hasPrefix(".ferry") } == ["a.md"])
     }
 
+    @Test func `what is to be on the disk is, also where its directory gets another name meanwhile`() throws {
+        try disk.makeDirectories("Old")
+        disk.synchronizeAll()
+        try disk.write("Old/b.md", bytes("new"))
+        disk.setFault { [disk] name, path in
+            if name == "write to disk", path == "Old" {
+                disk.setFault(nil)
+                try? disk.rename("Old", to: "New", .exclusive)
+            }
+            return nil
+        }
+        #expect(folder.synchronize([try TaskPath("Old/b.md")]).isEmpty)
+        disk.losePower()
+        #expect(try folder.read(TaskPath("New/b.md")).bytes == bytes("new"))
+    }
+
     @Test(arguments: 0..<60) func `a power cut during a batch leaves whole files only`(cut: Int) throws {
         disk.synchronizeAll()
         let calls = Counter(cut)

@@ -60,9 +60,9 @@ extension DiskTaskFolder {
 
     package func synchronize(_ paths: [TaskPath]) -> Set<TaskPath> {
         guard paths.count <= 4 else {
-            // By their directories, since a file may be gone; by the root, since those may be as well.
-            let directories = Set(paths.map(\.parent)).union([.root]).filter { (try? disk.status($0.string)) != nil }
-            try? disk.synchronizeFileSystems(of: directories.map(\.string))
+            // By their directories, since a file may be gone; by the root first, since those may be as well.
+            let directories = Set(paths.map(\.parent)).filter { (try? disk.status($0.string)) != nil }
+            try? disk.synchronizeFileSystems(of: [TaskPath.root.string] + directories.map(\.string))
             return []
         }
         var gone: Set<TaskPath> = []
@@ -73,13 +73,26 @@ extension DiskTaskFolder {
                 if error.code == .notFound { gone.insert(path) }
             }
         }
-        var directories: Set<TaskPath> = []
-        for path in paths {
-            // A directory that is new itself has to stay as well.
-            var parent = path.parent
-            while directories.insert(parent).inserted, !parent.isRoot { parent = parent.parent }
+        // A directory that is new itself has to stay as well.
+        func above(_ paths: some Sequence<TaskPath>) -> Set<TaskPath> {
+            var directories: Set<TaskPath> = []
+            for path in paths {
+                var parent = path.parent
+                while directories.insert(parent).inserted, !parent.isRoot { parent = parent.parent }
+            }
+            return directories
         }
-        for directory in directories { try? disk.synchronizeDirectory(directory.string) }
+        let needed = above(paths.lazy.filter { !gone.contains($0) })
+        var isComplete = true
+        for directory in needed.union(above(gone)) {
+            do throws(SystemError) {
+                try disk.synchronizeDirectory(directory.string)
+            } catch {
+                if error.code == .notFound, needed.contains(directory) { isComplete = false }
+            }
+        }
+        // One that got another name at this moment has the files all the same, wherever it is.
+        if !isComplete { try? disk.synchronizeFileSystems(of: [TaskPath.root.string]) }
         return gone
     }
 
