@@ -14,8 +14,15 @@ extension DiskTaskFolder {
         }
         if case .stamp(let stamp) = expectation, FileStamp(before) != stamp { return .changed(FileStamp(before)) }
         if path == target { return .moved(FileStamp(before)) }
-        try makeParents(of: target)
-        if try !renameExclusively(path.string, to: target.string) {
+        var isDone: Bool
+        do throws(FolderError) {
+            isDone = try renameExclusively(path.string, to: target.string)
+        } catch {
+            guard isDirectory, error.code == .notFound else { throw error }
+            try makeParents(of: target)
+            isDone = try renameExclusively(path.string, to: target.string)
+        }
+        if !isDone {
             // On a file system without case the new name may be the old one in other letters.
             guard let there = try status(target), there.inode == before.inode, there.device == before.device,
                 there.links == 1 || isDirectory

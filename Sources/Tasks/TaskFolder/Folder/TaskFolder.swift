@@ -39,7 +39,8 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// name is not made anew.
     func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>]
 
-    /// Renames a file or directory and never replaces anything; missing directories above `target` are made.
+    /// Renames a file or directory and never replaces anything. The directory that a file goes to must be there: one that has just got
+    /// another name is not made anew. Those above a directory's new place are made.
     func move(
         _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
     ) throws(FolderError) -> MoveOutcome
