@@ -94,6 +94,34 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a move that nobody can look at outlives further moves and another crash`() async throws {
+        let disk = MemoryDisk()
+        let first = try await Machine(store, disk: disk)
+        try disk.makeDirectories("Home")
+        try disk.write("Home/Trip.md", Array("go\n".utf8))
+        #expect(await first.eventually { await first.hasUnited(1) })
+        let task = try #require(await first.sync.catalog.living.map(\.id).first)
+        let (from, to) = (try TaskPath("Home/Trip.md"), try TaskPath("Home/Tour.md"))
+        try await first.sync.exclusively { try await first.sync.announceMove(from, to: to) }
+        await first.stop()
+        try disk.rename(from.string, to: to.string, .exclusive)
+        try disk.save(to.string, Array("go by bus\n".utf8), habit: .renamingOver)
+        try disk.setMode("Home", 0)
+        let second = try await Machine(store, home: first.home, disk: disk)
+        #expect(await second.eventually { await !second.sync.allProblems.isEmpty })
+        try await second.sync.exclusively {
+            try await second.sync.announceMove(try TaskPath("a.md"), to: try TaskPath("b.md"))
+            try await second.sync.takeBackMove()
+        }
+        await second.stop()
+        try disk.setMode("Home", 0o755)
+        let third = try await Machine(store, home: first.home, disk: disk)
+        #expect(await third.eventually { await third.sync.path(ofTask: task) == to.string })
+        #expect(await third.eventually { (try? await third.sync.detail(task).item.notes) == "go by bus\n" })
+        #expect(await third.sync.catalog.count == 1)
+        await third.stop()
+    }
+
     @Test func `a directory that made way in a crash gets the name back that is its own by then`() async throws {
         let disk = MemoryDisk()
         let before = try await Machine(store, disk: disk)

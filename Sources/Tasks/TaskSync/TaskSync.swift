@@ -84,7 +84,7 @@ package actor TaskSync {
     /// What the last run was about to put into files, and has not noted: by task.
     var unfinishedWrites: [String: [UInt8]] = [:]
     /// A move that the last run announced, and of which nobody could see yet whether it was made.
-    var unfinishedMove: (from: TaskPath, to: TaskPath)?
+    var unfinishedMoves: [(from: TaskPath, to: TaskPath)] = []
     /// Lists whose directories have other names than they should, because those are taken.
     var misnamedLists: Set<DocumentName> = []
     /// Lists whose directories are gone here while tasks may still be in them, with where they were.
@@ -348,7 +348,7 @@ package actor TaskSync {
     /// Takes in what happened while nobody could look, if the directory is the known one.
     private func takeUp(isStart: Bool) async throws {
         guard try await checkRoot() else { return }
-        try await finishMove()
+        try await finishMoves()
         if !isSynced { try await adoptKnownFiles() }
         try await rescan(isFirst: isStart)
         try await exportChanges()

@@ -10,7 +10,16 @@ extension TaskSync {
     func rename(_ row: inout FileRow, to path: TaskPath, _ changedHere: inout [TaskPath]) async throws -> Bool {
         guard path != row.path else { return true }
         try await announceMove(row.path, to: path)
-        let outcome = try folder.move(row.path, to: path, expecting: .stamp(row.stamp))
+        let outcome: MoveOutcome
+        do throws(FolderError) {
+            outcome = try folder.move(row.path, to: path, expecting: .stamp(row.stamp))
+        } catch {
+            guard error.code == .notFound else { throw error }
+            // Its list's directory has just gone, or has another name: the next try finds out.
+            try await takeBackMove()
+            retries.insert(row.task)
+            return false
+        }
         if case .moved(let stamp) = outcome {
             moveAttachments(from: row.path, to: path)
             let old = row.path
@@ -63,15 +72,29 @@ extension TaskSync {
         for (list, path) in directories { lists.set(list, path) }
     }
 
-    /// Notes a move that was made, and not noted, when the last run ended. Where nobody can look now, the next one who reads files tries
-    /// again.
-    func finishMove() async throws {
-        let announced = try await client.reading { try SyncTables($0).move() }
-        guard let (from, to) = unfinishedMove ?? announced else { return }
-        guard canLook(at: from), canLook(at: to) else { return unfinishedMove = (from, to) }
-        unfinishedMove = nil
+    /// Notes moves that were made, and not noted, when a run ended. Where nobody can look now, the next one who reads files tries again.
+    func finishMoves() async throws {
+        let (announced, left) = try await client.reading { transaction in
+            (try SyncTables(transaction).move(), try SyncTables(transaction).unfinishedMoves())
+        }
+        unfinishedMoves = []
+        for move in left + (announced.map { [$0] } ?? []) {
+            guard canLook(at: move.from), canLook(at: move.to) else {
+                unfinishedMoves.append(move)
+                continue
+            }
+            try await finishMove(move.from, to: move.to)
+        }
+        guard announced != nil || unfinishedMoves.count != left.count else { return }
+        try await client.transaction { [unfinishedMoves] transaction in
+            try SyncTables(transaction).setMove(nil)
+            try SyncTables(transaction).setUnfinishedMoves(unfinishedMoves)
+        }
+    }
+
+    private func finishMove(_ from: TaskPath, to: TaskPath) async throws {
         let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
-        guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return try await takeBackMove() }
+        guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return }
         // It may have been made a moment before the process died: noted, and taken back by a power cut, it would be the user's.
         folder.synchronize([from, to])
         try await noteMove(from, to: to)

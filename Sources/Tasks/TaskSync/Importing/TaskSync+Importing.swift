@@ -99,7 +99,7 @@ extension TaskSync {
     /// - Parameter emptied: those that have been empty for a while. Another one that is empty now is waited for: editors truncate
     ///   before they write.
     func importFiles(_ paths: [TaskPath], emptied: Set<TaskPath> = [], isScan: Bool = false) async throws {
-        if unfinishedMove != nil { try await finishMove() }
+        if !unfinishedMoves.isEmpty { try await finishMoves() }
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
         var replaced = Set<String>()

@@ -27,14 +27,26 @@ struct SyncTables {
     }
 
     /// The move of Ferry's own that may have been made already, and is not noted yet.
-    func move() throws -> (from: TaskPath, to: TaskPath)? {
-        // No name has a line break in it.
-        let paths = try state("move")?.split(separator: "\n").compactMap { try? TaskPath(String($0)) } ?? []
-        return paths.count == 2 ? (paths[0], paths[1]) : nil
+    func move() throws -> (from: TaskPath, to: TaskPath)? { try moves("move").first }
+
+    func setMove(_ move: (from: TaskPath, to: TaskPath)?) throws { try setMoves(move.map { [$0] } ?? [], "move") }
+
+    /// Those of earlier runs, where nobody could look since.
+    func unfinishedMoves() throws -> [(from: TaskPath, to: TaskPath)] { try moves("unfinished-moves") }
+
+    func setUnfinishedMoves(_ moves: [(from: TaskPath, to: TaskPath)]) throws {
+        try setMoves(moves, "unfinished-moves")
     }
 
-    func setMove(_ move: (from: TaskPath, to: TaskPath)?) throws {
-        if let move { try setState("move", "\(move.from)\n\(move.to)") } else { try removeState("move") }
+    private func moves(_ key: String) throws -> [(from: TaskPath, to: TaskPath)] {
+        // No name has a line break in it.
+        let paths = try state(key)?.split(separator: "\n").compactMap { try? TaskPath(String($0)) } ?? []
+        return stride(from: 1, to: paths.count, by: 2).map { (paths[$0 - 1], paths[$0]) }
+    }
+
+    private func setMoves(_ moves: [(from: TaskPath, to: TaskPath)], _ key: String) throws {
+        guard !moves.isEmpty else { return try removeState(key) }
+        try setState(key, moves.map { "\($0.from)\n\($0.to)" }.joined(separator: "\n"))
     }
 
     // MARK: Files
