@@ -1,6 +1,6 @@
-import Dispatch
 import Glibc
 import HTTP
+import SystemIO
 import Testing
 
 /// Runs a server for as long as the closure runs, and stops it. The closure gets the URL of its root.
@@ -59,6 +59,11 @@ struct Events<Value: Sendable>: Sendable {
     func next() async -> Value? { await stream.first { _ in true } }
 }
 
+/// For what blocks. Dispatch's threads are few and run the tasks, too: where they all block, it takes a second to add one.
+private func onOwnThread(_ body: @escaping @Sendable () -> Void) {
+    do { try WorkerThread.start(named: "test-socket", body) } catch { fatalError("\(error)") }
+}
+
 /// A plain socket, for requests that no client library would send.
 struct RawConnection: ~Copyable {
     let descriptor: Int32
@@ -87,9 +92,8 @@ struct RawConnection: ~Copyable {
     /// Reads until the text has come, or the end.
     func read(until text: String) async -> String {
         let descriptor = descriptor
-        // Blocks, which the tasks' own threads must not.
         return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: Self.read(descriptor, until: text)) }
+            onOwnThread { continuation.resume(returning: Self.read(descriptor, until: text)) }
         }
     }
 
@@ -127,8 +131,7 @@ struct RawListener: ~Copyable {
     /// Says this to the next one who connects, and hangs up.
     func answer(_ text: String) {
         let descriptor = descriptor
-        // Blocks, which the tasks' own threads must not.
-        DispatchQueue.global().async {
+        onOwnThread {
             let peer = accept(descriptor, nil, nil)
             var rest = Array(text.utf8)[...]
             while !rest.isEmpty {
