@@ -33,6 +33,87 @@ struct ServerTests {
         }
     }
 
+    enum Sent: CaseIterable {
+        case nothing, empty, chunked, large
+
+        var size: Int {
+            switch self {
+            case .nothing, .empty: 0
+            case .chunked: 3
+            // More than the server keeps for a handler that does not read.
+            case .large: 300_000
+            }
+        }
+
+        /// What a request has behind its target and host.
+        var rest: (head: String, body: String) {
+            switch self {
+            case .nothing: ("\r\n", "")
+            case .empty: ("Content-Length: 0\r\n\r\n", "")
+            case .chunked: ("Transfer-Encoding: chunked\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n")
+            case .large: ("Content-Length: \(size)\r\n\r\n", String(repeating: "a", count: size))
+            }
+        }
+    }
+
+    enum Answer: CaseIterable {
+        /// Without a look at the body.
+        case atOnce
+        case whenRead
+        /// Not before the client has closed its side.
+        case late
+    }
+
+    /// Who has nothing more to say may close their side and wait; not for longer than the answer takes.
+    @Test(arguments: Sent.allCases, Answer.allCases)
+    func `a client that closes its side behind the request gets the answer and the end`(
+        sent: Sent, answer: Answer
+    ) async throws {
+        let started = Events<Void>()
+        let mayAnswer = Events<Void>()
+        try await withServer { request in
+            started.send(())
+            if answer == .atOnce { return .text(.ok, "\(sent.size)") }
+            if answer == .late { _ = await Task { await mayAnswer.next() }.value }
+            return .text(.ok, "\(try await request.body.collect(limit: .max).count)")
+        } run: { url in
+            // libmicrohttpd has a look at the oldest connection where it has none at the others.
+            let oldest = try RawConnection(port: port(of: url))
+            for round in 0..<20 {
+                let connection = try RawConnection(port: port(of: url))
+                connection.send("PUT / HTTP/1.1\r\nHost: x\r\n\(sent.rest.head)")
+                // The handler is at work before the body comes, or is not.
+                let isApart = round % 2 == 0 && sent.size > 0
+                if isApart { _ = await started.next() }
+                connection.send(sent.rest.body, isFollowed: true)
+                connection.closeSending()
+                if !isApart { _ = await started.next() }
+                mayAnswer.send(())
+                let answer = await connection.read(until: "no such text")
+                #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("\r\n\r\n\(sent.size)"), "\(answer)")
+            }
+            oldest.closeSending()
+        }
+    }
+
+    @Test func `a client that closes its side behind several requests gets all answers and the end`() async throws {
+        try await withServer { request in
+            .text(.ok, "<\(try await request.body.collect(limit: .max).count)>")
+        } run: { url in
+            for _ in 0..<20 {
+                let connection = try RawConnection(port: port(of: url))
+                let requests = [Sent.nothing, .chunked, .large, .empty].map {
+                    "PUT / HTTP/1.1\r\nHost: x\r\n\($0.rest.head)\($0.rest.body)"
+                }
+                connection.send(requests.joined(), isFollowed: true)
+                connection.closeSending()
+                let answers = await connection.read(until: "no such text")
+                let sizes = answers.split(separator: "<").dropFirst().map { $0.prefix { $0 != ">" } }
+                #expect(sizes == ["0", "3", "300000", "0"])
+            }
+        }
+    }
+
     @Test func `a handler that reads a body learns that it breaks off`() async throws {
         // Whichever comes first: the body's end, or the cancellation of the handler, whose client is gone.
         let outcome = Events<Bool>()

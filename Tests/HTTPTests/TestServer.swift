@@ -84,10 +84,13 @@ struct RawConnection: ~Copyable {
 
     deinit { close(descriptor) }
 
-    func send(_ text: String) {
+    /// - Parameter isFollowed: the system may hold the bytes back until more goes with them, or the end.
+    func send(_ text: String, isFollowed: Bool = false) {
         let bytes = Array(text.utf8)
-        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(isFollowed ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL))
     }
+
+    func closeSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Reads until the text has come, or the end.
     func read(until text: String) async -> String {

@@ -105,7 +105,8 @@ extension Exchange {
                 state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater))
             }
             state.incoming.append(contentsOf: data)
-            if state.incoming.count >= Self.highWater { suspend(&state) }
+            // Not with the last of it: see `answerOrWait`.
+            if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected { suspend(&state) }
             return (nil, [], nil, true)
         }
         if let failure { reader?.resume(throwing: failure) } else { reader?.resume(returning: chunk) }

@@ -47,12 +47,17 @@ extension Exchange {
     }
 
     /// The request is whole (or was refused): answers it, or lets the connection rest until there is an answer.
+    ///
+    /// It rests only when libmicrohttpd asks a second time. Before that, it has not noted that it is to read no more, and
+    /// would do so first when the connection goes on; it would then find that a client has closed its side, and drop the
+    /// connection.
     func answerOrWait() -> Bool {
         let (response, reader) = state.withLock { state -> (HTTPResponse?, CheckedContinuation<[UInt8]?, any Error>?) in
+            let isFirst = state.stage != .received
             state.stage = .received
             defer { state.reader = nil }
             guard let response = state.response else {
-                suspend(&state)
+                if !isFirst { suspend(&state) }
                 if let request = state.waiting {
                     state.waiting = nil
                     start(request, &state)

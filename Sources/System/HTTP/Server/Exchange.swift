@@ -31,7 +31,7 @@ final class Exchange: @unchecked Sendable {
         /// The connection is to be closed as soon as libmicrohttpd asks again.
         var isAborted = false
 
-        /// Without a body the handler starts when the connection rests, so that the two do not meet at the lock.
+        /// Without a body the handler starts once the request is whole.
         var waiting: HTTPServerRequest?
 
         // The request's body.
@@ -105,15 +105,13 @@ final class Exchange: @unchecked Sendable {
 
     /// The client has closed its side. Whatever the handler still answers is tried, as it may only have closed one.
     func hangUp() {
-        let (task, reader) = state.withLock { state in
-            let isPartial = state.stage == .expecting || state.stage == .receiving
-            // libmicrohttpd then sees the end for itself.
-            if isPartial { resume(&state) }
-            defer { if isPartial { state.reader = nil } }
-            return (state.task, isPartial ? state.reader : nil)
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard state.stage == .expecting || state.stage == .receiving else { return state.task }
+            // The rest of the body may be here already; libmicrohttpd reads that, and then sees the end for itself.
+            resume(&state)
+            return nil
         }
         task?.cancel()
-        reader?.resume(throwing: Self.lost)
     }
 
     /// Closes the connection whatever the handler does.
