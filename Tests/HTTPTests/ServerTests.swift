@@ -114,6 +114,23 @@ struct ServerTests {
         }
     }
 
+    /// Whatever of the request is missing, the connection does not stand there until its time is over.
+    @Test(arguments: ["", "PUT / HT", "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 300001\r\n\r\n"])
+    func `a client that closes its side within the request gets the end`(start: String) async throws {
+        try await withServer { request in
+            _ = try await request.body.collect(limit: .max)
+            return HTTPResponse()
+        } run: { url in
+            let body = start.hasSuffix("\n") ? Sent.large.rest.body : ""
+            for _ in 0..<20 {
+                let connection = try RawConnection(port: port(of: url))
+                connection.send(start + body, isFollowed: true)
+                connection.closeSending()
+                #expect(await connection.read(until: "no such text").isEmpty)
+            }
+        }
+    }
+
     @Test func `a handler that reads a body learns that it breaks off`() async throws {
         // Whichever comes first: the body's end, or the cancellation of the handler, whose client is gone.
         let outcome = Events<Bool>()

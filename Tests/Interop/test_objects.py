@@ -2,11 +2,16 @@
 import base64
 import hashlib
 import io
+import os
+import socket
 import subprocess
 import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import zlib
+from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
@@ -126,6 +131,26 @@ def test_checksums_are_checked_and_kept(s3, name):
         assert code(error) == "BadDigest"
     with pytest.raises(ClientError):
         s3.head_object(Bucket=BUCKET, Key=f"{name}/wrong")
+
+
+def test_a_client_that_closed_its_side_and_reads_slowly_costs_nothing(server, s3, name):
+    put(s3, f"{name}/big", bytes(32 << 20))
+    url = urllib.parse.urlsplit(s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": f"{name}/big"}))
+
+    def seconds():
+        """Of a processor, that the server has used."""
+        fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    with socket.create_connection((url.hostname, url.port), timeout=20) as client:
+        client.sendall(f"GET {url.path}?{url.query} HTTP/1.1\r\nHost: {url.netloc}\r\n\r\n".encode())
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(12) == b"HTTP/1.1 200"
+        before = seconds()
+        time.sleep(1)
+        assert seconds() - before < 0.5
+        # It gets all of it all the same.
+        assert len(b"".join(iter(lambda: client.recv(1 << 20), b""))) > 32 << 20
 
 
 @pytest.fixture(scope="module")

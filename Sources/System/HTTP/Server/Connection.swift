@@ -7,6 +7,7 @@ final class Connection: Sendable {
         /// nil once libmicrohttpd is about to close it.
         var descriptor: Int32?
         var current: Exchange?
+        var hasHungUp = false
     }
 
     let id: UInt64
@@ -23,12 +24,31 @@ final class Connection: Sendable {
     func end() { state.withLock { $0.current = nil } }
     func close() { state.withLock { $0 = State(descriptor: nil) } }
 
+    var hasHungUp: Bool { state.withLock { $0.hasHungUp } }
+
     /// The client has closed its side.
-    func hangUp() {
-        // libmicrohttpd takes a short read for the last news of a socket. If the end had come together with the last
-        // bytes it would wait for it in vain; this tells it again, and bytes not yet read stay readable.
-        shutdown(Int32(SHUT_RD))
+    /// - Returns: false where that was known.
+    func hangUp() -> Bool {
+        let isNews = state.withLock { state in
+            defer { state.hasHungUp = true }
+            return !state.hasHungUp
+        }
+        guard isNews else { return false }
         state.withLock { $0.current }?.hangUp()
+        return true
+    }
+
+    /// Tells libmicrohttpd that the client has closed its side. It takes a short read for the last news of a socket, and so
+    /// would forget this, or wait for it in vain, if there were bytes to read before.
+    /// - Returns: false while there are such bytes; to be called again when libmicrohttpd has run.
+    func tellEnd() -> Bool {
+        state.withLock { state in
+            guard let descriptor = state.descriptor else { return true }
+            var unread: Int32 = 0
+            if ioctl(descriptor, UInt(FIONREAD), &unread) == 0, unread > 0 { return false }
+            _ = Glibc.shutdown(descriptor, Int32(SHUT_RD))
+            return true
+        }
     }
 
     /// See shutdown(2); libmicrohttpd then looks at the connection, if it is not suspended.

@@ -92,6 +92,7 @@ final class Daemon: NetworkSource, @unchecked Sendable {
     /// Lets libmicrohttpd do what there is to do, and be called again when it wants to.
     func advance() {
         guard !isClosed, MHD_run(pointer) == .YES else { return }
+        core.takeUnretainedValue().hasRun()
         var milliseconds: CUnsignedLongLong = 0
         guard MHD_get_timeout(pointer, &milliseconds) == .YES else { return }
         if milliseconds == 0 {

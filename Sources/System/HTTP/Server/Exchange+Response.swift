@@ -52,22 +52,27 @@ extension Exchange {
     /// would do so first when the connection goes on; it would then find that a client has closed its side, and drop the
     /// connection.
     func answerOrWait() -> Bool {
-        let (response, reader) = state.withLock { state -> (HTTPResponse?, CheckedContinuation<[UInt8]?, any Error>?) in
+        typealias Result = (HTTPResponse?, CheckedContinuation<[UInt8]?, any Error>?, Task<Void, Never>?)
+        let (response, reader, task) = state.withLock { state -> Result in
             let isFirst = state.stage != .received
             state.stage = .received
             defer { state.reader = nil }
-            guard let response = state.response else {
-                if !isFirst { suspend(&state) }
-                if let request = state.waiting {
-                    state.waiting = nil
-                    start(request, &state)
-                }
-                return (nil, state.reader)
+            // A handler that has just begun has until the second time.
+            let task = isFirst && state.response == nil ? nil : state.task
+            if let response = state.response {
+                state.stage = .answered
+                return (response, state.reader, task)
             }
-            state.stage = .answered
-            return (response, state.reader)
+            if !isFirst { suspend(&state) }
+            if let request = state.waiting {
+                state.waiting = nil
+                start(request, &state)
+            }
+            return (nil, state.reader, task)
         }
         reader?.resume(returning: nil)
+        // Where the end came with the request, `hangUp` came too early.
+        if peer?.hasHungUp == true { task?.cancel() }
         if let response { return queue(response) }
         return true
     }

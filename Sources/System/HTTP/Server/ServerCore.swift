@@ -7,6 +7,8 @@ final class ServerCore: Sendable {
     private struct State {
         var lastConnection: UInt64 = 0
         var connections: [UInt64: Connection] = [:]
+        /// Whose clients have closed their side, of which libmicrohttpd is not told yet.
+        var ending: [Connection] = []
         var exchanges: [ObjectIdentifier: Exchange] = [:]
         var isAborting = false
         var drained: [CheckedContinuation<Void, Never>] = []
@@ -48,7 +50,19 @@ final class ServerCore: Sendable {
     func open(_ daemon: Daemon) -> Bool {
         self.daemon.withLock { $0 = daemon }
         return watch.open { [weak self] id in
-            self?.state.withLock { $0.connections[id] }?.hangUp()
+            self?.hangUp(id)
+        }
+    }
+
+    private func hangUp(_ id: UInt64) {
+        guard let connection = state.withLock({ $0.connections[id] }), connection.hangUp() else { return }
+        if !connection.tellEnd() { state.withLock { $0.ending.append(connection) } }
+    }
+
+    /// libmicrohttpd has run, and may have read what some clients sent before they closed their side.
+    func hasRun() {
+        state.withLock { state in
+            if !state.ending.isEmpty { state.ending.removeAll { $0.tellEnd() } }
         }
     }
 
