@@ -58,6 +58,29 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `a new file in the place of one that both sides rename is a task of its own`() async throws {
+        let disk = MemoryDisk()
+        let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))
+        try disk.write("Plan.md", Array("first\n".utf8))
+        #expect(await desk.has("Plan.md", "first\n"))
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        let first = try #require(await laptop.sync.catalog.living.map(\.id).first)
+        disk.meanwhile("rename", "Plan.md") { disk in
+            try disk.rename("Plan.md", to: "Mine.md", .exclusive)
+            try disk.write("Plan.md", Array("second\n".utf8))
+        }
+        desk.rename("Plan.md", to: "Idea.md")
+        for machine in [laptop, desk] {
+            #expect(await machine.eventually { await machine.hasUnited(2) })
+            #expect(await machine.eventually { (try? await machine.sync.detail(first).item.notes) == "first\n" })
+            let ids = await machine.sync.catalog.living.map(\.id)
+            let second = try #require(ids.first { $0 != first })
+            #expect(await machine.eventually { (try? await machine.sync.detail(second).item.notes) == "second\n" })
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a new file whose directory is renamed while it is read says whose it is`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

@@ -164,7 +164,21 @@ extension TaskSync {
         await noteMovedAttachments()
         // Behind until that is read, which may have to wait.
         retries.formUnion(changedHere.compactMap { index[$0]?.task })
-        if !changedHere.isEmpty { try await importFiles(changedHere) }
+        try await importChangedHere(changedHere)
+    }
+
+    /// Reads what was found to have changed. Another file in the place of a known one is looked at when its time has
+    /// come: the known one may have been renamed a moment ago, and that is told first.
+    private func importChangedHere(_ paths: [TaskPath]) async throws {
+        let isOther = { [index, folder] (path: TaskPath) in
+            guard let known = index[path]?.stamp, known != .none, let now = try? folder.stamp(path) else {
+                return false
+            }
+            return !known.isFile(of: now)
+        }
+        for path in paths where isOther(path) { changes.noteFound(path) }
+        let edited = paths.filter { !isOther($0) }
+        if !edited.isEmpty { try await importFiles(edited) }
     }
 
     private func noteExport(_ item: Pending, _ error: any Error) {
@@ -221,7 +235,7 @@ extension TaskSync {
             try await rememberRetry(other)
             var changedHere: [TaskPath] = []
             _ = try await rename(&row, to: free, &changedHere)
-            if !changedHere.isEmpty { try await importFiles(changedHere) }
+            try await importChangedHere(changedHere)
             return
         }
     }
