@@ -4,14 +4,14 @@ package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user at the files
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
-            removeList
+            removeList, passName, passNamesUnseen
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A user at the command line
         case addByCommand, tagByCommand, removeByCommand, restoreByCommand, decideDeletes, pause, rescan
         // The machine
         case kill, killLater, losePower, stopAndStart, skewClock, fillDisk, fillState, loseRoot, overflow, forbid,
-            limitWatches
+            limitWatches, dieWriting, denyExchange
         // The network
         case cut, silence, mend, lose
         // The remote
@@ -24,6 +24,8 @@ package struct Action: Sendable {
             case .edit: 430
             // Only where it is asked for: several saves of one file before it has settled.
             case .editAgain: 0
+            // Only where they are asked for: a name goes to another task, and is gone again or unseen.
+            case .passName, .passNamesUnseen: 0
             case .rename: 60
             case .move: 50
             case .copy: 25
@@ -55,6 +57,8 @@ package struct Action: Sendable {
             case .fillState: 4
             case .forbid: 4
             case .limitWatches: 4
+            // Only where they are asked for: death between a write and its note, and file systems that cannot exchange names.
+            case .dieWriting, .denyExchange: 0
             case .signOut: 4
             case .refuse: 5
             // Only where it is asked for: what the last minute's commits ordered is gone.
@@ -67,14 +71,21 @@ package struct Action: Sendable {
         }
 
         /// How much more often it comes where it is asked for.
-        var oftenWeight: Int { self == .restoreServer ? 40 : max(20, weight) * 19 }
+        var oftenWeight: Int {
+            switch self {
+            case .restoreServer: 40
+            case .dieWriting, .denyExchange: 150
+            default: max(20, weight) * 19
+            }
+        }
 
         /// Whether it stands for something that a user wants.
         package var isUser: Bool {
             switch self {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
-                .removeList, .attach, .replaceAttachment, .renameAttachment, .detach, .addByCommand, .tagByCommand,
+                .removeList, .passName, .passNamesUnseen, .attach, .replaceAttachment, .renameAttachment, .detach,
+                .addByCommand, .tagByCommand,
                 .removeByCommand, .restoreByCommand:
                 true
             default: false

@@ -61,6 +61,12 @@ final class SimulatedMachine: @unchecked Sendable {
     var callsToLive: Int?
     /// Called before calls of the disk, now and then: somebody else uses the tree at this very moment.
     var interfere: (_ path: String) -> Void = { _ in }
+    /// Whether the file system can neither exchange two names nor refuse one that is taken.
+    var lacksRenameFlags = false
+    /// The file that was to be renamed last with such a flag.
+    private var renamed = ""
+    /// Called before the process puts a file that it has written into its place.
+    var onPlacing: (() -> Void)?
     private var isInterfering = false
     /// The file that its user edited last, with what it said before and after that.
     var lastEdit: (path: String, before: [UInt8], after: [UInt8])?
@@ -302,7 +308,7 @@ final class SimulatedMachine: @unchecked Sendable {
             TaskSync.queries(of: "alice", in: Simulation.database).compactMap { try? client.documents($0) }
                 .joined().map(\.document)
         }
-        let before = words
+        let before = words()
         let files = exactFiles(.taskFile)
         kill()
         disk.losePower()
@@ -313,13 +319,34 @@ final class SimulatedMachine: @unchecked Sendable {
         }
         taken = files.filter { left[$0.key] == nil && remade.contains($0.key.string) }
             .flatMap { Array("\($0.key)\n".utf8) + $0.value }
-        return before.subtracting(words).subtracting((known ?? []).flatMap(wordsOf))
+        return before.subtracting(words()).subtracting((known ?? []).flatMap(wordsOf))
     }
 
-    /// All that the disk says.
-    var words: Set<String> {
+    /// What task files in the local trash say.
+    var trashedWords: Set<String> {
+        let files = byUser { $0.contents() }.filter {
+            $0.key.string.hasPrefix(TaskPath.privateDirectory + "/trash/") && $0.key.name.hasSuffix(".md")
+        }
+        return files.values.reduce(into: []) { $0.formUnion(Words.found(in: $1 ?? [], "q")) }
+    }
+
+    /// Documents of which a change is told to be on its way that waits for one which is not.
+    var falselyWaiting: [String] {
+        var paths: [String] = []
+        try? stateFile.query(
+            """
+            SELECT DISTINCT b.path FROM client_mutation a JOIN client_mutation b
+                ON b.path=a.path AND b.position>a.position OR b.batch=a.batch AND b.batch<>0
+            WHERE a.parked IS NOT NULL AND b.parked IS NULL
+            """
+        ) { paths.append($0.text(0)) }
+        return paths
+    }
+
+    /// All that the disk says, but for some of it.
+    func words(where isMeant: (TaskPath) -> Bool = { _ in true }) -> Set<String> {
         var words: Set<String> = []
-        for (path, bytes) in byUser({ $0.contents() }) {
+        for (path, bytes) in byUser({ $0.contents() }) where isMeant(path) {
             words.formUnion(Words.found(in: Array(path.string.utf8), "q"))
             if let bytes { words.formUnion(Words.found(in: bytes, "q")) }
         }
@@ -361,6 +388,10 @@ final class SimulatedMachine: @unchecked Sendable {
         }
         trace(operation, path)
         if operation == "read" { remade.remove(path) }
+        if operation == "rename", path.hasSuffix(Directory.temporarySuffix), !path.hasPrefix(TaskPath.privateDirectory)
+        {
+            onPlacing?()
+        }
         if let unread, unread.path == path {
             switch operation {
             case "read": self.unread?.isBeingRead = true
@@ -368,6 +399,14 @@ final class SimulatedMachine: @unchecked Sendable {
             case "examine", "examine after reading": break
             default: if unread.isBeingRead { leaveAlone(nil) }
             }
+        }
+        // What comes between the last look and a rename that knows no flags is lost, and that is known.
+        if operation == "rename", lacksRenameFlags {
+            guard path.hasSuffix(Directory.temporarySuffix), !path.hasPrefix(TaskPath.privateDirectory),
+                renamed != path
+            else { return nil }
+            renamed = path
+            return EINVAL
         }
         isInterfering = true
         interfere(path)

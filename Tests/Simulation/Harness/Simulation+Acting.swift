@@ -11,7 +11,7 @@ extension Action.Kind {
         switch self {
         case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .attach, .replaceAttachment,
             .renameAttachment,
-            .detach, .renameList, .remakeList:
+            .detach, .renameList, .remakeList, .passName:
             true
         default: false
         }
@@ -22,7 +22,9 @@ extension Action.Kind {
 extension Simulation {
     func perform(_ action: Action, on machine: SimulatedMachine, at path: String?) {
         var random = SeededRandom(action.seed)
-        if action.kind.isFile || action.kind == .deleteMany || action.kind == .removeList {
+        if action.kind.isFile || action.kind == .deleteMany || action.kind == .removeList
+            || action.kind == .passNamesUnseen
+        {
             // Where the disk says no, the user has not done it.
             try? machine.byUser { _ in try touchFiles(action.kind, machine, path, &random) }
         } else if action.kind.isUser || [.decideDeletes, .pause, .rescan].contains(action.kind) {
@@ -71,13 +73,7 @@ extension Simulation {
             tell(machine, "\(what) in '\(path)', once more")
         case .rename:
             guard let path = random.pick(paths.filter(machine.hasSeen)) else { return }
-            let directory = Words.directory(of: path)
-            let new = (directory.isEmpty ? "" : directory + "/") + title(&random) + ".md"
-            guard files[new] == nil, !machine.busy.contains(new) else { return }
-            try disk.rename(path, to: new, .exclusive)
-            words.rename(path, to: new)
-            machine.noteRename(new)
-            tell(machine, "renames '\(path)' to '\(new)'")
+            _ = try rename(path, machine, &random)
         case .move:
             guard let path = random.pick(paths.filter(machine.hasSeen)) else { return }
             let name = path.split(separator: "/").last.map(String.init) ?? path
@@ -86,6 +82,7 @@ extension Simulation {
             if let end = new.lastIndex(of: "/") { try disk.makeDirectories(String(new[..<end])) }
             try disk.rename(path, to: new, .exclusive)
             words.place(files[path] ?? [], at: new)
+            words.leaveAttachments(of: files[path] ?? [])
             machine.noteRename(new)
             tell(machine, "moves '\(path)' to '\(new)'")
         case .copy:
@@ -101,14 +98,36 @@ extension Simulation {
             words.rename("", to: new)
             tell(machine, "copies '\(path)' to '\(new)'")
         case .delete:
-            guard let path = random.pick(paths), let bytes = files[path] else { return }
-            try disk.remove(path)
-            words.delete(bytes)
-            // One that a power cut has emptied may be any of those.
-            if Words.found(in: bytes, "b").isEmpty { words.delete(machine.emptied) }
-            words.rename(path, to: "")
-            machine.noteDeletion(of: path, Words.found(in: bytes, "b"))
-            tell(machine, "deletes '\(path)'")
+            guard let path = random.pick(paths) else { return }
+            try delete(path, machine)
+        case .passName:
+            // Another task gets the name at once, and somebody elsewhere is rid of that one as soon as it is there.
+            guard let path = random.pick(paths.filter(machine.hasSeen)), try rename(path, machine, &random) else {
+                return
+            }
+            try create(path, machine, &random)
+            let others = machines.filter { $0 !== machine }
+            guard let other = random.pick(others), let mark = Words.found(in: machine.files[path] ?? [], "b").first
+            else {
+                return
+            }
+            meet(mark, at: path, other, until: scheduler.now + .seconds(5), random)
+        case .passNamesUnseen:
+            // While no process looks: one file takes the name of another, which has a new one.
+            let known = paths.filter { machine.hasSeen($0) && !machine.isNew($0) }
+            guard let path = random.pick(known), let other = random.pick(known), other != path else { return }
+            if machine.isRunning {
+                tell(machine, "is off for a while")
+                machine.kill()
+                scheduler.after(random.milliseconds(100...5000)) { machine.start() }
+            }
+            guard try rename(path, machine, &random) else { return }
+            try disk.rename(other, to: path, .exclusive)
+            words.place(files[other] ?? [], at: path)
+            words.leaveAttachments(of: files[other] ?? [])
+            words.rename(other, to: path)
+            machine.noteRename(path)
+            tell(machine, "puts '\(other)' where that was")
         case .replace:
             // A file that Ferry has not taken up is another version of the one whose place it takes, as editors save.
             guard let path = random.pick(paths.filter { machine.hasSeen($0) && !machine.isNew($0) }),
@@ -117,6 +136,7 @@ extension Simulation {
             try disk.rename(path, to: other, .replacing)
             words.delete(bytes)
             words.place(files[path] ?? [], at: other)
+            words.leaveAttachments(of: files[path] ?? [])
             words.rename(path, to: other)
             machine.noteRename(other)
             tell(machine, "puts '\(path)' in the place of '\(other)'")
@@ -139,6 +159,7 @@ extension Simulation {
             words.changeDirectories(directory, new)
             for path in within { words.changeDirectories(path, new + path.dropFirst(directory.count)) }
             for path in paths where path.hasPrefix(directory + "/") {
+                words.leaveAttachments(of: files[path] ?? [])
                 machine.noteRename(new + path.dropFirst(directory.count))
             }
             tell(machine, "renames the list '\(directory)' to '\(new)'")
@@ -174,6 +195,52 @@ extension Simulation {
         case .attach, .replaceAttachment, .renameAttachment, .detach:
             try touchAttachments(kind, machine, paths, &random)
         default: break
+        }
+    }
+
+    /// Answers whether the new name was free.
+    private func rename(
+        _ path: String, _ machine: SimulatedMachine, _ random: inout SeededRandom
+    ) throws -> Bool {
+        let directory = Words.directory(of: path)
+        let new = (directory.isEmpty ? "" : directory + "/") + title(&random) + ".md"
+        guard machine.files[new] == nil, !machine.busy.contains(new) else { return false }
+        try machine.disk.rename(path, to: new, .exclusive)
+        words.rename(path, to: new)
+        words.leaveAttachments(of: machine.files[new] ?? [])
+        machine.noteRename(new)
+        tell(machine, "renames '\(path)' to '\(new)'")
+        return true
+    }
+
+    private func delete(_ path: String, _ machine: SimulatedMachine) throws {
+        guard let bytes = machine.files[path] else { return }
+        try machine.disk.remove(path)
+        words.delete(bytes)
+        // One that a power cut has emptied may be any of those.
+        if Words.found(in: bytes, "b").isEmpty { words.delete(machine.emptied) }
+        words.rename(path, to: "")
+        machine.noteDeletion(of: path, Words.found(in: bytes, "b"))
+        tell(machine, "deletes '\(path)'")
+    }
+
+    /// Renames or deletes the file of a task as soon as it is there.
+    private func meet(
+        _ mark: String, at path: String, _ machine: SimulatedMachine, until end: Duration, _ random: SeededRandom
+    ) {
+        guard scheduler.now < end else { return }
+        scheduler.after(.milliseconds(3)) { [unowned self] in
+            var random = random
+            let bytes = machine.byUser { try? $0.read(path, limit: .max).bytes } ?? []
+            guard Words.found(in: bytes, "b").contains(mark), !machine.busy.contains(path) else {
+                return meet(mark, at: path, machine, until: end, random)
+            }
+            scheduler.after(random.milliseconds(0...15)) { [unowned self] in
+                try? machine.byUser { _ in
+                    guard machine.files[path] == bytes, !machine.busy.contains(path) else { return }
+                    if random.chance(50) { try delete(path, machine) } else { _ = try rename(path, machine, &random) }
+                }
+            }
         }
     }
 
@@ -315,7 +382,7 @@ extension Simulation {
             // What a user saved and Ferry has not seen yet is not Ferry's to keep.
             let lost = machine.losePower { words(of: $0) }
             // A file that it has emptied gets back what it said before.
-            words.forget(lost, left: machine.words.union(machine.notedWords(ofEmptied: true)))
+            words.forget(lost, left: machine.words().union(machine.notedWords(ofEmptied: true)))
             // An editor that removes its file first loses it, as where it cannot go on.
             words.delete(machine.taken)
             scheduler.after(random.milliseconds(100...5000)) { machine.start() }
@@ -345,6 +412,28 @@ extension Simulation {
             tell(machine, "has few watches")
             machine.disk.setWatchLimit(random.below(3))
             scheduler.after(random.milliseconds(10...40_000)) { machine.disk.setWatchLimit(.max) }
+        case .dieWriting:
+            let others = machines.filter { $0 !== machine }
+            guard machine.isRunning, let other = random.pick(others) else { return }
+            tell(machine, "will die writing a file")
+            machine.onPlacing = { [unowned self, random] in
+                var random = random
+                machine.onPlacing = nil
+                machine.callsToLive = 1 + random.below(6)
+                // Its disk is there some time after it, and somebody elsewhere goes on editing meanwhile.
+                scheduler.after(.milliseconds(400)) {
+                    guard !machine.isRunning else { return }
+                    machine.disk.setRootMissing(true)
+                    self.scheduler.after(random.milliseconds(200...4000)) { machine.disk.setRootMissing(false) }
+                }
+                scheduler.after(random.milliseconds(1...3000)) {
+                    try? other.byUser { _ in try self.touchFiles(.editAgain, other, nil, &random) }
+                }
+            }
+        case .denyExchange:
+            tell(machine, "has a file system that cannot exchange names")
+            machine.lacksRenameFlags = true
+            scheduler.after(random.milliseconds(10...60_000)) { machine.lacksRenameFlags = false }
         case .signOut:
             tell(machine, "is signed out")
             machine.isSignedOut = true

@@ -17,25 +17,36 @@ extension Simulation {
             let path = "\(directory)/\(name)"
             guard files[path] == nil, !machine.busy.contains(path) else { return }
             try disk.makeDirectories(String(directory))
-            try write(content(&random), to: path, in: machine, &random)
+            let content = content(&random)
+            try write(content, to: path, in: machine, &random)
+            words.attach(content, to: machine.files[task] ?? [], named: name)
             tell(machine, "attaches '\(path)'")
         case .replaceAttachment:
             guard let path = random.pick(paths) else { return }
+            noteDetached(path, machine)
             try write(content(&random), to: path, in: machine, &random)
             tell(machine, "replaces the attachment '\(path)'")
         case .renameAttachment:
             guard let path = random.pick(paths), let end = path.lastIndex(of: "/") else { return }
             let new = path[..<end] + "/other \(random.below(100)).txt"
             guard files[String(new)] == nil else { return }
+            noteDetached(path, machine)
+            noteDetached(String(new), machine)
             try disk.rename(path, to: String(new), .exclusive)
             tell(machine, "renames the attachment '\(path)' to '\(new)'")
         case .detach:
             guard let path = random.pick(paths), let bytes = files[path] else { return }
+            noteDetached(path, machine)
             try disk.remove(path)
             words.replace(bytes, with: [])
             tell(machine, "removes the attachment '\(path)'")
         default: break
         }
+    }
+
+    private func noteDetached(_ path: String, _ machine: SimulatedMachine) {
+        guard let path = try? TaskPath(path) else { return }
+        words.detach(from: machine.files[path.taskFileOfAttachments.string] ?? [], named: path.name)
     }
 
     /// Mostly small; now and then of several chunks.

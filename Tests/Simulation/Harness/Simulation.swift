@@ -105,7 +105,17 @@ package final class Simulation: @unchecked Sendable {
         guard let place = left.firstIndex(where: { $0.seed == action.seed }) else { return }
         left.remove(at: place)
         if action.kind.isUser { userActionCount += 1 }
+        checkWaiting()
         perform(action, on: machines[action.machine % machines.count], at: path)
+    }
+
+    /// What waits for a change that was refused is told to be refused as well.
+    private func checkWaiting() {
+        guard violations.isEmpty else { return }
+        for machine in machines {
+            let paths = machine.falselyWaiting
+            if !paths.isEmpty { violations.append("\(machine.name) tells that \(paths.sorted()) are on their way") }
+        }
     }
 
     /// Now and then a user acts in the middle of what the bridge does on the disk.
@@ -123,6 +133,7 @@ package final class Simulation: @unchecked Sendable {
 
     /// Everything is mended, and nobody acts any more: until nothing is left to do.
     private func comeToRest() {
+        checkWaiting()
         story.append("--- everything is mended")
         for machine in machines {
             machine.callsToLive = nil
@@ -290,7 +301,22 @@ package final class Simulation: @unchecked Sendable {
         let unseen = kept.subtracting(words).intersection(trashedText)
         if !unseen.isEmpty { violations.append("thrown away unseen: \(unseen.sorted().joined(separator: " "))") }
         checkPlaces(state)
-        for machine in machines { words.formUnion(machine.words) }
+        for (mark, hash) in self.words.attachedForGood where server.restoreCount == 0 && seen[mark] == 1 {
+            if !attached.contains(hash) {
+                violations.append("an attachment of \(mark) is not beside it: \(self.words.attached(hash).sorted())")
+            }
+        }
+        let inFiles = machines.map { machine in
+            machine.words { !$0.string.hasPrefix(TaskPath.privateDirectory + "/trash/") }
+        }
+        let known = inFiles.reduce(words.union(trashed)) { $0.union($1) }
+        for machine in machines {
+            let unseen = kept.subtracting(known).intersection(machine.trashedWords)
+            if !unseen.isEmpty {
+                violations.append("taken away unseen by \(machine.name): \(unseen.sorted().joined(separator: " "))")
+            }
+        }
+        for machine in machines { words.formUnion(machine.words()) }
         let lost = kept.subtracting(words).subtracting(trashed)
         if !lost.isEmpty { violations.append("lost: \(lost.sorted().joined(separator: " "))") }
         for (machine, files) in zip(machines, state.files) {

@@ -17,6 +17,12 @@ package struct Words {
     private(set) var deleted: Set<String> = []
     /// The words of each attachment that a user made, by the hash of its content.
     private var attachments: [String: Set<String>] = [:]
+    /// Of what was attached the hashes, by the task's mark and the name.
+    private var attached: [String: [String]] = [:]
+    /// Names of attachments that users did more with than to make one.
+    private var detached: Set<String> = []
+    /// Tasks that users renamed or moved.
+    private var left: Set<String> = []
     /// The paths where users put each task.
     private var places: [String: Set<String>] = [:]
     /// Tasks that were made where another one had just been deleted, which is the same to Ferry, with those.
@@ -94,6 +100,31 @@ package struct Words {
     mutating func changeDirectories(_ names: String...) { changedDirectories.formUnion(names) }
 
     static func directory(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
+
+    /// A user attaches a file to a task that says `text`.
+    mutating func attach(_ content: [UInt8], to text: [UInt8], named name: String) {
+        guard let mark = Self.found(in: text, "b").min() else { return }
+        attached["\(mark)/\(name)", default: []].append(SHA256.hash(content).hex)
+    }
+
+    /// A user replaces, renames or removes an attachment of that name.
+    mutating func detach(from text: [UInt8], named name: String) {
+        for mark in Self.found(in: text, "b") { detached.insert("\(mark)/\(name)") }
+    }
+
+    /// A user gives a task that says `text` another name, and leaves its attachments to Ferry, which may not know them yet.
+    mutating func leaveAttachments(of text: [UInt8]) { left.formUnion(Self.found(in: text, "b")) }
+
+    /// The hashes of what users attached, and nobody took away, to tasks that nobody deleted, copied or moved; by their marks.
+    var attachedForGood: [(mark: String, hash: String)] {
+        attached.filter { !detached.contains($0.key) }.flatMap { name, hashes in
+            let mark = String(name.prefix { $0 != "/" })
+            return hashes.filter { hash in
+                births[mark] == 1 && !deleted.contains(mark) && !left.contains(mark)
+                    && attachments[hash].map { $0.isSubset(of: written) && $0.isDisjoint(with: replaced) } == true
+            }.map { (mark, $0) }
+        }
+    }
 
     mutating func attach(_ content: [UInt8]) {
         attachments[SHA256.hash(content).hex] = Self.found(in: content, "q")
