@@ -137,6 +137,8 @@ package final class Simulation: @unchecked Sendable {
         story.append("--- everything is mended")
         for machine in machines {
             machine.callsToLive = nil
+            machine.onPlacing = nil
+            machine.lacksRenameFlags = false
             machine.lossRate = 0
             machine.link = .good
             machine.refuses = { _ in nil }
