@@ -170,14 +170,15 @@ extension TaskSync {
     /// Reads what was found to have changed. Another file in the place of a known one is looked at when its time has
     /// come: the known one may have been renamed a moment ago, and that is told first.
     private func importChangedHere(_ paths: [TaskPath]) async throws {
-        let isOther = { [index, folder] (path: TaskPath) in
-            guard let known = index[path]?.stamp, known != .none, let now = try? folder.stamp(path) else {
-                return false
+        var edited: [TaskPath] = []
+        for path in paths {
+            if let known = index[path]?.stamp, known != .none, let now = try? folder.stamp(path), !known.isFile(of: now)
+            {
+                changes.noteFound(path)
+            } else {
+                edited.append(path)
             }
-            return !known.isFile(of: now)
         }
-        for path in paths where isOther(path) { changes.noteFound(path) }
-        let edited = paths.filter { !isOther($0) }
         if !edited.isEmpty { try await importFiles(edited) }
     }
 
