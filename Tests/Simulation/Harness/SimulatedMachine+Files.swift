@@ -37,6 +37,14 @@ extension SimulatedMachine {
         return found.mapValues { Array($0.sorted().joined(separator: "\n").utf8) }
     }
 
+    /// What task files in the local trash say.
+    var trashedWords: Set<String> {
+        let files = byUser { $0.contents() }.filter {
+            $0.key.string.hasPrefix(TaskPath.privateDirectory + "/trash/") && $0.key.name.hasSuffix(".md")
+        }
+        return files.values.reduce(into: []) { $0.formUnion(Words.found(in: $1 ?? [], "q")) }
+    }
+
     /// Of lists.
     var directories: [String] {
         byUser { $0.contents() }.filter { $0.value == nil && $0.key.kind(isDirectory: true) == .list }

@@ -322,14 +322,6 @@ final class SimulatedMachine: @unchecked Sendable {
         return before.subtracting(words()).subtracting((known ?? []).flatMap(wordsOf))
     }
 
-    /// What task files in the local trash say.
-    var trashedWords: Set<String> {
-        let files = byUser { $0.contents() }.filter {
-            $0.key.string.hasPrefix(TaskPath.privateDirectory + "/trash/") && $0.key.name.hasSuffix(".md")
-        }
-        return files.values.reduce(into: []) { $0.formUnion(Words.found(in: $1 ?? [], "q")) }
-    }
-
     /// Documents of which a change is told to be on its way that waits for one which is not.
     var falselyWaiting: [String] {
         var paths: [String] = []
