@@ -112,7 +112,11 @@ import Testing
         try await second.sync.exclusively {
             try await second.sync.announceMove(try TaskPath("a.md"), to: try TaskPath("b.md"))
             try await second.sync.takeBackMove()
+            // It is tried again, and fails, as long as nobody can look.
+            try await second.sync.announceMove(from, to: to)
+            try await second.sync.finishMoves()
         }
+        #expect(await second.sync.unfinishedMoves.count == 1)
         await second.stop()
         try disk.setMode("Home", 0o755)
         let third = try await Machine(store, home: first.home, disk: disk)

@@ -15,8 +15,7 @@ extension TaskSync {
             outcome = try folder.move(row.path, to: path, expecting: .stamp(row.stamp))
         } catch {
             guard error.code == .notFound else { throw error }
-            // Its list's directory has just gone, or has another name: the next try finds out.
-            try await takeBackMove()
+            // Its list's directory has just gone, or has another name: the next try finds out. The file may be in it already.
             retries.insert(row.task)
             return false
         }
@@ -77,8 +76,10 @@ extension TaskSync {
         let (announced, left) = try await client.reading { transaction in
             (try SyncTables(transaction).move(), try SyncTables(transaction).unfinishedMoves())
         }
+        // What is tried again meanwhile is announced again.
+        let new = announced.flatMap { announced in left.contains { $0 == announced } ? nil : announced }
         unfinishedMoves = []
-        for move in left + (announced.map { [$0] } ?? []) {
+        for move in left + (new.map { [$0] } ?? []) {
             guard canLook(at: move.from), canLook(at: move.to) else {
                 unfinishedMoves.append(move)
                 continue
