@@ -122,6 +122,83 @@ struct ClientTests {
         }
     }
 
+    @Test(arguments: [0, 1, 300_000, 3_000_000])
+    func `the rest of a body comes into the place that is made for it`(length: Int) async throws {
+        let whole = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        try await withServer { _ in
+            HTTPResponse(body: .bytes(whole))
+        } run: { url in
+            for prefersWhole in [false, true] {
+                for isBegun in [false, true] {
+                    var request = HTTPRequest(.get, url + "/")
+                    request.prefersWhole = prefersWhole
+                    let body = try await HTTPClient().send(request).body
+                    var bytes: [UInt8] = []
+                    bytes.reserveCapacity(length)
+                    var parts = body.makeAsyncIterator()
+                    if isBegun { bytes += try await parts.next() ?? [] }
+                    try await body.appendRest(to: &bytes)
+                    #expect(bytes == whole)
+                }
+            }
+        }
+    }
+
+    @Test func `what came of a body before it broke off is there`() async throws {
+        struct Trouble: Error {}
+        let chunk = [UInt8](repeating: 7, count: 100_000)
+        try await withServer { _ in
+            let sent = Counter()
+            return HTTPResponse(
+                body: .stream(length: 1_000_000) {
+                    if sent.add(1) > 5 { throw Trouble() }
+                    return chunk
+                })
+        } run: { url in
+            let body = try await HTTPClient().send(HTTPRequest(.get, url + "/")).body
+            let bytes = Collected()
+            #expect(await code { try await bytes.collect(body) } == .connectionLost)
+            #expect(bytes.bytes.starts(with: [1, 2, 3] + chunk))
+            #expect(bytes.bytes.dropFirst(3).allSatisfy { $0 == 7 })
+        }
+    }
+
+    @Test func `collecting the rest of a body can be cancelled`() async throws {
+        let events = Events<String>()
+        try await withServer { _ in
+            HTTPResponse(
+                body: .stream(
+                    AsyncStream<[UInt8]> { continuation in
+                        continuation.onTermination = { _ in events.send("gone") }
+                        continuation.yield([1])
+                    }, length: 10))
+        } run: { url in
+            let body = try await HTTPClient().send(HTTPRequest(.get, url + "/")).body
+            let reader = Task {
+                var bytes: [UInt8] = []
+                events.send("begun")
+                try await body.appendRest(to: &bytes)
+            }
+            #expect(await events.next() == "begun")
+            reader.cancel()
+            await #expect(throws: CancellationError.self) { try await reader.value }
+            #expect(await events.next() == "gone")
+        }
+    }
+
+    @Test func `a body longer than announced is not collected`() async throws {
+        let listener = try RawListener()
+        let collected = Task {
+            let body = try await HTTPClient().send(HTTPRequest(.get, listener.url)).body
+            return await code { try await Collected().collect(body) }
+        }
+        let chunk = "10000\r\n" + String(repeating: "x", count: 0x10000) + "\r\n"
+        listener.answer(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"
+                + String(repeating: chunk, count: 10) + "0\r\n\r\n")
+        #expect(try await collected.value == .protocolViolation)
+    }
+
     @Test func `a body larger than the reader's limit is refused`() async throws {
         try await withServer { request in
             let bytes = [UInt8](repeating: 0, count: 1001)
@@ -186,4 +263,11 @@ struct ClientTests {
     private func get(_ url: String, _ timeouts: HTTPRequest.Timeouts = .init()) async throws {
         _ = try await HTTPClient().send(HTTPRequest(.get, url, timeouts: timeouts)).body.collect(limit: 1000)
     }
+}
+
+/// Three bytes, and what came behind them.
+private final class Collected {
+    private(set) var bytes: [UInt8] = [1, 2, 3]
+
+    func collect(_ body: HTTPBody) async throws { try await body.appendRest(to: &bytes) }
 }

@@ -11,6 +11,7 @@ public struct ObjectContent: AsyncSequence, Sendable {
     public let length: Int64
 
     private let next: @Sendable () async throws -> [UInt8]?
+    private let rest: (@Sendable (inout [UInt8]) async throws -> Void)?
 
     /// - Parameter next: gives the parts in order, then nil. Throws where the object turns out shorter or longer than
     ///   `length`.
@@ -18,6 +19,18 @@ public struct ObjectContent: AsyncSequence, Sendable {
         self.info = info
         self.length = length
         self.next = next
+        rest = nil
+    }
+
+    /// - Parameter rest: appends the parts that `next` has not given yet, or all of them that came before a failure.
+    init(
+        info: ObjectInfo, length: Int64, next: @escaping @Sendable () async throws -> [UInt8]?,
+        rest: @escaping @Sendable (inout [UInt8]) async throws -> Void
+    ) {
+        self.info = info
+        self.length = length
+        self.next = next
+        self.rest = rest
     }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
@@ -41,18 +54,21 @@ public struct ObjectContent: AsyncSequence, Sendable {
             throw ObjectStorageError(
                 .invalid, "the object \(info.key) has \(length) bytes where at most \(limit) are expected")
         }
-        for try await part in self {
-            if whole.isEmpty, whole.capacity < Int(length), Int64(part.count) == length {
-                whole = part
-            } else {
-                whole.reserveCapacity(Int(length))
-                whole.append(contentsOf: part)
-            }
-            guard Int64(whole.count) <= length else { break }
-        }
+        whole.reserveCapacity(Int(length))
+        try await appendRest(to: &whole)
         guard Int64(whole.count) == length else {
             throw ObjectStorageError(
                 .transient, "the object \(info.key) arrived with \(whole.count) of \(length) bytes")
+        }
+    }
+
+    /// Appends what has not been read yet, and what of it came before a failure; no more than one part beyond `length`.
+    func appendRest(to bytes: inout [UInt8]) async throws {
+        if let rest { return try await rest(&bytes) }
+        var left = length
+        while left >= 0, let part = try await next() {
+            bytes.append(contentsOf: part)
+            left -= Int64(part.count)
         }
     }
 }

@@ -42,7 +42,11 @@ package struct HTTPClient: Sendable {
         var response = HTTPResponse(status, headers: headers)
         if request.method != .head {
             let body = ResponseBody(transfer, lease)
-            response.body = .stream(length: headers.contentLength) { try await body.transfer.next() }
+            response.body = HTTPBody(incoming: headers.contentLength) {
+                try await body.transfer.next()
+            } rest: {
+                try await body.transfer.collectRest(into: &$0)
+            }
         }
         return response
     }

@@ -47,16 +47,21 @@ extension Transfer {
 
     /// libcurl's write callback; false ends the transfer.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if bytes.count > expected - downloaded, state.withLock({ $0.collectsRest }) {
+            finish(HTTPError(.protocolViolation, "\(origin) sent a longer body than it had announced."))
+            return false
+        }
         defer { downloaded += bytes.count }
         // More has come than was announced: who waits for the whole would never read, nor the rest ever come.
         var waiting: CheckedContinuation<(HTTPStatus, HTTPHeaders), any Error>?
         let (isFirst, mustPause, goesOn) = state.withLock { state in
             if state.end != nil { return (false, false, false) }
-            let isFirst = state.received.isEmpty
+            let isFirst = state.received.isEmpty && !state.collectsRest
             // libcurl hands on what it read in pieces of 16 KiB.
             if isFirst { state.received.reserveCapacity(min(EasyOptions.bufferSize, expected - downloaded)) }
             state.received.append(contentsOf: bytes)
-            let mustPause = !state.receivingIsPaused && state.received.count >= Self.highWater
+            let mustPause =
+                !state.receivingIsPaused && !state.collectsRest && state.received.count >= Self.highWater
             if mustPause {
                 state.receivingIsPaused = true
                 swap(&waiting, &state.head)

@@ -14,6 +14,8 @@ final class Transfer: @unchecked Sendable {
         var received: [UInt8] = []
         var reader: CheckedContinuation<[UInt8]?, any Error>?
         var receivingIsPaused = false
+        /// Whoever reads waits for the whole rest, which gathers in `received`.
+        var collectsRest = false
 
         /// Of a streamed request body: read from its owner and not yet sent.
         var outgoing: [[UInt8]] = []
@@ -25,6 +27,11 @@ final class Transfer: @unchecked Sendable {
 
         /// Success: the response came whole.
         var end: Result<Void, any Error>?
+
+        mutating func takeReceived() -> [UInt8] {
+            defer { received = [] }
+            return received
+        }
     }
 
     /// Above this many unread bytes receiving rests; a streamed request body is read ahead as far.
@@ -79,8 +86,7 @@ final class Transfer: @unchecked Sendable {
                     if !state.received.isEmpty {
                         mustUnpause = state.receivingIsPaused
                         state.receivingIsPaused = false
-                        defer { state.received = [] }
-                        return .success(state.received)
+                        return .success(state.takeReceived())
                     }
                     if let end = state.end { return end.map { nil } }
                     if state.reader != nil {
@@ -95,6 +101,41 @@ final class Transfer: @unchecked Sendable {
         } onCancel: {
             cancel()
         }
+    }
+
+    /// Appends the rest of the body to `bytes`, each byte where it is to stay: nothing rests meanwhile, however long it is. If the exchange
+    /// fails, what came before that is in `bytes`.
+    func collectRest(into bytes: inout [UInt8]) async throws {
+        do {
+            let rest = try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { beginCollecting(into: &bytes, $0) }
+            } onCancel: {
+                cancel()
+            }
+            bytes = rest ?? state.withLock { $0.takeReceived() }
+        } catch {
+            bytes = state.withLock { $0.takeReceived() }
+            throw error
+        }
+    }
+
+    private func beginCollecting(into bytes: inout [UInt8], _ reader: CheckedContinuation<[UInt8]?, any Error>) {
+        var room: [UInt8] = []
+        swap(&room, &bytes)
+        var mustUnpause = false
+        let end = state.withLock { state in
+            // What is whole stays where it is.
+            if room.isEmpty, state.end != nil { return state.end }
+            room.append(contentsOf: state.received)
+            swap(&room, &state.received)
+            guard state.end == nil else { return state.end }
+            state.reader = reader
+            state.collectsRest = true
+            swap(&mustUnpause, &state.receivingIsPaused)
+            return nil
+        }
+        if mustUnpause { engine.unpause(self) }
+        if let end { reader.resume(with: end.map { nil }) }
     }
 
     func cancel() {
@@ -131,10 +172,7 @@ final class Transfer: @unchecked Sendable {
     /// A reader only waits where there is nothing to read, but `deliver` may not have come around yet.
     private func endReader(_ reader: CheckedContinuation<[UInt8]?, any Error>?) {
         guard let reader else { return }
-        let rest = state.withLock { state in
-            defer { state.received = [] }
-            return state.received
-        }
+        let rest = state.withLock { $0.takeReceived() }
         reader.resume(returning: rest.isEmpty ? nil : rest)
     }
 
@@ -162,7 +200,7 @@ final class Transfer: @unchecked Sendable {
     func deliver() {
         var chunk: [UInt8] = []
         let (reader, mustUnpause) = state.withLock { state -> (CheckedContinuation<[UInt8]?, any Error>?, Bool) in
-            guard let reader = state.reader, !state.received.isEmpty else { return (nil, false) }
+            guard let reader = state.reader, !state.received.isEmpty, !state.collectsRest else { return (nil, false) }
             swap(&chunk, &state.received)
             defer {
                 state.reader = nil

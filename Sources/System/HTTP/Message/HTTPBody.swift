@@ -15,8 +15,24 @@ package struct HTTPBody: Sendable, AsyncSequence {
     }
 
     let content: Content
+    /// Appends what is left of a stream from a peer, without parts between.
+    private let collectRest: (@Sendable (inout [UInt8]) async throws -> Void)?
 
-    init(_ content: Content) { self.content = content }
+    init(_ content: Content) {
+        self.content = content
+        collectRest = nil
+    }
+
+    /// A stream from a peer.
+    ///
+    /// - Parameter rest: appends what is left of it; used where the length is known, and so what it takes of memory.
+    init(
+        incoming length: Int?, _ next: @escaping @Sendable () async throws -> [UInt8]?,
+        rest: @escaping @Sendable (inout [UInt8]) async throws -> Void
+    ) {
+        content = .stream(length: length, next: next)
+        collectRest = length.map { _ in rest }
+    }
 
     package static let none = HTTPBody(.bytes([]))
 
@@ -63,6 +79,13 @@ package struct HTTPBody: Sendable, AsyncSequence {
             if whole.isEmpty { whole = chunk } else { whole += chunk }
         }
         return whole
+    }
+
+    /// Appends what has not been read yet, and what of it came before a failure. There is no limit but its `length`, which the caller
+    /// has looked at: it comes as fast as it can.
+    package func appendRest(to bytes: inout [UInt8]) async throws {
+        if let collectRest { return try await collectRest(&bytes) }
+        for try await chunk in self { bytes += chunk }
     }
 
     package func makeAsyncIterator() -> Iterator { Iterator(content) }

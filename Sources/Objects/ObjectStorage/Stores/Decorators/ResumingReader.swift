@@ -30,27 +30,54 @@ final class ResumingReader: Sendable {
     }
 
     func next() async throws -> [UInt8]? {
-        while true {
-            let (content, delivered) = state.withLock { ($0.content, $0.delivered) }
-            guard delivered < length else { return nil }
+        while let content = rest {
             do {
                 guard let part = try await content.makeAsyncIterator().next() else { return nil }
-                state.withLock { state in
-                    state.delivered += Int64(part.count)
-                    state.fruitless = 0
-                }
+                hasDelivered(part.count)
                 return part
             } catch let error as ObjectStorageError where error.code.isTransient {
-                try Task.checkCancellation()
-                let fruitless = state.withLock { state in
-                    state.fruitless += 1
-                    return state.fruitless
-                }
-                guard fruitless <= Self.fruitlessLimit else { throw error }
-                let rest = try await reopen(start + delivered..<start + length)
-                guard rest.info.version == version, rest.length == length - delivered else { throw error }
-                state.withLock { $0.content = rest }
+                try await resume(after: error)
             }
         }
+        return nil
+    }
+
+    /// Appends what `next` has not given yet, and what of it came before a failure.
+    func appendRest(to bytes: inout [UInt8]) async throws {
+        while let content = rest {
+            let before = bytes.count
+            do {
+                try await content.appendRest(to: &bytes)
+                return hasDelivered(bytes.count - before)
+            } catch let error as ObjectStorageError where error.code.isTransient {
+                hasDelivered(bytes.count - before)
+                try await resume(after: error)
+            }
+        }
+    }
+
+    /// What is to be read next; nil at the end.
+    private var rest: ObjectContent? { state.withLock { $0.delivered < length ? $0.content : nil } }
+
+    private func hasDelivered(_ count: Int) {
+        guard count > 0 else { return }
+        state.withLock { state in
+            state.delivered += Int64(count)
+            state.fruitless = 0
+        }
+    }
+
+    /// Opens the rest anew; throws `error` where that is in vain, or it belongs to another version.
+    private func resume(after error: ObjectStorageError) async throws {
+        try Task.checkCancellation()
+        let (delivered, fruitless) = state.withLock { state in
+            state.fruitless += 1
+            return (state.delivered, state.fruitless)
+        }
+        guard delivered < length else { return }
+        guard fruitless <= Self.fruitlessLimit else { throw error }
+        let rest = try await reopen(start + delivered..<start + length)
+        guard rest.info.version == version, rest.length == length - delivered else { throw error }
+        state.withLock { $0.content = rest }
     }
 }

@@ -27,7 +27,11 @@ public struct RetryingObjectStore: ObjectStore {
         let reader = ResumingReader(content: content, range: range) { range in
             try await retrying { try await store.get(key, range: range) }
         }
-        return ObjectContent(info: content.info, length: content.length) { try await reader.next() }
+        return ObjectContent(info: content.info, length: content.length) {
+            try await reader.next()
+        } rest: {
+            try await reader.appendRest(to: &$0)
+        }
     }
 
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? {

@@ -68,10 +68,17 @@ public final class S3ObjectStore: ObjectStore {
         else { throw try await refusal(response).error("cannot get \(key)") }
         let info = ObjectInfo(
             key: key, size: size, version: version, modified: response.headers["Last-Modified"].flatMap(S3Time.http))
-        let body = BodyReader(response.body)
+        let body = response.body
+        let reader = BodyReader(body)
         return ObjectContent(info: info, length: Int64(length)) {
             do {
-                return try await body.next()
+                return try await reader.next()
+            } catch let error as HTTPError {
+                throw Self.error(error, "cannot get \(key)")
+            }
+        } rest: { bytes in
+            do {
+                try await body.appendRest(to: &bytes)
             } catch let error as HTTPError {
                 throw Self.error(error, "cannot get \(key)")
             }
