@@ -1,14 +1,15 @@
 import Synchronization
 
 /// Arrays with room for a chunk, used again and again: fresh memory for every chunk would cost the kernel more time
-/// than hashing it. Nothing is kept once the last transfer has ended.
-final class BufferPool: Sendable {
-    static let shared = BufferPool()
+/// than hashing it. A few stay when the last transfer has ended, as more often follow each other closely, until `giveBack`.
+package final class BufferPool: Sendable {
+    package static let shared = BufferPool()
 
     /// Room for a chunk of the standard greatest length, its header, and what is read behind it.
     static let capacity = ChunkHeader.byteCount + ChunkSizes.standard.maximum + ChunkReader.blockSize
 
-    private static let keptAtMost = 20
+    private static let keptAtMost = 24
+    private static let keptAtRest = 8
 
     private struct State {
         var buffers: [[UInt8]] = []
@@ -46,10 +47,15 @@ final class BufferPool: Sendable {
         }
     }
 
+    /// Lets go of all buffers, where no transfer runs.
+    package func giveBack() {
+        state.withLock { if $0.users == 0 { $0.buffers = [] } }
+    }
+
     private func leave() {
         state.withLock { state in
             state.users -= 1
-            if state.users == 0 { state.buffers = [] }
+            if state.users == 0 { state.buffers.removeFirst(max(0, state.buffers.count - Self.keptAtRest)) }
         }
     }
 }

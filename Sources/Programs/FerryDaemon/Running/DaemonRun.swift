@@ -50,7 +50,7 @@ struct DaemonRun {
     func run() async throws {
         ProcessMemory.limitArenas(to: 2)
         ProcessMemory.mapAllocations(from: 1 << 20)
-        ProcessMemory.keepFree(upTo: 4 << 20)
+        ProcessMemory.keepFree(upTo: 16 << 20)
         Signal.ignoreBrokenPipes()
         let signals = try SignalEvents([.terminate, .interrupt, .hangup])
         let supervisor = Supervisor()

@@ -1,3 +1,4 @@
+import ObjectStorage
 import SystemIO
 import SystemService
 
@@ -40,7 +41,10 @@ struct Heartbeat: Service {
             }
             slept = now
             let latest = moment()
-            if latest != trimmed { ProcessMemory.giveBack() }
+            if latest != trimmed {
+                BufferPool.shared.giveBack()
+                ProcessMemory.giveBack()
+            }
             trimmed = latest
         }
     }
