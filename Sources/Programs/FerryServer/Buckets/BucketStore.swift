@@ -14,7 +14,7 @@ final class BucketStore: Sendable {
     private let directory: String
     private let threads: WorkerThreads
     private let segments: ObjectSegments
-    private let recent = RecentFiles(limit: 256 << 20)
+    private let recent = RecentFiles(limit: 256 << 20, readLimit: 32 << 20)
     private let directories: [FileDirectory]
     /// Files that were kept, beginning with any number, so that the directories fill evenly.
     private let kept = Atomic(Int.random(in: 0..<1 << 16))
@@ -136,7 +136,7 @@ final class BucketStore: Sendable {
         guard let place = ObjectPlace(file) else { throw Self.nothing(at: file) }
         guard case .segment(let span) = place else {
             let object = try StoredObject(place, in: directory)
-            recent.note("\(directory)/\(place.path)", size: size)
+            recent.noteRead("\(directory)/\(place.path)", size: size)
             return object
         }
         guard let lease = segments.lease(span) else { throw Self.nothing(at: file) }
@@ -158,7 +158,7 @@ final class BucketStore: Sendable {
         let (shard, name) = newName()
         try incoming.keep(as: name, in: directories[shard])
         let file = "\(Self.shards[shard])/\(name)"
-        recent.note("\(directory)/\(ObjectPlace.file(file).path)", size: incoming.size)
+        recent.noteWritten("\(directory)/\(ObjectPlace.file(file).path)", size: incoming.size)
         return file
     }
 
