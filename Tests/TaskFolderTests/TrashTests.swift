@@ -53,6 +53,26 @@ struct TrashTests {
         #expect(code { try grounds.folder.purge(TrashEntry(name: "../..", origins: [])) } == .invalidName)
     }
 
+    @Test(arguments: DiskKind.allCases) func `one file of a directory comes back where its name is free`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        for name in ["a.png", "b.png"] { try grounds.save("Work/X.files/\(name)", name) }
+        let (origin, target) = (try TaskPath("Work/X.files"), try TaskPath("Old/Y.files"))
+        let entry = try trash(grounds, [item("Work/X.files")])
+        #expect(try !grounds.folder.takeFromTrash(entry, origin, "c.png", to: target))
+        #expect(try grounds.scan().files == [])
+        #expect(try grounds.folder.takeFromTrash(entry, origin, "a.png", to: target))
+        #expect(try !grounds.folder.takeFromTrash(entry, origin, "a.png", to: target))
+        try grounds.save("Old/Y.files/b.png", "another")
+        #expect(try !grounds.folder.takeFromTrash(entry, origin, "b.png", to: target))
+        #expect(try grounds.names("Old/Y.files").sorted() == ["a.png", "b.png"])
+        #expect(try grounds.names(".ferry/trash/\(entry.name)/X.files") == ["b.png"])
+        for name in ["..", "../../../x", ""] {
+            #expect(code { _ = try grounds.folder.takeFromTrash(entry, origin, name, to: target) } == .invalidName)
+        }
+    }
+
     @Test func `an edit at the last moment takes the file back out of the trash`() throws {
         let disk = MemoryDisk()
         let folder = MemoryTaskFolder(disk: disk)

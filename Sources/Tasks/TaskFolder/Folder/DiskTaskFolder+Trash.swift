@@ -108,6 +108,19 @@ extension DiskTaskFolder {
         return text.split(separator: "\n").compactMap { try? TaskPath(String($0)) }
     }
 
+    package func takeFromTrash(_ entry: TrashEntry, _ origin: TaskPath, _ name: String, to target: TaskPath)
+        throws(FolderError) -> Bool
+    {
+        if let problem = NameProblem(of: name) { throw FolderError(.invalidName, problem.description) }
+        let source = try TaskPath(unchecked: directory(of: entry) + "/" + origin.name + "/" + name)
+        guard try status(source)?.kind == .file else { return false }
+        try makeDirectory(target)
+        let path = try target.appending(name)
+        guard try renameExclusively(source.string, to: path.string) else { return false }
+        try translating { () throws(SystemError) in try disk.synchronizeDirectory(target.string) }
+        return true
+    }
+
     package func purge(_ entry: TrashEntry) throws(FolderError) {
         let directory = try directory(of: entry)
         try translating { () throws(SystemError) in try disk.removeTree(directory) }

@@ -63,6 +63,11 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// The entries, oldest first.
     func trashEntries() throws(FolderError) -> [TrashEntry]
 
+    /// Moves a file out of a directory that went to the trash as `origin` into `target`, which is made if it is not there; false where
+    /// the entry has no such file, or `target` has one of that name.
+    func takeFromTrash(_ entry: TrashEntry, _ origin: TaskPath, _ name: String, to target: TaskPath)
+        throws(FolderError) -> Bool
+
     /// Deletes an entry for good; fine where it is gone already.
     func purge(_ entry: TrashEntry) throws(FolderError)
 

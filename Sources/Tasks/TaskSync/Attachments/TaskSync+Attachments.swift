@@ -78,10 +78,12 @@ extension TaskSync {
     /// The user removed an attachment's file: it is detached.
     func attachmentRemoved(_ path: TaskPath) async throws {
         attachments.remove(orphan: path)
-        guard let entry = index[path.taskFileOfAttachments], held[entry.task] == nil,
-            let row = attachments.row(of: entry.task, named: path.name), folder.isAbsent(path)
-        else { return }
-        try await detach(row)
+        guard let entry = index[path.taskFileOfAttachments], held[entry.task] == nil, folder.isAbsent(path) else {
+            return
+        }
+        let upload = transfers.current(.init(upload: path.name, of: entry.task))
+        await endPointless(upload.map { [$0] } ?? [])
+        if let row = attachments.row(of: entry.task, named: path.name) { try await detach(row) }
     }
 
     private func detach(_ row: AttachmentRow) async throws {
@@ -184,8 +186,11 @@ extension TaskSync {
         // By the task, as its file may have another name by now.
         problems["detach \(task)"] = nil
         let fields = view.fields(pendingTimes: .previous)
-        guard view.exists, !TaskItem(withoutAttachments: fields).isDeleted else { return }
-        let wanted = TaskItem.attachments(in: fields)
+        let isLiving = view.exists && !TaskItem(withoutAttachments: fields).isDeleted
+        let wanted = isLiving ? TaskItem.attachments(in: fields) : [:]
+        await endPointless(
+            transfers.current(of: task).filter { !$0.isUpload && wanted[$0.attachment ?? ""]?.mapValue == nil })
+        guard isLiving else { return }
         let rows = attachments.rows(of: task)
         forgetDamage(task)
         for (id, value) in wanted {

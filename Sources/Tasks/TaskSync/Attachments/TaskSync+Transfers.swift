@@ -286,13 +286,30 @@ extension TaskSync {
                     if transfer.isUpload { try await withdraw(transfer) }
                 }
             }
-            let (paused, progress) = (pausedTransfers, savedProgress)
-            try await client.transaction {
-                try SyncTables($0).setState("paused", paused.sorted().joined(separator: "\n"))
-                try SyncTables($0).setState("progress", progress)
-            }
+            try await savePauses()
             startQueued()
         }
+    }
+
+    private func savePauses() async throws {
+        let (paused, progress) = (pausedTransfers, savedProgress)
+        try await client.transaction {
+            try SyncTables($0).setState("paused", paused.sorted().joined(separator: "\n"))
+            try SyncTables($0).setState("progress", progress)
+        }
+    }
+
+    /// Ends transfers whose file, or attachment, has gone. One of the same name that comes later is another, and not paused.
+    func endPointless(_ gone: [Transfer]) async {
+        guard !gone.isEmpty else { return }
+        var wasPaused = false
+        for transfer in gone {
+            end(transfer.id, .cancelled)
+            if let incoming = transfer.incoming, !transfer.isUpload { try? folder.removeIncoming(incoming) }
+            if pausedTransfers.remove(transfer.pauseKey) != nil { wasPaused = true }
+        }
+        // Where that fails, one that comes after a restart is paused.
+        if wasPaused { try? await savePauses() }
     }
 
     /// Puts what runs back into the queue.

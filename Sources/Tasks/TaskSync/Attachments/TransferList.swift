@@ -36,8 +36,8 @@ struct TransferList: Sendable {
     }
 
     private(set) var transfers: [String: Transfer] = [:]
-    /// Those that are not over.
-    private var current: [Subject: String] = [:]
+    /// Those that are not over, by task.
+    private var current: [String: [Subject: String]] = [:]
     /// A heap; entries of transfers that wait no longer, or have another size by now, are skipped.
     private var waiting: [Turn] = []
     private var over: [String] = []
@@ -51,15 +51,18 @@ struct TransferList: Sendable {
     subscript(_ id: String) -> Transfer? { transfers[id] }
 
     /// The one about `subject` that is not over.
-    func current(_ subject: Subject) -> Transfer? { current[subject].flatMap { transfers[$0] } }
+    func current(_ subject: Subject) -> Transfer? { current[subject.task]?[subject].flatMap { transfers[$0] } }
+
+    /// Those of a task that are not over.
+    func current(of task: String) -> [Transfer] { current[task, default: [:]].values.compactMap { transfers[$0] } }
 
     /// Whether there is one that is not over about what `transfer` is about.
-    func hasCurrent(like transfer: Transfer) -> Bool { current[transfer.subject] != nil }
+    func hasCurrent(like transfer: Transfer) -> Bool { current(transfer.subject) != nil }
 
     /// Whether nothing moves, and nothing waits for its turn to.
     var isAtRest: Bool { movingCount == 0 && !waiting.contains { transfers[$0.id]?.phase == .queued } }
 
-    var isSettled: Bool { current.values.allSatisfy { transfers[$0]?.phase == .paused } }
+    var isSettled: Bool { current.values.allSatisfy { $0.values.allSatisfy { transfers[$0]?.phase == .paused } } }
 
     mutating func add(_ transfer: Transfer) {
         var transfer = transfer
@@ -105,11 +108,14 @@ struct TransferList: Sendable {
             insert(Turn(size: new.size, number: new.number, id: new.id))
         }
         if new.phase.isOver, !old.phase.isOver {
-            if current[new.subject] == new.id { current[new.subject] = nil }
+            if current[new.task]?[new.subject] == new.id {
+                current[new.task]?[new.subject] = nil
+                if current[new.task]?.isEmpty == true { current[new.task] = nil }
+            }
             over.append(new.id)
             if over.count > Self.untoldLimit { forgetOver() }
         } else if !new.phase.isOver, old.phase.isOver {
-            current[new.subject] = new.id
+            current[new.task, default: [:]][new.subject] = new.id
         }
     }
 

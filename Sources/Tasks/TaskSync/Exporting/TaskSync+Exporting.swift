@@ -267,6 +267,7 @@ extension TaskSync {
         if let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true {
             items.append(TrashItem(path: files, expecting: .anything))
         }
+        try await rememberUntold([(row.task, row.path)])
         let outcome: TrashOutcome
         do throws(FolderError) {
             outcome = try folder.trash(items)
@@ -298,6 +299,7 @@ extension TaskSync {
             index.remove(task: task)
             attachments.removeAll(of: task)
             held[task] = nil
+            await endPointless(transfers.current(of: task).filter(\.isUpload))
         }
         retries.formUnion(misnamed)
     }
@@ -353,6 +355,7 @@ extension TaskSync {
         }
         let placed = new.filter { row in done.contains { $0.task == row.task } }
         for row in placed {
+            try await bringBackUntold(of: row.task, beside: row.path)
             // Left beside a file that was away for a while.
             guard let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
                 continue

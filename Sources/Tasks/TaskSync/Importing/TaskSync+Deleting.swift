@@ -72,10 +72,11 @@ extension TaskSync {
 
     /// The tasks have no files here any more; what is left of their attachments goes to the local trash.
     private func discardFiles(of tasks: [String]) async throws {
-        let paths = try await paths(of: tasks)
+        let files = try await files(of: tasks)
         // Back after a power cut, they would be new tasks.
-        folder.synchronize(paths)
-        trashAttachments(beside: paths)
+        folder.synchronize(files.map(\.path))
+        try await rememberUntold(files)
+        trashAttachments(beside: files.map(\.path))
         try await forgetFiles(of: tasks)
     }
 
@@ -90,7 +91,9 @@ extension TaskSync {
 
     /// Moves tasks whose files are gone to the trash; what is left of their attachments goes to the local trash.
     func delete(_ tasks: [String]) async throws {
-        try await trashAttachments(beside: paths(of: tasks))
+        let files = try await files(of: tasks)
+        try await rememberUntold(files)
+        trashAttachments(beside: files.map(\.path))
         let unseen = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             var unseen: [String] = []
@@ -110,14 +113,15 @@ extension TaskSync {
         for task in tasks {
             held[task] = nil
             attachments.removeAll(of: task)
+            await endPointless(transfers.current(of: task).filter(\.isUpload))
         }
         retries.formUnion(unseen)
         retries.formUnion(misnamed)
     }
 
-    private func paths(of tasks: [String]) async throws -> [TaskPath] {
+    private func files(of tasks: [String]) async throws -> [(task: String, path: TaskPath)] {
         try await client.reading { transaction in
-            try tasks.compactMap { try SyncTables(transaction).file($0)?.path }
+            try tasks.compactMap { task in try SyncTables(transaction).file(task).map { (task, $0.path) } }
         }
     }
 

@@ -164,6 +164,22 @@ struct SyncTables {
         try database.execute("DELETE FROM sync_attachment WHERE task = ?", [.text(task)])
     }
 
+    private static let untold = "untold "
+
+    /// By task.
+    func untold() throws -> [String: UntoldFiles] {
+        var found: [String: UntoldFiles] = [:]
+        try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.untold + "*")]) { row in
+            found[String(row.text(0).dropFirst(Self.untold.count))] = UntoldFiles(saved: row.text(1))
+        }
+        return found
+    }
+
+    func setUntold(_ files: UntoldFiles?, of task: String) throws {
+        let key = Self.untold + task
+        if let files { try setState(key, files.saved) } else { try removeState(key) }
+    }
+
     // MARK: Held deletes
 
     func held() throws -> [String: Int64] {
