@@ -298,6 +298,24 @@ import Testing
         }
     }
 
+    @Test func `a link beside a task is told of until a file is there`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+            symlink("/etc/passwd", laptop.path("Trip.files/map.txt"))
+            #expect(await laptop.eventually { await laptop.sync.allProblems.map(\.subject) == ["Trip.files/map.txt"] })
+            laptop.remove("Trip.files/map.txt")
+            #expect(await laptop.eventually { await laptop.sync.allProblems.isEmpty })
+            symlink("/etc/passwd", laptop.path("Trip.files/map.txt"))
+            #expect(await laptop.eventually { await !laptop.sync.allProblems.isEmpty })
+            try laptop.write("map", "north\n")
+            laptop.rename("map", to: "Trip.files/map.txt")
+            #expect(await desk.has("Trip.files/map.txt", "north\n"))
+            #expect(await laptop.sync.allProblems.isEmpty)
+        }
+    }
+
     @Test func `attachments beside a lost state are those of their tasks`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let objects = MemoryObjectStore()

@@ -12,6 +12,7 @@ extension TaskSync {
     /// An attachment's file is there or has changed.
     func noteAttachment(_ path: TaskPath, _ known: FileStamp? = nil) async {
         guard let stamp = known ?? (try? folder.stamp(path)) ?? nil else { return attachments.remove(orphan: path) }
+        if !folderProblems.isEmpty { folderProblems = folderProblems.filter { $0.value.subject != path.string } }
         guard let entry = index[path.taskFileOfAttachments] else {
             attachments.note(orphan: path)
             return
@@ -23,6 +24,19 @@ extension TaskSync {
             return
         }
         queueUpload(entry.task, path.name, size: stamp.size)
+    }
+
+    /// Something has taken an attachment's place, or one that cannot be seen: what is no file is told of.
+    func noteObstructed(attachment path: TaskPath) {
+        do throws(FolderError) {
+            _ = try folder.stamp(path)
+        } catch {
+            guard error.code == .wrongKind else { return }
+            note(
+                folder: SyncProblem(
+                    code: Self.word(error.code), subject: path.string,
+                    message: "\(path) is no regular file and is left alone; put the file itself there"))
+        }
     }
 
     /// Whether a file's name is one that browsers and editors give to what they have not finished.

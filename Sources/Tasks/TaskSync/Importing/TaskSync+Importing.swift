@@ -62,8 +62,12 @@ extension TaskSync {
                 }
                 noteAbsent(beneath: path)
             case .directoryRemoved(let path): try await directoryRemoved(path)
-            case .obstructed(let path) where path.kind(isDirectory: false) != .taskFile: break
-            case .obstructed(let path): try? await importFiles([path])
+            case .obstructed(let path):
+                switch path.kind(isDirectory: false) {
+                case .taskFile: try? await importFiles([path])
+                case .attachment: noteObstructed(attachment: path)
+                default: break
+                }
             case .problem(let problem): note(problem)
             case .rescanNeeded(let reason):
                 logger.info("scanning again: \(reason.rawValue)")
