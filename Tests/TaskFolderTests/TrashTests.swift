@@ -57,20 +57,25 @@ struct TrashTests {
         kind: DiskKind
     ) throws {
         let grounds = try Grounds(kind)
+        try grounds.save("Work/X.md", "task")
         for name in ["a.png", "b.png"] { try grounds.save("Work/X.files/\(name)", name) }
-        let (origin, target) = (try TaskPath("Work/X.files"), try TaskPath("Old/Y.files"))
-        let entry = try trash(grounds, [item("Work/X.files")])
-        #expect(try !grounds.folder.takeFromTrash(entry, origin, "c.png", to: target))
+        let stamp = try grounds.stamp("Work/X.files/b.png")
+        let entry = try trash(grounds, [item("Work/X.md"), item("Work/X.files")])
+        let folder = grounds.folder
+        #expect(try folder.trashedFiles(entry).map(\.name) == ["a.png", "b.png"])
+        #expect(try folder.trashedFiles(entry).last?.stamp.modified == stamp.modified)
+        let target = try TaskPath("Old/Y.files/c.png")
+        #expect(try !folder.takeFromTrash(entry, "c.png", to: target))
         #expect(try grounds.scan().files == [])
-        #expect(try grounds.folder.takeFromTrash(entry, origin, "a.png", to: target))
-        #expect(try !grounds.folder.takeFromTrash(entry, origin, "a.png", to: target))
-        try grounds.save("Old/Y.files/b.png", "another")
-        #expect(try !grounds.folder.takeFromTrash(entry, origin, "b.png", to: target))
-        #expect(try grounds.names("Old/Y.files").sorted() == ["a.png", "b.png"])
-        #expect(try grounds.names(".ferry/trash/\(entry.name)/X.files") == ["b.png"])
-        for name in ["..", "../../../x", ""] {
-            #expect(code { _ = try grounds.folder.takeFromTrash(entry, origin, name, to: target) } == .invalidName)
+        #expect(try folder.takeFromTrash(entry, "a.png", to: target))
+        #expect(try !folder.takeFromTrash(entry, "b.png", to: target))
+        #expect(try grounds.names("Old/Y.files") == ["c.png"])
+        #expect(try folder.trashedFiles(entry).map(\.name) == ["b.png"])
+        for name in ["..", "../X.md", ""] {
+            #expect(code { _ = try folder.takeFromTrash(entry, name, to: target) } == .invalidName)
         }
+        try folder.purge(entry)
+        #expect(try folder.trashedFiles(entry).isEmpty)
     }
 
     @Test func `an edit at the last moment takes the file back out of the trash`() throws {

@@ -137,8 +137,8 @@ package actor TaskSync {
     var movedAttachmentDirectories: Set<TaskPath> = []
     /// Tasks that moved out of directories that were gone by then, with their attachments, by the paths that their files had there.
     var strandedAttachments: [TaskPath: String] = [:]
-    /// By task; see `rememberUntold`.
-    var untold: [String: UntoldFiles] = [:]
+    /// By task; see `trashBeside`.
+    var leftBeside: [String: LeftBeside] = [:]
     /// The transfers that somebody paused, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
     /// Files that somebody attached by a command although their names are those of unfinished ones, by `Transfer.pauseKey`.
@@ -251,7 +251,7 @@ package actor TaskSync {
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
-                try tables.announced(), try tables.untold()
+                try tables.announced(), try tables.left()
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -267,9 +267,9 @@ package actor TaskSync {
         isSynced = tables.9
         earlierProgress = Self.progress(saved: tables.10)
         unfinishedWrites = tables.11
-        untold = tables.12
+        leftBeside = tables.12
         try await loadCatalog()
-        try await forgetUntold()
+        try await forgetLeftOfPurged()
         try await loadSharing()
         let database = try await client.reading { $0.databaseName }
         try await client.keep(Self.queries(of: configuration.userID, in: database))

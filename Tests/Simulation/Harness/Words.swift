@@ -115,12 +115,12 @@ package struct Words {
     /// A user gives a task that says `text` another name, and leaves its attachments to Ferry, which may not know them yet.
     mutating func leaveAttachments(of text: [UInt8]) { left.formUnion(Self.found(in: text, "b")) }
 
-    /// The hashes of what users attached, and nobody took away, to tasks that nobody deleted, copied or moved; by their marks.
+    /// The hashes of what users attached, and nobody took away, to tasks that nobody copied or moved; by their marks.
     var attachedForGood: [(mark: String, hash: String)] {
         attached.filter { !detached.contains($0.key) }.flatMap { name, hashes in
             let mark = String(name.prefix { $0 != "/" })
             return hashes.filter { hash in
-                births[mark] == 1 && !deleted.contains(mark) && !left.contains(mark)
+                births[mark] == 1 && !left.contains(mark)
                     && attachments[hash].map { $0.isSubset(of: written) && $0.isDisjoint(with: replaced) } == true
             }.map { (mark, $0) }
         }

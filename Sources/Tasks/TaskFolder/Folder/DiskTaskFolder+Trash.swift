@@ -5,13 +5,13 @@ extension DiskTaskFolder {
     private static var trash: String { TaskPath.privateDirectory + "/trash" }
     private static var origins: String { "origins" }
 
-    package func trash(_ items: [TrashItem]) throws(FolderError) -> TrashOutcome {
+    package func trash(_ items: [TrashItem], as name: String) throws(FolderError) -> TrashOutcome {
         guard Set(items.map { ExactText($0.path.name) }).count == items.count, !items.contains(where: \.path.isRoot)
         else { throw FolderError(.invalidName, "items that go to the trash together need names that differ") }
         for item in items {
             if let refusal = try refusal(of: item) { return refusal }
         }
-        let entry = TrashEntry(name: nextName(), origins: items.map(\.path))
+        let entry = TrashEntry(name: name, origins: items.map(\.path))
         let directory = Self.trash + "/" + entry.name
         try translating { () throws(SystemError) in
             try disk.makeDirectories(directory)
@@ -54,8 +54,8 @@ extension DiskTaskFolder {
         return .trashed(entry)
     }
 
-    /// Names in the order in which they are made: the file system's clock gives the same time to entries of one tick.
-    private func nextName() -> String {
+    /// The file system's clock gives the same time to entries of one tick, so the name has the order.
+    package func nextTrashName() -> String {
         let number = String(trashed.wrappingAdd(1, ordering: .relaxed).newValue, radix: 16)
         return String(repeating: "0", count: 8 - number.utf8.count) + number + "-" + disk.uniqueName()
     }
@@ -108,17 +108,34 @@ extension DiskTaskFolder {
         return text.split(separator: "\n").compactMap { try? TaskPath(String($0)) }
     }
 
-    package func takeFromTrash(_ entry: TrashEntry, _ origin: TaskPath, _ name: String, to target: TaskPath)
-        throws(FolderError) -> Bool
-    {
+    package func trashedFiles(_ entry: TrashEntry) throws(FolderError) -> [(name: String, stamp: FileStamp)] {
+        guard let directory = try lastDirectory(of: entry) else { return [] }
+        var found: [(name: String, stamp: FileStamp)] = []
+        do throws(SystemError) {
+            _ = try disk.visit(directory, watching: false, wantsStatus: { $0.invalidBytes == nil }) { entry, status in
+                if let status, status.kind == .file { found.append((entry.name, FileStamp(status))) }
+            }
+        } catch {
+            if error.code == .notFound { return [] }
+            throw FolderError(error)
+        }
+        return found.sorted { $0.name < $1.name }
+    }
+
+    package func takeFromTrash(_ entry: TrashEntry, _ name: String, to target: TaskPath) throws(FolderError) -> Bool {
         if let problem = NameProblem(of: name) { throw FolderError(.invalidName, problem.description) }
-        let source = try TaskPath(unchecked: directory(of: entry) + "/" + origin.name + "/" + name)
-        guard try status(source)?.kind == .file else { return false }
-        try makeDirectory(target)
-        let path = try target.appending(name)
-        guard try renameExclusively(source.string, to: path.string) else { return false }
-        try translating { () throws(SystemError) in try disk.synchronizeDirectory(target.string) }
+        guard let directory = try lastDirectory(of: entry) else { return false }
+        let source = directory + "/" + name
+        guard try status(TaskPath(unchecked: source))?.kind == .file else { return false }
+        try makeDirectory(target.parent)
+        guard try renameExclusively(source, to: target.string) else { return false }
+        try translating { () throws(SystemError) in try disk.synchronizeDirectory(target.parent.string) }
         return true
+    }
+
+    private func lastDirectory(of entry: TrashEntry) throws(FolderError) -> String? {
+        guard let origin = entry.origins.last else { return nil }
+        return try directory(of: entry) + "/" + origin.name
     }
 
     package func purge(_ entry: TrashEntry) throws(FolderError) {

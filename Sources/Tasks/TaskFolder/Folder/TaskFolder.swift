@@ -58,15 +58,22 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     /// Moves files or directories together into a new entry of `.ferry/trash`. Where one of them is not what was
     /// expected, nothing is moved.
-    func trash(_ items: [TrashItem]) throws(FolderError) -> TrashOutcome
+    ///
+    /// - Parameter name: from `nextTrashName`, for who has to know it before.
+    func trash(_ items: [TrashItem], as name: String) throws(FolderError) -> TrashOutcome
+
+    /// For an entry to come. Names are in the order in which they are made.
+    func nextTrashName() -> String
 
     /// The entries, oldest first.
     func trashEntries() throws(FolderError) -> [TrashEntry]
 
-    /// Moves a file out of a directory that went to the trash as `origin` into `target`, which is made if it is not there; false where
-    /// the entry has no such file, or `target` has one of that name.
-    func takeFromTrash(_ entry: TrashEntry, _ origin: TaskPath, _ name: String, to target: TaskPath)
-        throws(FolderError) -> Bool
+    /// The files in the last directory of an entry; none where there is no such entry or directory.
+    func trashedFiles(_ entry: TrashEntry) throws(FolderError) -> [(name: String, stamp: FileStamp)]
+
+    /// Moves one of these to `target`, whose directory is made if it is not there; false where there is no such file, or something is
+    /// there already.
+    func takeFromTrash(_ entry: TrashEntry, _ name: String, to target: TaskPath) throws(FolderError) -> Bool
 
     /// Deletes an entry for good; fine where it is gone already.
     func purge(_ entry: TrashEntry) throws(FolderError)
@@ -141,6 +148,10 @@ package protocol TaskFolder: AnyObject, Sendable {
 }
 
 extension TaskFolder {
+    package func trash(_ items: [TrashItem]) throws(FolderError) -> TrashOutcome {
+        try trash(items, as: nextTrashName())
+    }
+
     /// Puts one incoming file into its place.
     package func placeIncoming(
         _ name: String, at path: TaskPath, expecting expectation: FileExpectation

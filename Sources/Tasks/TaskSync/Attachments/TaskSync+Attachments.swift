@@ -277,4 +277,9 @@ extension TaskSync {
         guard let dot = visible.lastIndex(of: "."), dot > visible.startIndex else { return "\(visible) (\(number))" }
         return "\(visible[..<dot]) (\(number))\(visible[dot...])"
     }
+
+    /// Whether a file has this name since another one had `name` already.
+    static func isNumbered(_ file: String, of name: String) -> Bool {
+        file.contains(" (") && (2...99).contains { fileName(name, $0).utf8.elementsEqual(file.utf8) }
+    }
 }

@@ -166,14 +166,16 @@ extension TaskSync {
         let present = TaskItem.attachments(in: before)
         let attachments = FieldPath(key: "attachments")
         let tables = SyncTables(transaction)
-        // A file that this machine has not told of yet may be one that the task has already: where it says the same, and no other
-        // file here is that one. Otherwise two machines have each made a file of this name, and the task gets both.
+        // A file that this machine has not told of yet may be one that the task has already: where it says the same under that name,
+        // or has a number here, and no other file here is that one. Otherwise two machines have each made a file of this name, and
+        // the task gets both.
         let others = Dictionary(
             grouping: present.filter { !here.contains($0.key) }.compactMapValues { TaskAttachment($0) },
             by: \.value.sha256)
         func same(_ upload: Upload) -> String? {
-            others[upload.file.sha256.hex]?.filter { $0.value.name.utf8.elementsEqual(upload.name.utf8) }.map(\.key)
-                .min()
+            let found = others[upload.file.sha256.hex] ?? []
+            return found.filter { $0.value.name.utf8.elementsEqual(upload.name.utf8) }.map(\.key).min()
+                ?? found.filter { isNumbered(upload.name, of: $0.value.name) }.map(\.key).min()
         }
         /// The file that another machine may be telling of at this moment has one id on both.
         func new(_ upload: Upload) -> String {
@@ -259,6 +261,10 @@ extension TaskSync {
                     try folder.removeIncoming(incoming)
                     end(transfer.id, .cancelled)
                     continue
+                }
+                // A run that was cut off before it wrote the file may write it elsewhere now.
+                guard index[taskFile]?.stamp != FileStamp.none else {
+                    throw FolderError(.notFound, "\(taskFile) is still to be written")
                 }
                 let directory = try taskFile.attachmentsDirectory()
                 if left.last?.directory != directory { try makeAttachments(directory) }

@@ -263,15 +263,11 @@ extension TaskSync {
     }
 
     private func trash(_ row: FileRow, _ changedHere: inout [TaskPath]) async throws {
-        var items = [TrashItem(path: row.path, expecting: .stamp(row.stamp))]
-        if let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true {
-            items.append(TrashItem(path: files, expecting: .anything))
-        }
-        try await rememberUntold([(row.task, row.path)])
         let outcome: TrashOutcome
-        do throws(FolderError) {
-            outcome = try folder.trash(items)
-        } catch {
+        do {
+            let file = TrashItem(path: row.path, expecting: .stamp(row.stamp))
+            outcome = try await trashBeside(row.task, row.path, with: file) ?? .changed(row.path, nil)
+        } catch let error as FolderError {
             guard error.code == .notFound else { throw error }
             outcome = .changed(row.path, nil)
         }
@@ -355,7 +351,7 @@ extension TaskSync {
         }
         let placed = new.filter { row in done.contains { $0.task == row.task } }
         for row in placed {
-            try await bringBackUntold(of: row.task, beside: row.path)
+            try await bringBackLeft(of: row.task, beside: row.path)
             // Left beside a file that was away for a while.
             guard let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
                 continue
@@ -412,7 +408,7 @@ extension TaskSync {
             return false
         }
         let task = item.task
-        trashRenamedAttachments(of: [task])
+        try await trashRenamedAttachments(of: [task])
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             try tables.unhold(task)

@@ -75,8 +75,7 @@ extension TaskSync {
         let files = try await files(of: tasks)
         // Back after a power cut, they would be new tasks.
         folder.synchronize(files.map(\.path))
-        try await rememberUntold(files)
-        trashAttachments(beside: files.map(\.path))
+        try await trashAttachments(beside: files)
         try await forgetFiles(of: tasks)
     }
 
@@ -92,8 +91,7 @@ extension TaskSync {
     /// Moves tasks whose files are gone to the trash; what is left of their attachments goes to the local trash.
     func delete(_ tasks: [String]) async throws {
         let files = try await files(of: tasks)
-        try await rememberUntold(files)
-        trashAttachments(beside: files.map(\.path))
+        try await trashAttachments(beside: files)
         let unseen = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             var unseen: [String] = []
@@ -126,16 +124,13 @@ extension TaskSync {
     }
 
     /// To be called before the tasks are forgotten: once they are, nothing tells after a crash whose the attachments were.
-    private func trashAttachments(beside paths: [TaskPath]) {
-        for path in paths {
-            guard let files = try? path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {
-                continue
-            }
+    private func trashAttachments(beside files: [(task: String, path: TaskPath)]) async throws {
+        for (task, path) in files {
             do {
-                _ = try folder.trash([TrashItem(path: files, expecting: .anything)])
-            } catch {
+                _ = try await trashBeside(task, path)
+            } catch is FolderError {
                 // What could not be taken away is of the task that has the name now, or will have it.
-                movedAttachmentDirectories.insert(files)
+                if let directory = try? path.attachmentsDirectory() { movedAttachmentDirectories.insert(directory) }
             }
         }
     }
@@ -179,7 +174,7 @@ extension TaskSync {
     package func restoreDeletes(_ tasks: [String]) async throws {
         try await exclusively {
             let restored = tasks.filter { held[$0] != nil }
-            trashRenamedAttachments(of: restored)
+            try await trashRenamedAttachments(of: restored)
             try await client.transaction { transaction in
                 let tables = SyncTables(transaction)
                 for task in restored {
@@ -199,12 +194,12 @@ extension TaskSync {
     }
 
     /// What is beside files whose deletes were held, and which come back under other names, is fetched again with them.
-    func trashRenamedAttachments(of tasks: [String]) {
+    func trashRenamedAttachments(of tasks: [String]) async throws {
         let renamed = tasks.filter { task in
             guard let path = index.path(of: task), let claim = names.claim(of: task) else { return false }
             return (try? rightPath(of: task, in: lists.path(claim.place) ?? .root)) != path
         }
-        trashAttachments(beside: renamed.compactMap { index.path(of: $0) })
+        try await trashAttachments(beside: renamed.compactMap { task in index.path(of: task).map { (task, $0) } })
     }
 
     /// Files are back that were away for a while: of their attachments those that went meanwhile are fetched again, and those that were

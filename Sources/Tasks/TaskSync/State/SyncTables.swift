@@ -164,19 +164,19 @@ struct SyncTables {
         try database.execute("DELETE FROM sync_attachment WHERE task = ?", [.text(task)])
     }
 
-    private static let untold = "untold "
+    private static let left = "left-beside "
 
-    /// By task.
-    func untold() throws -> [String: UntoldFiles] {
-        var found: [String: UntoldFiles] = [:]
-        try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.untold + "*")]) { row in
-            found[String(row.text(0).dropFirst(Self.untold.count))] = UntoldFiles(saved: row.text(1))
+    /// By task; see `TaskSync.trashBeside`.
+    func left() throws -> [String: LeftBeside] {
+        var found: [String: LeftBeside] = [:]
+        try database.query("SELECT key, value FROM sync_state WHERE key GLOB ?", [.text(Self.left + "*")]) { row in
+            found[String(row.text(0).dropFirst(Self.left.count))] = LeftBeside(saved: row.text(1))
         }
         return found
     }
 
-    func setUntold(_ files: UntoldFiles?, of task: String) throws {
-        let key = Self.untold + task
+    func setLeft(_ files: LeftBeside?, of task: String) throws {
+        let key = Self.left + task
         if let files { try setState(key, files.saved) } else { try removeState(key) }
     }
 

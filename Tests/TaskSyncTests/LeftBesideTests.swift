@@ -7,7 +7,7 @@ import Testing
 @testable import TaskSync
 
 /// Transfers whose file, attachment or task goes before they are over.
-@Suite(.serialized) struct UntoldTests {
+@Suite(.serialized) struct LeftBesideTests {
     private func withUntold(
         givesBack: Bool = true, _ body: (Machine, Machine, ClosedObjectStore) async throws -> Void
     ) async throws {
@@ -41,7 +41,7 @@ import Testing
             try await desk.sync.restore([task])
             #expect(await laptop.has("Trip.files/ticket.txt", "seat 12\n"))
             #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
-            #expect(await laptop.sync.untold.isEmpty)
+            #expect(await laptop.sync.leftBeside.isEmpty)
         }
     }
 

@@ -1,0 +1,99 @@
+import DocumentClient
+import SystemIO
+import SystemService
+import TaskFolder
+
+/// What lay beside a task's file when that went, in an entry of the local trash. What nobody had been told of by then is nowhere
+/// else, and comes back with the task.
+struct LeftBeside: Sendable, Equatable {
+    /// Of what the remote has: a file with another size or time is another version.
+    struct Version: Sendable, Equatable {
+        let size: Int64
+        let modified: FileTime
+
+        init(_ stamp: FileStamp) { (size, modified) = (stamp.size, stamp.modified) }
+
+        fileprivate init?(saved words: ArraySlice<Substring>) {
+            guard let words = Array(words) as [Substring]?, words.count == 3, let size = Int64(words[0]),
+                let seconds = Int64(words[1]), let nanoseconds = Int32(words[2])
+            else { return nil }
+            self.size = size
+            modified = FileTime(seconds: seconds, nanoseconds: nanoseconds)
+        }
+
+        fileprivate var saved: String { "\(size) \(modified.seconds) \(modified.nanoseconds)" }
+    }
+
+    /// Of the local trash.
+    let entry: TrashEntry
+    /// By name, what had been told of.
+    let told: [String: Version]
+
+    init(entry: TrashEntry, told: [String: Version]) {
+        self.entry = entry
+        self.told = told
+    }
+
+    /// From a line for the entry, one for where the files were, and one for each that was told of; nil for anything else. No name
+    /// has a line break in it.
+    init?(saved text: String) {
+        let lines = text.split(separator: "\n")
+        guard lines.count >= 2, let directory = try? TaskPath(String(lines[1])) else { return nil }
+        var told: [String: Version] = [:]
+        for line in lines.dropFirst(2) {
+            let words = line.split(separator: " ", maxSplits: 3)
+            guard words.count == 4, let version = Version(saved: words[..<3]) else { return nil }
+            told[String(words[3])] = version
+        }
+        self.init(entry: TrashEntry(name: String(lines[0]), origins: [directory]), told: told)
+    }
+
+    var saved: String {
+        let files = told.sorted { $0.key < $1.key }.map { "\($0.value.saved) \($0.key)" }
+        return ([entry.name] + entry.origins.map(\.string) + files).joined(separator: "\n")
+    }
+}
+
+extension TaskSync {
+    /// Moves what is beside the files of tasks to the local trash, alone or together with these, and remembers what it was.
+    func trashBeside(_ task: String, _ path: TaskPath, with file: TrashItem? = nil) async throws -> TrashOutcome? {
+        var items = file.map { [$0] } ?? []
+        let name = folder.nextTrashName()
+        if let directory = try? path.attachmentsDirectory(), (try? folder.hasDirectory(directory)) == true {
+            items.append(TrashItem(path: directory, expecting: .anything))
+            let rows = attachments.rows(of: task).values.map { ($0.name, LeftBeside.Version($0.stamp)) }
+            let left = LeftBeside(
+                entry: TrashEntry(name: name, origins: [directory]), told: Dictionary(rows) { $1 })
+            try await client.transaction { try SyncTables($0).setLeft(left, of: task) }
+            leftBeside[task] = left
+        }
+        return items.isEmpty ? nil : try folder.trash(items, as: name)
+    }
+
+    /// The file of a task is there again: what went with it, and nobody had been told of, comes back beside it and is told of then.
+    func bringBackLeft(of task: String, beside path: TaskPath) async throws {
+        guard let left = leftBeside[task], !folder.isAbsent(path) else { return }
+        do {
+            let target = try path.attachmentsDirectory()
+            for (name, stamp) in try folder.trashedFiles(left.entry) where left.told[name] != LeftBeside.Version(stamp)
+            {
+                for number in 1...99 {
+                    let place = try target.appending(Self.fileName(name, number))
+                    if try folder.takeFromTrash(left.entry, name, to: place) { break }
+                }
+            }
+        } catch {
+            return logger.warning("attachments of \(path) stay in the local trash", ["error": "\(error)"])
+        }
+        try await forgetLeft(of: [task])
+    }
+
+    /// Forgets those of tasks that have gone for good.
+    func forgetLeftOfPurged() async throws { try await forgetLeft(of: leftBeside.keys.filter { catalog[$0] == nil }) }
+
+    private func forgetLeft(of tasks: [String]) async throws {
+        guard !tasks.isEmpty else { return }
+        try await client.transaction { for task in tasks { try SyncTables($0).setLeft(nil, of: task) } }
+        for task in tasks { leftBeside[task] = nil }
+    }
+}
