@@ -51,6 +51,26 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `a file that went where nobody can look, while watches are short, is not deleted`() async throws {
+        let disk = MemoryDisk()
+        disk.setWatchLimit(1)
+        try disk.makeDirectories("Work/Trips")
+        try disk.write("Work/Trips/Rome.md", Array("go\n".utf8))
+        let machine = try await Machine(store, disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.catalog.living.map(\.id).first)
+        try disk.setMode("Work/Trips", 0)
+        try disk.rename("Work", to: "Home", .exclusive)
+        #expect(await machine.eventually { await machine.sync.allProblems.contains { $0.subject == "Home/Trips" } })
+        try disk.setMode("Home/Trips", 0o755)
+        try await machine.sync.rescanNow()
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == "Home/Trips/Rome.md" })
+        #expect(await machine.sync.catalog.count == 1)
+        let fields = try await machine.client.document(machine.sync.name(of: task)).fields
+        #expect(fields["origins"]?.mapValue?.keys.contains("deletedTime") != true)
+        await machine.stop()
+    }
+
     @Test func `a file that is put in the place of one that is just read does not get that one's text`() async throws {
         let disk = MemoryDisk()
         try disk.write("A.md", Array("---\ncolor: red\n---\n".utf8))

@@ -26,6 +26,7 @@ extension TaskSync {
         var files: [TaskPath] = []
         var emptied: Set<TaskPath> = []
         var removed: [TaskPath] = []
+        var movedAway: [TaskPath] = []
         for change in batch {
             switch change {
             case .changed(let path, let stamp):
@@ -49,9 +50,7 @@ extension TaskSync {
                     if stamp.size == 0 { emptied.insert(to) }
                 }
             case .removed(let path): removed.append(path)
-            case .movedAway(let path):
-                // Perhaps into what cannot be read: the scan when it can be finds it there, or misses it.
-                if !isPartlyUnreadable { removed.append(path) }
+            case .movedAway(let path): movedAway.append(path)
             case .directoryMoved(let from, let to): try await directoryMoved(from, to)
             case .directoryAppeared(let path):
                 // What is in it follows and is looked at anew.
@@ -80,7 +79,9 @@ extension TaskSync {
         try await importFiles(files, emptied: emptied)
         await noteMovedAttachments()
         // Where not all directories are watched, what has gone from one may have come to another: that is looked for first.
-        if !folder.isFullyWatched, removed.contains(where: isKnown) { try await rescan(isFirst: false) }
+        if !folder.isFullyWatched, (removed + movedAway).contains(where: isKnown) { try await rescan(isFirst: false) }
+        // Perhaps into what cannot be read: the scan when it can be finds it there, or misses it.
+        if !isPartlyUnreadable { removed += movedAway }
         if !removed.isEmpty { try await importRemovals(removed) }
         if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
             try await forgetMissingLists()
