@@ -79,6 +79,7 @@ final class SimulatedMachine: @unchecked Sendable {
     private var deletions: [String: (marks: Set<String>, time: Duration)] = [:]
     /// When the power went last, and whose files have lost their content by that: nobody can see any more whose they are.
     private var powerLoss: Duration?
+    private(set) var powerCuts = 0
     private(set) var emptied: [UInt8] = []
     /// Files that an editor has removed and made anew, until the process reads them: a power cut may leave neither.
     var remade: Set<String> = []
@@ -313,6 +314,7 @@ final class SimulatedMachine: @unchecked Sendable {
         kill()
         disk.losePower()
         powerLoss = scheduler.now
+        powerCuts += 1
         let left = exactFiles(.taskFile)
         for (path, bytes) in files where left[path].map({ Words.found(in: $0, "b").isEmpty }) == true {
             emptied += bytes

@@ -112,7 +112,14 @@ extension Simulation {
             return
         }
         var random = random
+        let powerCuts = machine.powerCuts
         scheduler.after(random.milliseconds(0...15)) { [unowned self] in
+            // The editor has gone with the power.
+            guard machine.powerCuts == powerCuts else {
+                machine.busy.remove(path)
+                tell(machine, "has not saved '\(path)' when the power went")
+                return onFailure()
+            }
             do {
                 try machine.byUser { try step($0) }
                 go(through: steps.dropFirst(), of: path, machine, random, onFailure: onFailure)
