@@ -58,7 +58,7 @@ struct FaultTests {
         #expect(try text() == "edited" && names == ["a.md"])
     }
 
-    @Test func `two edits around the exchange leave the later one`() throws {
+    @Test func `of two edits around the exchange the later one stands and the first is handed over`() throws {
         let read = try stamp()
         // The first edit comes before the exchange, the second before it is taken back.
         before("rename") { disk in
@@ -71,11 +71,12 @@ struct FaultTests {
                 return nil
             }
         }
-        guard case .changed = try write("merged", .stamp(read)) else {
-            Issue.record("written over an edit")
+        guard case .overtaken(let written, let saved) = try write("merged", .stamp(read)) else {
+            Issue.record("one of the edits is not told")
             return
         }
-        #expect(try text() == "second")
+        #expect(try text() == "second" && saved == bytes("first"))
+        #expect(try !stamp().hasContent(of: written))
         let aside = disk.contents().filter { $0.key.string.hasPrefix(".ferry/recovered/") }.values
         #expect(aside.map { $0 } == [bytes("first")])
     }

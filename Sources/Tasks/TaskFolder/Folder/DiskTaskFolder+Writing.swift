@@ -248,16 +248,18 @@ extension DiskTaskFolder {
             }
             let saved = try? disk.read(temporary, limit: TaskFileContent.limit).bytes
             putAside(TaskPath(unchecked: temporary))
-            return saved.map { .overtaken(stamp, saved: $0) } ?? .changed(nil)
+            return saved.map { .overtaken(stamp, saved: $0) }
+                ?? .changed((try? disk.status(path.string)).map { FileStamp($0) })
         }
     }
 
-    /// Undoes an exchange: the displaced file takes its name again and ours the temporary one. Where somebody has put yet
-    /// another file in the place meanwhile, that one stays and the displaced one is put aside.
+    /// Undoes an exchange: the displaced file takes its name again and ours the temporary one.
     ///
-    /// - Returns: false where ours was moved or removed meanwhile, and the file is a task's: whichever has the name then, there must
-    ///   not be two of them. A displaced attachment takes its name again, if that is still free.
+    /// - Returns: false where the file is a task's, and ours was moved, removed, edited or replaced meanwhile: whichever has the name
+    ///   then, there must not be two of them, and what stands there may have been made of ours. A displaced attachment takes its
+    ///   name again, if that is still free; else it is put aside.
     private func takeBack(_ temporary: String, _ stamp: FileStamp, _ path: TaskPath) throws(SystemError) -> Bool {
+        let isTask = path.kind(isDirectory: false) == .taskFile
         for _ in 0..<16 {
             do throws(SystemError) {
                 guard FileStamp(try disk.status(path.string)).hasContent(of: stamp) else { break }
@@ -267,13 +269,14 @@ extension DiskTaskFolder {
                 try disk.rename(temporary, to: path.string, .exchanging)
             } catch {
                 guard error.code == .notFound else { throw error }
-                if path.kind(isDirectory: false) == .taskFile { return false }
+                if isTask { return false }
                 do throws(SystemError) {
                     try disk.rename(temporary, to: path.string, .exclusive)
                     return true
                 } catch { break }
             }
         }
+        if isTask { return false }
         putAside(TaskPath(unchecked: temporary))
         return true
     }

@@ -46,8 +46,8 @@ package enum WriteOutcome: Hashable, Sendable {
     case written(FileStamp)
     /// Not done, since the file is not as expected: read it and merge again. Nil where it does not exist.
     case changed(FileStamp?)
-    /// Done, in a moment in which somebody saved the file, and moved or removed what was written: what was saved came too late to
-    /// stand in its place, and is an edit of what the file said before.
+    /// Done, in a moment in which somebody saved the file, and moved, removed or edited what was written: what was saved came too late
+    /// to stand in its place, and is an edit of what the file said before.
     case overtaken(FileStamp, saved: [UInt8])
 }
 

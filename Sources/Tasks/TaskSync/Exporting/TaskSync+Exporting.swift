@@ -321,6 +321,7 @@ extension TaskSync {
                 problems["export \(row.task)"] = nil
             case .success(.overtaken(let stamp, let saved)):
                 try await importOvertaken(saved, row, stamp)
+                if folder.isAbsent(row.path) { isMissing(row) } else { changedHere.append(row.path) }
             case .success(.changed(let stamp)):
                 if stamp == nil {
                     isMissing(row)

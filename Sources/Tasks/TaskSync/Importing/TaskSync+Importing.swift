@@ -182,11 +182,12 @@ extension TaskSync {
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
     }
 
-    /// Somebody saved a file just before `row` was written to it, and moved or removed it just after that.
+    /// Somebody saved a file just before `row` was written to it, and moved, removed or edited it just after that.
     func importOvertaken(_ saved: [UInt8], _ row: FileRow, _ stamp: FileStamp) async throws {
         var row = row
         row.stamp = stamp
-        if let file = try? TaskFile(parsing: saved, named: row.path.name) {
+        // An empty one its editor was about to fill.
+        if !saved.isEmpty, let file = try? TaskFile(parsing: saved, named: row.path.name) {
             let edit = ImportedFile(path: row.path, stamp: row.stamp, file: file, task: row.task, isNew: false)
             let (userID, hosts, merge) = (configuration.userID, hosts, DocumentID.make(in: surroundings))
             try await client.transaction { [row] transaction in
@@ -197,7 +198,6 @@ extension TaskSync {
             }
         }
         try await remember([row])
-        isMissing(row)
     }
 
     private static func take(

@@ -1,0 +1,55 @@
+import DocumentModel
+import DocumentStore
+import Synchronization
+import SystemIO
+import TaskFolder
+import TaskModel
+import Testing
+
+@testable import TaskSync
+
+/// Saves that come while Ferry writes the same file.
+@Suite(.serialized) struct RacingSavesTests {
+    @Test func `of two saves around the exchange of a file neither is lost, nor takes the other one back`() async throws
+    {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("---\ncolor: red\n---\nnow\n".utf8))
+        let machine = try await Machine(MemoryDocumentStore(Machine.database), disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.task(atPath: "Call.md"))
+        let steps = Mutex(0)
+        disk.setFault { [unowned disk] operation, path in
+            guard path.hasSuffix(".tmp") else { return nil }
+            let step = steps.withLock { step in
+                if step == 0 && operation == "rename" || step == 1 && operation == "examine" {
+                    step += 1
+                } else {
+                    return 0
+                }
+                return step
+            }
+            let said = String(decoding: (try? disk.read("Call.md", limit: .max).bytes) ?? [], as: UTF8.self)
+            switch step {
+            case 1: try? disk.save("Call.md", Array(said.replacing("red", with: "blue").utf8))
+            case 2: try? disk.save("Call.md", Array(said.replacing("color", with: "size: big\ncolor").utf8))
+            default: break
+            }
+            return nil
+        }
+        var edit = TaskEdit()
+        edit.addTags = ["phone"]
+        try await machine.sync.edit(task, edit)
+        #expect(
+            await machine.eventually {
+                guard let item = try? await machine.sync.detail(task).item else { return false }
+                return item.fields == ["color": .string("blue"), "size": .string("big")] && item.tags == ["phone"]
+            })
+        #expect(steps.withLock { $0 } == 2)
+        #expect(
+            await machine.eventually {
+                let text = String(decoding: (try? disk.read("Call.md", limit: .max).bytes) ?? [], as: UTF8.self)
+                return ["size: big", "color: blue", "phone"].allSatisfy(text.contains)
+            })
+        await machine.stop()
+    }
+}
