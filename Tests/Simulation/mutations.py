@@ -82,7 +82,7 @@ BREAKS = [
     ("what the last run put into a file is its user's edit", SYNC + "Importing/TaskSync+Importing.swift",
      "if unfinished[file.task] == file.file.bytes {", "if !$, unfinished[file.task] == file.file.bytes {", "dieWriting"),
     ("a truncated file is taken at once", SYNC + "Importing/TaskSync+Importing.swift",
-     "if content.bytes.isEmpty, !isEmptied,", "if content.bytes.isEmpty, !isEmptied, !$,"),
+     "if content.bytes.isEmpty, settled?.size != 0,", "if content.bytes.isEmpty, settled?.size != 0, !$,"),
     ("the echo of an own move is the user's", SYNC + "Importing/TaskSync+Importing.swift",
      "if let known = index[to], known.stamp.isFile(of: stamp) { return }",
      "if let known = index[to], known.stamp.isFile(of: stamp), !$ { return }", "passName"),

@@ -52,4 +52,24 @@ import Testing
             })
         await machine.stop()
     }
+
+    /// Before Ferry looks whether a save has settled, and before it reads that.
+    @Test(arguments: ["examine", "read"])
+    func `a file that takes the name of one that is just looked at is a task of its own`(operation: String) async throws
+    {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("now\n".utf8))
+        let machine = try await Machine(MemoryDocumentStore(Machine.database), disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.task(atPath: "Call.md"))
+        disk.meanwhile(operation, "Call.md") { disk in
+            try disk.rename("Call.md", to: "Call Anna.md", .exclusive)
+            try disk.write("Call.md", Array("another\n".utf8))
+        }
+        try disk.write("Call.md", Array("now, or later\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(2) })
+        #expect(await machine.sync.path(ofTask: task) == "Call Anna.md")
+        #expect(try await machine.sync.detail(task).item.notes == "now, or later\n")
+        await machine.stop()
+    }
 }

@@ -89,13 +89,16 @@ package final class FolderChanges: Sendable {
             for event in events { settler.handle(event, at: now) }
             return settler.duePaths(at: now, limit: limit)
         }
-        for path in due {
-            let seen = observe(path)
-            settler.withLock { $0.observe(path, seen, at: now) }
+        let seen = due.map { ($0, observe($0)) }
+        // What was there may have got another name by then, and something else the one that was looked at: that is told by now.
+        let later = due.isEmpty ? [] : try folder.takeEvents()
+        settler.withLock { settler in
+            for event in later { settler.handle(event, at: now) }
+            for (path, seen) in seen { settler.observe(path, seen, at: now) }
         }
         let scan = askForScan(at: now)
         // More may be waiting: come back at once.
-        if !events.isEmpty { return now }
+        if !events.isEmpty || !later.isEmpty { return now }
         let next = settler.withLock { $0.nextDeadline }
         return [next, scan].compactMap { $0 }.min()
     }

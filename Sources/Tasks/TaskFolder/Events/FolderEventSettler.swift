@@ -24,6 +24,8 @@ package struct FolderEventSettler: Sendable {
         /// Where a rename took it from.
         var origin: TaskPath?
         var isDirectory = false
+        /// Its time has come, and nothing was told of it since.
+        var isDue = false
         /// Open for writing, as far as is known.
         var isWriting = false
         /// It may have had content before: something else than a creation came first, or it was closed and written again.
@@ -137,7 +139,9 @@ package struct FolderEventSettler: Sendable {
         var due: [TaskPath] = []
         while due.count < limit, let first = queue.first, first.deadline <= now {
             _ = queue.removeFirst()
-            if pending[first.path]?.number == first.number { due.append(first.path) }
+            guard pending[first.path]?.number == first.number else { continue }
+            pending[first.path]?.isDue = true
+            due.append(first.path)
         }
         // A rename's other half comes at once or never.
         if leaving.count > 64 || queue.first == nil {
@@ -146,8 +150,9 @@ package struct FolderEventSettler: Sendable {
         return due
     }
 
+    /// What was told of since its time came is looked at again when it comes once more.
     package mutating func observe(_ path: TaskPath, _ observation: Observation, at now: Duration) {
-        guard let state = pending[path] else { return }
+        guard let state = pending[path], state.isDue else { return }
         switch observation {
         case .absent:
             // An event may be older than what is there now, so what was seen twice counts.
@@ -280,6 +285,7 @@ package struct FolderEventSettler: Sendable {
         // An entry of the queue is good for any later deadline too: it is looked at then and put back.
         lastNumber += 1
         state.number = lastNumber
+        state.isDue = false
         pending[path] = state
         queue.insert(.init(deadline: state.deadline, number: state.number, path: path))
         if queue.count > 2 * pending.count + 1024 { rebuildQueue() }

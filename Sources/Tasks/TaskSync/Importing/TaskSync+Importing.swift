@@ -24,7 +24,7 @@ extension TaskSync {
         guard rootHold == nil else { return }
         logger.debug("settled: \(batch.count), the first of them \(batch.prefix(3))")
         var files: [TaskPath] = []
-        var emptied: Set<TaskPath> = []
+        var settled: [TaskPath: FileStamp] = [:]
         var removed: [TaskPath] = []
         var movedAway: [TaskPath] = []
         for change in batch {
@@ -37,7 +37,7 @@ extension TaskSync {
                     // Where a directory of this name was, there is a file now.
                     folderProblems["\(Self.word(FolderProblem.Kind.directoryNamedAsTask)) \(path.string)"] = nil
                     files.append(path)
-                    if stamp.size == 0 { emptied.insert(path) }
+                    settled[path] = stamp
                 }
             case .moved(let from, let to, let stamp):
                 lookAgain(ifMovedWithItsDirectory: to)
@@ -47,7 +47,7 @@ extension TaskSync {
                 } else {
                     try await moved(from, to, stamp)
                     files.append(to)
-                    if stamp.size == 0 { emptied.insert(to) }
+                    settled[to] = stamp
                 }
             case .removed(let path): removed.append(path)
             case .movedAway(let path): movedAway.append(path)
@@ -76,7 +76,7 @@ extension TaskSync {
                 try await rescan(isFirst: false)
             }
         }
-        try await importFiles(files, emptied: emptied)
+        try await importFiles(files, settled: settled)
         await noteMovedAttachments()
         // Where not all directories are watched, what has gone from one may have come to another: that is looked for first.
         if !folder.isFullyWatched, (removed + movedAway).contains(where: isKnown) { try await rescan(isFirst: false) }
@@ -101,9 +101,9 @@ extension TaskSync {
 
     /// Reads task files and appends what the user changed, in one transaction.
     ///
-    /// - Parameter emptied: those that have been empty for a while. Another one that is empty now is waited for: editors truncate
+    /// - Parameter settled: what they were when they had settled. One that is empty now, and was not, is waited for: editors truncate
     ///   before they write.
-    func importFiles(_ paths: [TaskPath], emptied: Set<TaskPath> = [], isScan: Bool = false) async throws {
+    func importFiles(_ paths: [TaskPath], settled: [TaskPath: FileStamp] = [:], isScan: Bool = false) async throws {
         if !unfinishedMoves.isEmpty { try await finishMoves() }
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
@@ -111,7 +111,7 @@ extension TaskSync {
         // Whose name was given to another may be found under a new one, which is looked at first.
         let known = paths.filter { index[$0] != nil }
         for path in paths.filter({ index[$0] == nil }) + known where seen.insert(path).inserted {
-            if let file = try await read(path, isEmptied: emptied.contains(path), claimed: imported, &replaced) {
+            if let file = try await read(path, settled: settled[path], claimed: imported, &replaced) {
                 imported.append(file)
             }
         }
@@ -248,7 +248,7 @@ extension TaskSync {
     ///
     /// - Parameter replaced: gets the task whose place another one's file has taken.
     private func read(
-        _ path: TaskPath, isEmptied: Bool, claimed: [ImportedFile], _ replaced: inout Set<String>
+        _ path: TaskPath, settled: FileStamp?, claimed: [ImportedFile], _ replaced: inout Set<String>
     ) async throws -> ImportedFile? {
         let content: TaskFileContent
         do throws(FolderError) {
@@ -277,7 +277,12 @@ extension TaskSync {
             if entry.stamp != content.stamp { try await restamp(entry.task, path, content.stamp) }
             return nil
         }
-        if content.bytes.isEmpty, !isEmptied, let entry = index[path], entry.stamp.size != 0 {
+        // Another file has come there since: the known one may have been renamed a moment ago, and that is told first.
+        if let settled, !settled.isFile(of: content.stamp), index[path]?.stamp.isFile(of: content.stamp) == false {
+            changes.noteFound(path)
+            return nil
+        }
+        if content.bytes.isEmpty, settled?.size != 0, let entry = index[path], entry.stamp.size != 0 {
             changes.noteFound(path)
             return nil
         }
