@@ -112,12 +112,31 @@ struct FaultTests {
     @Test func `a file that is put in the place of one that is about to move stays there`() throws {
         let read = try stamp()
         try disk.write("b.md", bytes("other"))
+        let other = try TaskPath("b.md")
+        _ = try folder.setIdentifier(other, to: "other", of: #require(try folder.stamp(other)))
         before("rename") { try $0.rename("b.md", to: "a.md", .replacing) }
         guard case .changed(.some) = try folder.move(path, to: TaskPath("c.md"), expecting: .stamp(read)) else {
             Issue.record("moved another file")
             return
         }
         #expect(try text() == "other" && names == ["a.md"])
+    }
+
+    @Test func `a new file that takes the name of one that was moved a moment ago stays there`() throws {
+        let (read, target) = (try stamp(), try TaskPath("c.md"))
+        before("rename") { [disk] _ in
+            disk.setFault { name, path in
+                if name == "examine", path == "c.md" {
+                    disk.setFault(nil)
+                    try? disk.rename("c.md", to: "d.md", .exclusive)
+                    try? disk.write("c.md", bytes("new"))
+                }
+                return nil
+            }
+        }
+        #expect(try folder.move(path, to: target, expecting: .stamp(read)) == .moved(read))
+        #expect(names == ["c.md", "d.md"])
+        #expect(try folder.read(target).bytes == bytes("new"))
     }
 
     @Test func `an edit right after a write is not taken for its echo`() throws {

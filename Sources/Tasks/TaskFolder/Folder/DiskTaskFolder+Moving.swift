@@ -29,9 +29,10 @@ extension DiskTaskFolder {
             else { return .exists }
             try translating { () throws(SystemError) in try disk.rename(path.string, to: target.string, .replacing) }
         }
-        // Another file was put in its place between the look and the rename: that one goes back.
+        // Another task's file was put in its place between the look and the rename: that one goes back. One that does not say whose
+        // it is may as well be new here, where the one that was moved has got yet another name.
         if !isDirectory, let there = try status(target), !FileStamp(there).isFile(of: FileStamp(before)),
-            try renameExclusively(target.string, to: path.string)
+            (try? identifier(target)) ?? nil != nil, try renameExclusively(target.string, to: path.string)
         {
             return .changed(FileStamp(there))
         }
