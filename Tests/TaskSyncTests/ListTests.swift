@@ -332,6 +332,23 @@ import Testing
         }
     }
 
+    @Test func `a list that somebody deletes beneath its tasks, and does not come back, is made again`() async throws {
+        let laptop = try await Machine(store)
+        try laptop.write("Work/Ship.md", "now\n")
+        #expect(await laptop.eventually { await laptop.hasUnited(1) })
+        let list = try #require(await laptop.sync.catalog.listNames.keys.first)
+        let name = try DocumentName(database: Machine.database, collection: "lists", id: list)
+        #expect(await laptop.eventually { await laptop.client.currentStatus.pendingCount == 0 })
+        let deleted = try await laptop.remote.commit([Write(.delete(name))]).commitTime
+        #expect(
+            await laptop.eventually {
+                guard let view = try? await laptop.client.document(name) else { return false }
+                return view["name"] == .string("Work") && view.createTime.map { $0 > deleted } == true
+            })
+        #expect(laptop.read("Work/Ship.md") == "now\n")
+        await laptop.stop()
+    }
+
     @Test func `a directory that stays for a list within it goes to the next list of its name`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Work/Sub/First.md", "one\n")

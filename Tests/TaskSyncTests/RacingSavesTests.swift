@@ -1,3 +1,4 @@
+import DocumentClient
 import DocumentModel
 import DocumentStore
 import Synchronization
@@ -70,6 +71,22 @@ import Testing
         #expect(await machine.eventually { await machine.hasUnited(2) })
         #expect(await machine.sync.path(ofTask: task) == "Call Anna.md")
         #expect(try await machine.sync.detail(task).item.notes == "now, or later\n")
+        await machine.stop()
+    }
+
+    @Test func `a file that is back when its removal is taken over was not deleted`() async throws {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("now\n".utf8))
+        let machine = try await Machine(MemoryDocumentStore(Machine.database), disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.task(atPath: "Call.md"))
+        // Whether the directory is the known one is looked at before.
+        disk.meanwhile("read", RootMarker.path) { try $0.write("Call.md", Array("later\n".utf8)) }
+        try disk.remove("Call.md")
+        #expect(await machine.eventually { (try? await machine.sync.detail(task).item.notes) == "later\n" })
+        #expect(await machine.sync.catalog.count == 1)
+        let fields = try await machine.client.document(machine.sync.name(of: task)).fields
+        #expect(fields["origins"]?.mapValue?.keys.contains("deletedTime") != true)
         await machine.stop()
     }
 }

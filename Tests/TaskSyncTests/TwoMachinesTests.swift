@@ -180,6 +180,23 @@ import Testing
         }
     }
 
+    @Test func `a file that is back from a held delete as it was gets the name that its task has got meanwhile`()
+        async throws
+    {
+        try await withMachines { laptop, desk in
+            for number in 1...12 { try laptop.write("Task \(number).md", "\(number)\n") }
+            #expect(await desk.eventually { (1...12).allSatisfy { desk.read("Task \($0).md") != nil } })
+            for number in 1...12 { laptop.remove("Task \(number).md") }
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
+            desk.rename("Task 1.md", to: "Tour.md")
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.contains { $0.entry.title == "Tour" } })
+            try laptop.write("Task 1.md", "1\n")
+            #expect(await laptop.has("Tour.md", "1\n"))
+            #expect(await laptop.lacks("Task 1.md"))
+            #expect(await laptop.sync.heldDeletes.count == 11)
+        }
+    }
+
     @Test func `the mode of a file is its machine's own`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Run.md", "one\n")
