@@ -3,16 +3,12 @@ import TaskFolder
 
 /// Files that are not where they should be, while nobody has said that they were deleted.
 extension TaskSync {
-    /// Whether a file that is not there was deleted, moved or is only out of reach will turn out; until then its task is behind.
+    /// Whether a file that is not there was deleted, moved or is only out of reach will turn out; until then its task is behind. Where
+    /// renames are not told of, the import looks for it before it counts as deleted.
     func isMissing(_ row: FileRow) {
-        // Where renames are not told of, only a scan shows whether it was one; one that has looked is believed.
-        if folder.isFullyWatched {
-            // Also where it was told to have moved, if it has gone from there before it was read.
-            let told = index.path(of: row.task).flatMap { folder.isAbsent($0) ? $0 : nil }
-            noteMissing([row.path] + [told].compactMap(\.self))
-        } else if !changes.missingPaths.contains(row.path) {
-            changes.askForScan()
-        }
+        // Also where it was told to have moved, if it has gone from there before it was read.
+        let told = index.path(of: row.task).flatMap { folder.isAbsent($0) ? $0 : nil }
+        noteMissing([row.path] + [told].compactMap(\.self))
         retries.insert(row.task)
     }
 
