@@ -146,6 +146,22 @@ import Testing
         #expect(unknown.displaced.count == 1)
     }
 
+    @Test func `what one side says of an attachment gives way to another file of the other side's`() {
+        func fields(_ sha256: String, _ told: Fields = [:]) -> Fields {
+            let file: Fields = ["name": .string("a"), "sha256": .string(sha256)]
+            return ["attachments": .map(["x": .map(file.merging(told) { $1 })])]
+        }
+        let replaced = merge(fields("1"), fields("1", ["damaged": .boolean(true)]), fields("2"))
+        #expect(replaced == MergeResult(fields: fields("2")))
+        let alike = merge(fields("1"), fields("1", ["damaged": .boolean(true)]), fields("1"))
+        #expect(alike.fields == fields("1", ["damaged": .boolean(true)]))
+        // Of two files the later one stands, and the other is kept.
+        let both = merge(fields("1"), fields("3"), fields("2"))
+        #expect(both.fields == fields("3") && both.displaced.count == 1)
+        let mine = merge(fields("1"), fields("2"), fields("1", ["damaged": .boolean(true)]))
+        #expect(mine.fields == fields("2"))
+    }
+
     @Test func `notes merge by lines, and overlapping ones go to history whole`() {
         let base: Fields = ["notes": .string("a\nb\nc\n")]
         let clean = merge(base, ["notes": .string("A\nb\nc\n")], ["notes": .string("a\nb\nC\n")])

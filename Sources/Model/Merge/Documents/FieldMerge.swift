@@ -147,7 +147,8 @@ struct FieldMerge {
             let path = FieldPath(key: key).appending(element)
             if let settled = settled(path, b, m, t) {
                 merged[element] = settled.value
-            } else if let t, isSame(key, m, t) {
+            } else if let t, isSame(key, m, t) || isSame(key, b, m) {
+                // What I say of a thing gives way to another one in its place.
                 merged[element] = t
             } else if !hasBase || (m != nil && t != nil) {
                 merged[element] = later(path, m, t)
@@ -159,12 +160,12 @@ struct FieldMerge {
         return merged
     }
 
-    /// Whether two elements of a map are one thing that both sides made.
-    private func isSame(_ key: String, _ mine: Value?, _ theirs: Value) -> Bool {
-        guard let identity = policy.identities[key], let mine = mine?.mapValue, let theirs = theirs.mapValue else {
+    /// Whether two elements of a map are one thing: made by both sides, or as it was.
+    private func isSame(_ key: String, _ one: Value?, _ other: Value?) -> Bool {
+        guard let identity = policy.identities[key], let one = one?.mapValue, let other = other?.mapValue else {
             return false
         }
-        return identity.allSatisfy { mine[$0] != nil && mine[$0] == theirs[$0] }
+        return identity.allSatisfy { one[$0] != nil && one[$0] == other[$0] }
     }
 
     /// Sets the fields of a group from one side: theirs if it has all that I changed, else the later.

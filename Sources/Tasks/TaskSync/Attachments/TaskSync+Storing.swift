@@ -135,7 +135,7 @@ extension TaskSync {
                 try Self.record($0.uploads, of: $0.task, beside: $0.here, namespace, userID, surroundings, transaction)
             }
         }
-        for row in rows {
+        for (row, _) in rows {
             attachments.set(row)
             try await setAttachedPartial(Self.partialKey(row.task, row.name), false)
         }
@@ -144,6 +144,8 @@ extension TaskSync {
             guard let transfer = transfers[upload.transfer.id], let path = filePath(of: transfer) else { continue }
             try await lookAgain(path)
         }
+        // The store may only say that it has them.
+        for case (let row, let damaged?) in rows { queueRepair(row, damaged) }
         try await endOffersIfAllTaken()
     }
 
@@ -158,7 +160,7 @@ extension TaskSync {
     private static func record(
         _ uploads: [Upload], of task: String, beside here: Set<String>, _ namespace: ObjectNamespace, _ userID: String,
         _ surroundings: Surroundings, _ transaction: ReplicaTransaction
-    ) throws -> [AttachmentRow] {
+    ) throws -> [(row: AttachmentRow, damaged: TaskAttachment?)] {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
         let view = try transaction.document(name)
         guard view.exists else { return [] }
@@ -182,7 +184,7 @@ extension TaskSync {
             let id = DocumentID.derived(from: "ferry attachment\n\(upload.file.sha256.hex)\n\(upload.name)")
             return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: surroundings)
         }
-        var rows: [AttachmentRow] = []
+        var rows: [(row: AttachmentRow, damaged: TaskAttachment?)] = []
         var repaired: [FieldPath] = []
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
         for upload in uploads {
@@ -190,10 +192,11 @@ extension TaskSync {
             let row = AttachmentRow(
                 task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex, stamp: upload.stamp)
             try tables.put(row)
-            rows.append(row)
             let known = present[id].flatMap { TaskAttachment($0) }
+            let damaged = known?.sha256 == row.sha256 && known?.isDamaged == true
+            rows.append((row, damaged && !upload.isRepair ? known : nil))
             guard known?.sha256 != row.sha256 else {
-                if upload.isRepair, known?.isDamaged == true { repaired.append(damageMark(of: id)) }
+                if upload.isRepair, damaged { repaired.append(damageMark(of: id)) }
                 continue
             }
             // Where two machines each made a file of this name, one of them has a number here that is no part of its name.
