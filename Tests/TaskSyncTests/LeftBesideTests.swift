@@ -2,6 +2,8 @@ import DocumentStore
 import Glibc
 import ObjectStorage
 import Synchronization
+import SystemIO
+import TaskFolder
 import Testing
 
 @testable import TaskSync
@@ -28,6 +30,22 @@ import Testing
 
     private func pauseTransfers(of machine: Machine) async throws {
         try await machine.sync.command(.pause, machine.sync.allTransfers.map(\.id))
+    }
+
+    @Test func `what was beside a task is known again after a restart`() throws {
+        let stamp = FileStamp(
+            device: 1, inode: 2, size: 3, modified: FileTime(seconds: -4, nanoseconds: 5),
+            changed: FileTime(seconds: 6, nanoseconds: 7))
+        for names in [[], ["a.png"], [" two  words .txt", "3 4 5 6", "\u{e9}", "e\u{301}"]] {
+            let left = LeftBeside(
+                entry: TrashEntry(name: "00000001-x", origins: [try TaskPath("Work/New plan.files")]),
+                told: Dictionary(names.map { (ExactText($0), LeftBeside.Version(stamp)) }) { $1 })
+            #expect(LeftBeside(saved: left.saved) == left)
+            #expect(left.told.count == names.count)
+        }
+        for text in ["", "entry", "entry\n../x", "entry\nX.files\n1 2 name", "entry\nX.files\n1 2 x name"] {
+            #expect(LeftBeside(saved: text) == nil)
+        }
     }
 
     @Test func `what had not travelled when its task was deleted comes back with it`() async throws {

@@ -113,7 +113,8 @@ extension DiskTaskFolder {
         var found: [(name: String, stamp: FileStamp)] = []
         do throws(SystemError) {
             _ = try disk.visit(directory, watching: false, wantsStatus: { $0.invalidBytes == nil }) { entry, status in
-                if let status, status.kind == .file { found.append((entry.name, FileStamp(status))) }
+                guard let status, status.kind == .file, NameProblem(of: entry.name) == nil else { return }
+                found.append((entry.name, FileStamp(status)))
             }
         } catch {
             if error.code == .notFound { return [] }

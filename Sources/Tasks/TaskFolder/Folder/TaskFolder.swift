@@ -68,7 +68,8 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// The entries, oldest first.
     func trashEntries() throws(FolderError) -> [TrashEntry]
 
-    /// The files in the last directory of an entry; none where there is no such entry or directory.
+    /// The files in the last directory of an entry, but for those whose names cannot be synced; none where there is no such entry or
+    /// directory.
     func trashedFiles(_ entry: TrashEntry) throws(FolderError) -> [(name: String, stamp: FileStamp)]
 
     /// Moves one of these to `target`, whose directory is made if it is not there; false where there is no such file, or something is

@@ -2,12 +2,12 @@ import Glibc
 
 /// Text equal only to the same bytes. Swift's strings are equal when they are canonically equivalent, but two files
 /// whose names differ in Unicode form are two files.
-struct ExactText: Hashable, Sendable {
-    let string: String
+package struct ExactText: Hashable, Sendable {
+    package let string: String
 
-    init(_ string: String) { self.string = string }
+    package init(_ string: String) { self.string = string }
 
-    static func == (a: ExactText, b: ExactText) -> Bool {
+    package static func == (a: ExactText, b: ExactText) -> Bool {
         var (a, b) = (a.string, b.string)
         return a.withUTF8 { a in
             b.withUTF8 { b in
@@ -18,7 +18,7 @@ struct ExactText: Hashable, Sendable {
         }
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         var string = string
         string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }

@@ -13,23 +13,15 @@ struct LeftBeside: Sendable, Equatable {
 
         init(_ stamp: FileStamp) { (size, modified) = (stamp.size, stamp.modified) }
 
-        fileprivate init?(saved words: ArraySlice<Substring>) {
-            guard let words = Array(words) as [Substring]?, words.count == 3, let size = Int64(words[0]),
-                let seconds = Int64(words[1]), let nanoseconds = Int32(words[2])
-            else { return nil }
-            self.size = size
-            modified = FileTime(seconds: seconds, nanoseconds: nanoseconds)
-        }
-
-        fileprivate var saved: String { "\(size) \(modified.seconds) \(modified.nanoseconds)" }
+        fileprivate init(size: Int64, modified: FileTime) { (self.size, self.modified) = (size, modified) }
     }
 
     /// Of the local trash.
     let entry: TrashEntry
     /// By name, what had been told of.
-    let told: [String: Version]
+    let told: [ExactText: Version]
 
-    init(entry: TrashEntry, told: [String: Version]) {
+    init(entry: TrashEntry, told: [ExactText: Version]) {
         self.entry = entry
         self.told = told
     }
@@ -39,17 +31,22 @@ struct LeftBeside: Sendable, Equatable {
     init?(saved text: String) {
         let lines = text.split(separator: "\n")
         guard lines.count >= 2, let directory = try? TaskPath(String(lines[1])) else { return nil }
-        var told: [String: Version] = [:]
+        var told: [ExactText: Version] = [:]
         for line in lines.dropFirst(2) {
             let words = line.split(separator: " ", maxSplits: 3)
-            guard words.count == 4, let version = Version(saved: words[..<3]) else { return nil }
-            told[String(words[3])] = version
+            guard words.count == 4, let size = Int64(words[0]), let seconds = Int64(words[1]),
+                let nanoseconds = Int32(words[2])
+            else { return nil }
+            told[ExactText(String(words[3]))] = Version(
+                size: size, modified: FileTime(seconds: seconds, nanoseconds: nanoseconds))
         }
         self.init(entry: TrashEntry(name: String(lines[0]), origins: [directory]), told: told)
     }
 
     var saved: String {
-        let files = told.sorted { $0.key < $1.key }.map { "\($0.value.saved) \($0.key)" }
+        let files = told.sorted { $0.key.string < $1.key.string }.map { name, version in
+            "\(version.size) \(version.modified.seconds) \(version.modified.nanoseconds) \(name.string)"
+        }
         return ([entry.name] + entry.origins.map(\.string) + files).joined(separator: "\n")
     }
 }
@@ -61,7 +58,7 @@ extension TaskSync {
         let name = folder.nextTrashName()
         if let directory = try? path.attachmentsDirectory(), (try? folder.hasDirectory(directory)) == true {
             items.append(TrashItem(path: directory, expecting: .anything))
-            let rows = attachments.rows(of: task).values.map { ($0.name, LeftBeside.Version($0.stamp)) }
+            let rows = attachments.rows(of: task).values.map { (ExactText($0.name), LeftBeside.Version($0.stamp)) }
             let left = LeftBeside(
                 entry: TrashEntry(name: name, origins: [directory]), told: Dictionary(rows) { $1 })
             try await client.transaction { try SyncTables($0).setLeft(left, of: task) }
@@ -75,10 +72,11 @@ extension TaskSync {
         guard let left = leftBeside[task], !folder.isAbsent(path) else { return }
         do {
             let target = try path.attachmentsDirectory()
-            for (name, stamp) in try folder.trashedFiles(left.entry) where left.told[name] != LeftBeside.Version(stamp)
-            {
+            for (name, stamp) in try folder.trashedFiles(left.entry)
+            where left.told[ExactText(name)] != LeftBeside.Version(stamp) {
                 for number in 1...99 {
-                    let place = try target.appending(Self.fileName(name, number))
+                    let free = number == 1 ? name : Self.fileName(name, number)
+                    guard let place = try? target.appending(free) else { break }
                     if try folder.takeFromTrash(left.entry, name, to: place) { break }
                 }
             }
