@@ -129,10 +129,15 @@ extension TaskSync {
         if ownMoves.contains(where: { path.isBeneath($0.from) }), folder.isAbsent(path) { changes.askForScan() }
     }
 
-    /// Whether the rename of a directory is one of Ferry's own, each of which is told of once.
+    /// Whether the rename of a directory is one of Ferry's own, each of which is told of once. Where the one that it went into has just
+    /// got another name, which is still to be told, it is told of under the old one.
     func isOwnMove(_ from: TaskPath, _ to: TaskPath) -> Bool {
         ownMoves.removeAll { $0.time + .seconds(60) < surroundings.now() }
-        guard let place = ownMoves.firstIndex(where: { $0.from == from && $0.to == to }) else { return false }
+        let own = ownMoves.indices.filter { ownMoves[$0].from == from }
+        let exact = own.first { ownMoves[$0].to == to }
+        let isElsewhere = exact == nil && !own.isEmpty && (try? folder.hasDirectory(to)) == false
+        let other = isElsewhere ? own.first { (try? folder.hasDirectory(ownMoves[$0].to)) == true } : nil
+        guard let place = exact ?? other else { return false }
         ownMoves.remove(at: place)
         return true
     }
