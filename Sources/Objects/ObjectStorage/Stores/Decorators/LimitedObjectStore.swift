@@ -49,14 +49,16 @@ public final class LimitedObjectStore: ObjectStore {
 
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
         let content = try await store.get(key, range: range)
-        let next = { @Sendable [self] () async throws -> [UInt8]? in
+        let paced = ObjectContent(info: content.info, length: content.length) { [self] in
             guard let part = try await content.makeAsyncIterator().next() else { return nil }
             try await pace(down, part.count)
             return part
         }
-        return ObjectContent(info: content.info, length: content.length, next: next) { [self] bytes in
-            guard down.withLock({ $0.bucket != nil }) else { return try await content.appendRest(to: &bytes) }
-            while let part = try await next() { bytes.append(contentsOf: part) }
+        return ObjectContent(info: content.info, length: content.length) {
+            try await paced.makeAsyncIterator().next()
+        } rest: { [self] bytes in
+            let isLimited = down.withLock { $0.bucket != nil }
+            try await (isLimited ? paced : content).appendRest(to: &bytes)
         }
     }
 
