@@ -380,7 +380,13 @@ extension Simulation {
             tell(machine, "loses power")
             leavesEmptyFiles = true
             // What a user saved and Ferry has not seen yet is not Ferry's to keep.
+            let (attached, tasks) = (machine.files(.attachment), machine.files)
             let lost = machine.losePower { words(of: $0) }
+            let left = machine.files(.attachment)
+            for (path, bytes) in attached where left[path] != bytes {
+                guard let path = try? TaskPath(path) else { continue }
+                words.detach(from: tasks[path.taskFileOfAttachments.string] ?? [], named: path.name)
+            }
             // A file that it has emptied gets back what it said before.
             words.forget(lost, left: machine.words().union(machine.notedWords(ofEmptied: true)))
             // An editor that removes its file first loses it, as where it cannot go on.
