@@ -81,8 +81,6 @@ package actor TaskSync {
     }
     /// Directories of lists that were renamed from here a moment ago.
     var ownMoves: [(from: TaskPath, to: TaskPath, time: Duration)] = []
-    /// Where files were that Ferry has moved, and where it has put them, until that is told of.
-    var movedFiles: [TaskPath: TaskPath] = [:]
     /// What the last run was about to put into files, and has not noted: by task.
     var unfinishedWrites: [String: [UInt8]] = [:]
     /// A move that the last run announced, and of which nobody could see yet whether it was made.

@@ -22,7 +22,6 @@ extension TaskSync {
         if case .moved(let stamp) = outcome {
             moveAttachments(from: row.path, to: path)
             let old = row.path
-            movedFiles[old] = path
             row.path = path
             row.stamp = stamp
             try await remember([row])
@@ -115,13 +114,6 @@ extension TaskSync {
         } catch {
             return error.code == .wrongKind
         }
-    }
-
-    /// Where Ferry has put the file that was at a path, as far as is told now; nil where it was no move of Ferry's.
-    func takeOwnMove(_ path: TaskPath, told: TaskPath? = nil) -> TaskPath? {
-        guard var target = movedFiles.removeValue(forKey: path) else { return nil }
-        while target != told, let next = movedFiles.removeValue(forKey: target) { target = next }
-        return target
     }
 
     /// What was new in a directory when Ferry renamed it is told of under the old name only.

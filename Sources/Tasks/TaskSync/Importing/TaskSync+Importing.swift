@@ -49,14 +49,7 @@ extension TaskSync {
                     files.append(to)
                     settled[to] = stamp
                 }
-            case .removed(let path):
-                // The name of a file that Ferry has moved may be another one's by now, and that one may have gone, too.
-                if let target = takeOwnMove(path) {
-                    removed.append(target)
-                    if index[path] != nil, folder.isAbsent(path) { noteMissing([path]) }
-                } else {
-                    removed.append(path)
-                }
+            case .removed(let path): removed.append(path)
             case .movedAway(let path): movedAway.append(path)
             case .directoryMoved(let from, let to): try await directoryMoved(from, to)
             case .directoryAppeared(let path):
@@ -77,7 +70,6 @@ extension TaskSync {
             case .problem(let problem): note(problem)
             case .rescanNeeded(let reason):
                 logger.info("scanning again: \(reason.rawValue)")
-                movedFiles = [:]
                 try await rescan(isFirst: false)
             case .rootChanged:
                 guard try await checkRoot() else { return }
@@ -349,10 +341,9 @@ extension TaskSync {
 
     /// A known file has a new path; its attachments go with it.
     private func moved(_ from: TaskPath, _ to: TaskPath, _ stamp: FileStamp) async throws {
-        var from = from
-        // A move of Ferry's own is told of as well. The old name may have been given to another task since, whatever has left it.
-        if index[from]?.stamp.isFile(of: stamp) != true, let own = takeOwnMove(from, told: to) { from = own }
-        guard from != to, let entry = index[from], from.kind(isDirectory: false) == .taskFile else { return }
+        guard let entry = index[from], from.kind(isDirectory: false) == .taskFile else { return }
+        // The echo of a move of Ferry's own, after which the old name may have been given to another task.
+        if let known = index[to], known.stamp.isFile(of: stamp) { return }
         guard entry.stamp.isFile(of: stamp) || folder.isAbsent(from) else { return }
         if let replaced = index[to], replaced.task != entry.task {
             // Where not all directories are watched, only a scan shows whether it has gone to another: the import asks for it.
