@@ -21,6 +21,7 @@ struct QuickCompressor {
 
     func compress(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
         guard let size = UInt32(exactly: input.count) else { return nil }
+        defer { ferry_isal_end() }
         isal_deflate_stateless_init(stream)
         stream.pointee.level = 2
         stream.pointee.level_buf = workspace

@@ -28,6 +28,7 @@ package struct CRC32: Sendable {
     }
 
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        defer { ferry_isal_end() }
         // ISA-L counts in 32 bits.
         for start in stride(from: 0, to: bytes.count, by: 1 << 30) {
             let part = UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + (1 << 30), bytes.count)])
