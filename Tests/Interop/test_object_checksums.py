@@ -3,6 +3,7 @@ import base64
 import hashlib
 import re
 import struct
+import subprocess
 import urllib.error
 import urllib.request
 import zlib
@@ -13,6 +14,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 from conftest import working_keys
+from harness import BIN
 
 BUCKET = "ferry"
 FIRST, LAST = bytes(range(256)) * (20 << 10), b"the last part"
@@ -204,3 +206,41 @@ def test_listings_tell_of_checksums(s3, name):
     for listing in (s3.list_objects, s3.list_objects_v2):
         found = [(entry["ChecksumAlgorithm"], entry["ChecksumType"]) for entry in listing(Bucket=BUCKET, Prefix=name)["Contents"]]
         assert found == [(["SHA1"], "COMPOSITE"), (["CRC64NVME"], "FULL_OBJECT")]
+
+
+class UnsignedPayload(S3SigV4Auth):
+    def payload(self, request):
+        return "UNSIGNED-PAYLOAD"
+
+
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+def test_content_that_is_not_signed_is_checked_by_its_checksum(server, s3, name, size):
+    """As Ferry's own machines put it, for whom MD5 and SHA-256 are not computed: on the way, and on the disk."""
+    content = bytes(range(256)) * (size // 256)
+
+    def put(body):
+        request = AWSRequest("PUT", f"{server.url}/{BUCKET}/{name}", headers={"x-amz-checksum-crc32c": text("CRC32C", content)})
+        UnsignedPayload(Credentials(*working_keys(server)), "s3", "us-east-1").add_auth(request)
+        answer = urllib.request.Request(request.url, body, dict(request.headers), method="PUT")
+        with urllib.request.urlopen(answer) as response:
+            return dict(response.headers)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        put(content[:-1] + b"?")
+    assert refused.value.code == 400 and b"BadDigest" in refused.value.read()
+    first, second = put(content)["ETag"], put(content)["ETag"]
+    assert first.endswith('-1"') and second.endswith('-1"')
+    assert s3.get_object(Bucket=BUCKET, Key=name, IfMatch=second)["Body"].read() == content
+    assert s3.head_object(Bucket=BUCKET, Key=name, ChecksumMode="ENABLED")["ChecksumCRC32C"] == text("CRC32C", content)
+    assert "is sound" in check(server)
+    place = next(path for path in (server.data / "objects").rglob("*") if path.is_file() and content in path.read_bytes())
+    whole = place.read_bytes()
+    place.write_bytes(whole.replace(content, content[:-1] + b"?"))
+    try:
+        assert "is not what was put there" in check(server)
+    finally:
+        place.write_bytes(whole)
+
+
+def check(server):
+    return subprocess.run([str(BIN / "ferry-server"), "check", "--objects", "--data", str(server.data)], capture_output=True,
+                          text=True, timeout=120).stdout

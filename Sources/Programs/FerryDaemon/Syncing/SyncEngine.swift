@@ -139,9 +139,11 @@ actor SyncEngine {
         let server = try await account.describeServer()
         guard let userID = await account.current?.userID else { throw Account.nobody }
         let replica = state.replica(of: server.identity(of: userID))
-        let store = try S3ObjectStore(
-            S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region),
-            credentials: keys(for: server), client: http)
+        var place = try S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region)
+        // Of the stores of others nobody knows which checksums they know.
+        if server.keepsObjects { place.integrity = .crc32c }
+        let store = S3ObjectStore(
+            place, credentials: keys(for: server), client: http)
         let objects = LimitedObjectStore(store, up: limits.up, down: limits.down)
         self.objects = objects
         var configuration = configuration

@@ -2,14 +2,14 @@ import Cryptography
 
 /// The digests of an object's bytes; nil where they were not asked for.
 struct ObjectDigests: Sendable {
-    let sha256: SHA256Digest
+    let sha256: SHA256Digest?
     let md5: [UInt8]?
     let crc32: [UInt8]?
     let crc32c: [UInt8]?
     let crc64: [UInt8]?
     let sha1: [UInt8]?
 
-    /// Which digests to compute beside SHA-256.
+    /// Which digests to compute.
     struct Wanted: OptionSet, Sendable {
         let rawValue: Int
 
@@ -18,12 +18,13 @@ struct ObjectDigests: Sendable {
         static let crc32c = Wanted(rawValue: 4)
         static let crc64 = Wanted(rawValue: 8)
         static let sha1 = Wanted(rawValue: 16)
+        static let sha256 = Wanted(rawValue: 32)
     }
 }
 
 /// Computes them as the bytes come.
 struct ObjectHasher: ~Copyable {
-    private var sha256 = SHA256()
+    private var sha256: SHA256?
     private var md5: MD5?
     private var crc32: CRC32?
     private var crc32c: CRC32?
@@ -31,6 +32,7 @@ struct ObjectHasher: ~Copyable {
     private var sha1: SHA1?
 
     init(_ wanted: ObjectDigests.Wanted) {
+        sha256 = wanted.contains(.sha256) ? SHA256() : nil
         md5 = wanted.contains(.md5) ? MD5() : nil
         crc32 = wanted.contains(.crc32) ? CRC32(.ieee) : nil
         crc32c = wanted.contains(.crc32c) ? CRC32(.castagnoli) : nil
@@ -40,7 +42,7 @@ struct ObjectHasher: ~Copyable {
 
     mutating func update(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
-            sha256.update(bytes)
+            sha256?.update(bytes)
             md5?.update(bytes)
             crc32?.update(bytes)
             crc32c?.update(bytes)
@@ -54,7 +56,7 @@ struct ObjectHasher: ~Copyable {
         let sum = md5?.finish()
         let sha1 = sha1?.finish()
         return ObjectDigests(
-            sha256: sha256.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes, crc64: crc64?.bytes,
+            sha256: sha256?.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes, crc64: crc64?.bytes,
             sha1: sha1)
     }
 }

@@ -38,7 +38,7 @@ enum ObjectChecksum: String, CaseIterable, Sendable {
 
     var digest: ObjectDigests.Wanted {
         switch self {
-        case .sha256: []
+        case .sha256: .sha256
         case .crc32c: .crc32c
         case .crc64: .crc64
         case .sha1: .sha1
@@ -48,7 +48,7 @@ enum ObjectChecksum: String, CaseIterable, Sendable {
 
     func value(in digests: ObjectDigests) -> [UInt8]? {
         switch self {
-        case .sha256: digests.sha256.bytes
+        case .sha256: digests.sha256?.bytes
         case .crc32c: digests.crc32c
         case .crc64: digests.crc64
         case .sha1: digests.sha1
@@ -142,6 +142,13 @@ extension MultipartUpload {
 extension ObjectRecord {
     /// Those that are kept with it, and what they cover.
     var checksums: (values: [(algorithm: ObjectChecksum, value: String)], kind: ObjectChecksum.Kind) {
+        Self.checksums(in: headers)
+    }
+
+    /// The same of the headers that are kept with an object.
+    static func checksums(
+        in headers: [String: String]
+    ) -> (values: [(algorithm: ObjectChecksum, value: String)], kind: ObjectChecksum.Kind) {
         let values = ObjectChecksum.allCases.compactMap { algorithm in
             headers[algorithm.header].map { (algorithm, $0) }
         }

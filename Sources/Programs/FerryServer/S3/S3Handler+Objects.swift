@@ -245,7 +245,7 @@ extension S3Handler {
                 var hasher = ObjectHasher(wanted)
                 hasher.update(bytes)
                 let digests = hasher.finish()
-                return (.small(bytes, digests.sha256), digests)
+                return (.small(bytes, digests.sha256 ?? SHA256.hash(bytes)), digests)
             }
             var incoming = try store.makeIncoming(wanted)
             var position = span.lowerBound

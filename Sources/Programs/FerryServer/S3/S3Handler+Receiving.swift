@@ -7,8 +7,8 @@ import SystemIO
 struct ReceivedObject: Sendable {
     let file: String
     let size: Int64
-    /// The MD5 in hex; where the client sent a SHA-256 checksum instead, half of that and `-1`, the form of an entity tag that
-    /// is no MD5.
+    /// The MD5 in hex; where the client sent another checksum instead, a tag that ends with `-1`, the form of those that are no
+    /// MD5: it begins with half of the SHA-256, or, where that is not known either, with what no other object has.
     let etag: String
     /// Checksum fields to keep.
     let checksums: [String: String]
@@ -39,7 +39,7 @@ extension S3Handler {
     /// - Parameter algorithm: of a checksum to compute, whether or not one comes with the body.
     func receive(_ call: S3Call, computing algorithm: ObjectChecksum? = nil) async throws -> ReceivedObject {
         if Self.isSmall(call) { return try await receiveSmall(call, computing: algorithm) }
-        let wanted = Self.digests(for: call.request.headers, algorithm)
+        let wanted = Self.digests(for: call, algorithm)
         let store = store
         let incoming = IncomingBox()
         var body = PayloadReader(call)
@@ -81,13 +81,13 @@ extension S3Handler {
         try Self.check(Int64(bytes.count), against: call)
         let trailer = body.trailer
         let store = store
-        let (digests, checksums) = try await store.run { [bytes] in
-            var hasher = ObjectHasher(Self.digests(for: call.request.headers, algorithm))
+        let (digests, hash, checksums) = try await store.run { [bytes] in
+            var hasher = ObjectHasher(Self.digests(for: call, algorithm))
             hasher.update(bytes)
             let digests = hasher.finish()
-            return (digests, try Self.verify(digests, call, trailer))
+            return (digests, digests.sha256 ?? SHA256.hash(bytes), try Self.verify(digests, call, trailer))
         }
-        let file = try await store.keep(bytes, digests.sha256)
+        let file = try await store.keep(bytes, hash)
         return ReceivedObject(
             file: file, size: Int64(bytes.count), etag: Self.etag(digests), checksums: checksums,
             checksum: algorithm?.value(in: digests).map { Base64.encode($0) })
@@ -99,7 +99,7 @@ extension S3Handler {
     }
 
     private static func etag(_ digests: ObjectDigests) -> String {
-        digests.md5.map(Hex.encode) ?? "\(digests.sha256.hex.prefix(32))-1"
+        digests.md5.map(Hex.encode) ?? "\(digests.sha256?.hex.prefix(32) ?? SystemRandom.hex(16)[...])-1"
     }
 
     /// Larger bodies are written in parts of about this length.
@@ -108,11 +108,19 @@ extension S3Handler {
     /// Whether the body announces a length up to that.
     static func isSmall(_ call: S3Call) -> Bool { call.request.headers.contentLength.map { $0 <= smallBody } ?? false }
 
-    private static func digests(for headers: HTTPHeaders, _ algorithm: ObjectChecksum?) -> ObjectDigests.Wanted {
+    private static func digests(for call: S3Call, _ algorithm: ObjectChecksum?) -> ObjectDigests.Wanted {
+        let headers = call.request.headers
         let declared = ObjectChecksum.declared(headers)
         var wanted: ObjectDigests.Wanted = []
-        if declared != .sha256 || headers["Content-MD5"] != nil { wanted.insert(.md5) }
         for checksum in [declared, algorithm].compactMap(\.self) { wanted.formUnion(checksum.digest) }
+        // Either costs more than all else that is done here.
+        var needsMD5 = declared != .sha256
+        switch call.authentication.payload {
+        case .sha256: wanted.insert(.sha256)
+        case .unsigned: if headers[ObjectChecksum.crc32c.header] != nil, !call.has("uploadId") { needsMD5 = false }
+        case .chunked: break
+        }
+        if needsMD5 || headers["Content-MD5"] != nil { wanted.insert(.md5) }
         return wanted
     }
 
@@ -120,7 +128,7 @@ extension S3Handler {
     private static func verify(_ digests: ObjectDigests, _ call: S3Call, _ trailer: [String: String]) throws
         -> [String: String]
     {
-        if case .sha256(let expected) = call.authentication.payload, digests.sha256.hex != expected {
+        if case .sha256(let expected) = call.authentication.payload, digests.sha256?.hex != expected {
             throw S3Error("XAmzContentSHA256Mismatch", "The provided x-amz-content-sha256 does not match.", 400)
         }
         let headers = call.request.headers

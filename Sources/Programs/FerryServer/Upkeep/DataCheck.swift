@@ -8,7 +8,7 @@ import SystemIO
 /// in what documents, their indexes and their log say of one another.
 struct DataCheck {
     let layout: DataLayout
-    /// Reads every object and compares it with its entity tag, not just its size.
+    /// Reads every object and compares it with its checksum or entity tag, not just its size.
     let readsObjects: Bool
 
     /// What is wrong, one line each; empty when all is sound.
@@ -27,8 +27,8 @@ struct DataCheck {
         }
         if !databases.contains(DataLayout.accounts) { problems.append("\(DataLayout.accounts) is missing") }
         if databases.contains(DataLayout.index), problems.isEmpty {
-            try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)") { file, size, etag in
-                if let problem = problem(of: file, size: size, etag: etag) { problems.append(problem) }
+            try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)") { file, size, etag, headers in
+                if let problem = problem(of: file, size: size, etag: etag, headers) { problems.append(problem) }
             }
         }
         return problems
@@ -42,23 +42,35 @@ struct DataCheck {
         return try database.quickCheck()
     }
 
-    private func problem(of file: String, size: Int64, etag: String) -> String? {
+    private func problem(of file: String, size: Int64, etag: String, _ headers: [String: String]) -> String? {
         guard let place = ObjectPlace(file) else { return "\(DataLayout.index) refers to \(file), which is no place" }
         let name = "objects/\(place)"
         do {
             let object = try StoredObject(place, in: layout.objects)
             guard object.size == size else { return "\(name) has \(object.size) bytes instead of \(size)" }
-            return readsObjects ? try mismatch(object, etag: etag).map { "\(name) \($0)" } : nil
+            guard readsObjects else { return nil }
+            let isThat = try hasChecksum(headers, object) ?? hasTag(etag, object)
+            return isThat == false ? "\(name) is not what was put there" : nil
         } catch {
             return "\(name): \(error)"
         }
     }
 
-    private static let different = "is not what was put there"
+    /// Whether the checksums that came with the object are those of its bytes; nil where none did, or only those of its parts.
+    private func hasChecksum(_ headers: [String: String], _ object: borrowing StoredObject) throws -> Bool? {
+        let (values, kind) = ObjectRecord.checksums(in: headers)
+        guard !values.isEmpty, kind == .whole else { return nil }
+        var hasher = ObjectHasher(values.reduce(into: []) { $0.formUnion($1.algorithm.digest) })
+        try object.forEachPart { hasher.update($0) }
+        let digests = hasher.finish()
+        return values.allSatisfy { $0.algorithm.value(in: digests) == Base64.decode($0.value) }
+    }
 
+    /// Whether the entity tag is one of the bytes; nil where it does not tell.
+    ///
     /// Entity tags are MD5 sums, or begin with half a SHA-256 and end with `-1`. Those of objects put in parts tell nothing, unless
     /// there was one part: then they end like that, too, and begin with the MD5 of what the part's tag began with.
-    private func mismatch(_ object: borrowing StoredObject, etag: String) throws -> String? {
+    private func hasTag(_ etag: String, _ object: borrowing StoredObject) throws -> Bool? {
         let isOnePart = etag.hasSuffix("-1") && etag.utf8.count == 34
         guard isOnePart || etag.utf8.count == 32 else { return nil }
         var md5 = MD5()
@@ -70,9 +82,8 @@ struct DataCheck {
             }
         }
         let sum = md5.finish()
-        guard isOnePart else { return Hex.encode(sum) == etag ? nil : Self.different }
+        guard isOnePart else { return Hex.encode(sum) == etag }
         let half = Array(sha256.finish().bytes.prefix(16))
-        let isThat = [half, MD5.hash(sum), MD5.hash(half)].contains { "\(Hex.encode($0))-1" == etag }
-        return isThat ? nil : Self.different
+        return [half, MD5.hash(sum), MD5.hash(half)].contains { "\(Hex.encode($0))-1" == etag }
     }
 }

@@ -86,7 +86,7 @@ struct DataCopy {
         -> Bool
     {
         var isComplete = true
-        try DataLayout.forEachFile(in: "\(partial.path)/\(DataLayout.index)") { file, size, _ in
+        try DataLayout.forEachFile(in: "\(partial.path)/\(DataLayout.index)") { file, size, _, _ in
             guard !copied.contains(file) else { return }
             guard let place = ObjectPlace(file) else { throw ServerError(.damaged, "The index refers to \(file).") }
             let (path, original) = ("\(partial.objects)/\(place.path)", "\(source.objects)/\(place.path)")

@@ -24,14 +24,18 @@ struct DataLayout: Sendable {
     /// Whether a database that `databases` answered holds documents.
     func isOfDocuments(_ name: String) -> Bool { name.hasPrefix("documents/") }
 
-    /// Calls `body` with each file of an object or part that the index at `index` knows, and its size and entity tag.
-    static func forEachFile(in index: String, _ body: (_ file: String, _ size: Int64, _ etag: String) throws -> Void)
-        throws
-    {
+    /// Calls `body` with each file of an object or part that the index at `index` knows, its size and its entity tag, and the
+    /// headers that are kept with an object.
+    static func forEachFile(
+        in index: String,
+        _ body: (_ file: String, _ size: Int64, _ etag: String, _ headers: [String: String]) throws -> Void
+    ) throws {
         let database = try SQLiteDatabase(path: index)
         defer { database.close() }
-        try database.query("SELECT file, size, etag FROM object UNION ALL SELECT file, size, etag FROM part") { row in
-            try body(row.text(0), row.int64(1), row.text(2))
+        try database.query(
+            "SELECT file, size, etag, headers FROM object UNION ALL SELECT file, size, etag, '{}' FROM part"
+        ) { row in
+            try body(row.text(0), row.int64(1), row.text(2), [String: String](jsonText: row.text(3)))
         }
     }
 }

@@ -16,7 +16,7 @@ import Testing
     ) -> String? {
         S3Signature(credentials: keys, region: "us-east-1", time: 1_369_353_600).sign(
             method: method, host: "examplebucket.s3.amazonaws.com", path: path, query: query, headers: headers,
-            payload: SHA256.hash(body))["Authorization"]
+            payload: .signed(SHA256.hash(body)))["Authorization"]
     }
 
     @Test func `Amazon's examples have Amazon's signatures`() {
@@ -50,7 +50,7 @@ import Testing
     @Test func `a session token is sent and signed`() {
         let keys = S3Credentials(accessKey: "A", secretKey: "S", sessionToken: "T")
         let headers = S3Signature(credentials: keys, region: "r", time: 0).sign(
-            method: .get, host: "h", path: "/", query: [], headers: [:], payload: SHA256.hash(""))
+            method: .get, host: "h", path: "/", query: [], headers: [:], payload: .signed(SHA256.hash("")))
         #expect(headers["x-amz-security-token"] == "T")
         #expect(headers["Authorization"]?.contains("x-amz-date;x-amz-security-token") == true)
         #expect(headers["host"] == nil)
@@ -78,6 +78,13 @@ import Testing
         #expect(plain.host == "s3.example.com" && plain.path == "/ferry" && plain.isSecure)
         let virtual = try S3Configuration(endpoint: "https://s3.example.com", bucket: "ferry", addressing: .virtualHost)
         #expect(virtual.host == "ferry.s3.example.com" && virtual.path == "")
+        for (endpoint, guardsWay) in [
+            ("http://127.0.0.1:7441", true), ("http://[::1]:80", true), ("http://localhost", true),
+            ("https://example.com", true), ("http://example.com", false), ("http://127.0.0.1.example.com", false),
+            ("http://localhost.example.com:7441", false), ("http://10.0.0.1", false),
+        ] {
+            #expect(try S3Configuration(endpoint: endpoint, bucket: "ferry").guardsWay == guardsWay, "\(endpoint)")
+        }
         for endpoint in ["", "s3.example.com", "ftp://x", "http://", "http://user@host", "http://host?x", "http://a b"]
         {
             #expect(throws: ObjectStorageError.self) { try S3Configuration(endpoint: endpoint, bucket: "ferry") }

@@ -35,6 +35,19 @@ import Testing
         await server.stop()
     }
 
+    @Test func `where nobody can change it on the way, the content of a put has a checksum only`() async throws {
+        let server = ScriptedServer(ScriptedServer.stored)
+        let store = try await server.store(integrity: .crc32c)
+        // The check value of RFC 3720's CRC, 0xE3069283.
+        try await store.put(key, Array("123456789".utf8))
+        let request = try #require(server.seen.first)
+        #expect(request.headers["x-amz-content-sha256"] == "UNSIGNED-PAYLOAD")
+        #expect(request.headers["x-amz-checksum-crc32c"] == "4waSgw==")
+        #expect(request.headers["x-amz-checksum-sha256"] == nil)
+        #expect(request.headers["authorization"]?.contains("x-amz-checksum-crc32c") == true)
+        await server.stop()
+    }
+
     @Test(arguments: [
         (404, "NoSuchBucket", ObjectStorageError.Code.unavailable), (403, "AccessDenied", .permission),
         (403, "SignatureDoesNotMatch", .permission), (403, "InvalidAccessKeyId", .permission),
@@ -192,9 +205,12 @@ import Testing
 
     /// Against a real server: FERRY_TEST_S3=http://127.0.0.1:5000, a bucket `ferry-test`, keys in AWS_ACCESS_KEY_ID and
     /// AWS_SECRET_ACCESS_KEY.
-    @Test(.enabled(if: endpoint != nil, "FERRY_TEST_S3 names no server"), arguments: ObjectStoreContract.all)
-    func `S3 store`(contract: ObjectStoreContract) async throws {
-        let configuration = try S3Configuration(endpoint: Self.endpoint ?? "", bucket: "ferry-test")
+    @Test(
+        .enabled(if: endpoint != nil, "FERRY_TEST_S3 names no server"), arguments: ObjectStoreContract.all,
+        [S3Configuration.Integrity.sha256, .crc32c])
+    func `S3 store`(contract: ObjectStoreContract, integrity: S3Configuration.Integrity) async throws {
+        var configuration = try S3Configuration(endpoint: Self.endpoint ?? "", bucket: "ferry-test")
+        configuration.integrity = integrity
         let keys = try #require(S3Credentials.fromEnvironment())
         let store = RetryingObjectStore(S3ObjectStore(configuration) { keys })
         let prefix = "run-\(UInt64.random(in: 0 ... .max))/"

@@ -16,9 +16,20 @@ public struct S3Configuration: Sendable {
     /// The region in signatures.
     public let region: String
     public let addressing: Addressing
-    /// Whether puts carry `x-amz-checksum-sha256`, so that the store keeps it. Turn it off for stores that refuse it;
-    /// the signature covers the content either way.
-    public var sendsChecksums = true
+    /// How the store can tell that what it is given is what was sent: it refuses what was damaged on the way, while whoever
+    /// has the bytes can still send them again.
+    public enum Integrity: Sendable {
+        /// The signature covers the SHA-256 of the content, and puts carry it as `x-amz-checksum-sha256`, so that the store
+        /// keeps it.
+        case sha256
+        /// The signature covers the SHA-256 of the content. For stores that refuse checksums.
+        case signature
+        /// Puts carry `x-amz-checksum-crc32c`, which takes neither side a tenth of the time, and their content is not signed.
+        /// Counts as `sha256` where neither TLS nor the machine itself guards the way.
+        case crc32c
+    }
+
+    public var integrity = Integrity.sha256
     /// How long a transfer may stand still.
     public var stall: Duration = .seconds(30)
     public var connect: Duration = .seconds(10)
@@ -63,6 +74,11 @@ public struct S3Configuration: Sendable {
             host = "\(bucket).\(authority)"
             self.path = path
         }
+    }
+
+    /// Whether nobody on the way can change what is sent.
+    var guardsWay: Bool {
+        isSecure || ["127.0.0.1", "[::1]", "localhost"].contains { host == $0 || host.hasPrefix("\($0):") }
     }
 
     private static func isBucketCharacter(_ byte: UInt8) -> Bool {

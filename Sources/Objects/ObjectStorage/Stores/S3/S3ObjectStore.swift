@@ -43,10 +43,19 @@ public final class S3ObjectStore: ObjectStore {
     }
 
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
-        let hash = hash?.digest ?? SHA256.hash(content)
-        var headers: HTTPHeaders = ["Content-Type": type.description]
-        if configuration.sendsChecksums { headers["x-amz-checksum-sha256"] = Base64.encode(hash.bytes) }
-        let call = S3Call(.put, key: key, headers: headers, content: content, hash: hash)
+        var call = S3Call(.put, key: key, headers: ["Content-Type": type.description], content: content)
+        if configuration.integrity == .crc32c, configuration.guardsWay {
+            var check = CRC32(.castagnoli)
+            check.update(content)
+            call.headers["x-amz-checksum-crc32c"] = Base64.encode(check.bytes)
+            call.payload = .unsigned
+        } else {
+            let hash = hash?.digest ?? SHA256.hash(content)
+            if configuration.integrity != .signature {
+                call.headers["x-amz-checksum-sha256"] = Base64.encode(hash.bytes)
+            }
+            call.payload = .signed(hash)
+        }
         let response = try await send(call, "cannot put \(key)")
         guard response.status == .ok, response.headers["ETag"] != nil else {
             throw try await refusal(response).error("cannot put \(key)")
@@ -188,7 +197,7 @@ public final class S3ObjectStore: ObjectStore {
         let path = path(of: call.key)
         let headers = signature(with: keys, at: now).sign(
             method: call.method, host: configuration.host, path: path, query: call.query,
-            headers: call.headers, payload: call.hash)
+            headers: call.headers, payload: call.payload)
         let query = call.query.isEmpty ? "" : "?" + S3Signature.canonical(call.query)
         var request = HTTPRequest(
             call.method, "\(origin)\(path)\(query)", headers: headers,
@@ -257,18 +266,19 @@ struct S3Call: Sendable {
     var query: [(String, String)] = []
     var headers: HTTPHeaders = [:]
     var content: [UInt8] = []
-    var hash: SHA256Digest
+    var payload = S3Signature.Payload.signed(S3Call.hashOfNothing)
+
+    private static let hashOfNothing = SHA256.hash([])
 
     init(
         _ method: HTTPMethod, key: ObjectKey? = nil, query: [(String, String)] = [], headers: HTTPHeaders = [:],
-        content: [UInt8] = [], hash: SHA256Digest? = nil
+        content: [UInt8] = []
     ) {
         self.method = method
         self.key = key
         self.query = query
         self.headers = headers
         self.content = content
-        self.hash = hash ?? SHA256.hash(content)
     }
 }
 

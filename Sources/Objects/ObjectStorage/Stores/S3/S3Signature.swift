@@ -4,10 +4,20 @@ import HTTP
 /// Signature Version 4, in the `Authorization` field or in the query of a URL ("Authenticating Requests (AWS Signature
 /// Version 4)", Amazon S3 API Reference). Pure.
 ///
-/// The content is always signed with its own SHA-256, never as `UNSIGNED-PAYLOAD`, though that would save a pass over
-/// it where TLS guards the way: a store that checks it refuses what was damaged between here and its disk, while the
-/// machine that has the bytes can still send them again.
 struct S3Signature: Sendable {
+    /// What a signature says of the content.
+    enum Payload: Sendable {
+        case signed(SHA256Digest)
+        case unsigned
+
+        fileprivate var text: String {
+            switch self {
+            case .signed(let hash): hash.hex
+            case .unsigned: "UNSIGNED-PAYLOAD"
+            }
+        }
+    }
+
     private let credentials: S3Credentials
     /// When it was made, by the store's clock, as requests say it.
     private let date: String
@@ -41,10 +51,10 @@ struct S3Signature: Sendable {
     ///   - query: name and value, not encoded.
     func sign(
         method: HTTPMethod, host: String, path: String, query: [(String, String)], headers: HTTPHeaders,
-        payload: SHA256Digest
+        payload: Payload
     ) -> HTTPHeaders {
         var headers = headers
-        let payload = payload.hex
+        let payload = payload.text
         headers["host"] = host
         headers["x-amz-content-sha256"] = payload
         headers["x-amz-date"] = date
@@ -66,7 +76,7 @@ struct S3Signature: Sendable {
             ("X-Amz-Date", date), ("X-Amz-Expires", "\(expires)"), ("X-Amz-SignedHeaders", "host"),
         ]
         if let token = credentials.sessionToken { query.append(("X-Amz-Security-Token", token)) }
-        let (_, signature) = signature(method, path, query, ["host": host], payload: "UNSIGNED-PAYLOAD")
+        let (_, signature) = signature(method, path, query, ["host": host], payload: Payload.unsigned.text)
         return Self.canonical(query) + "&X-Amz-Signature=\(signature)"
     }
 
