@@ -21,8 +21,10 @@ struct LocalView: Sendable, Hashable {
         case .merge, .update:
             if mutation.isOnlyCompanions { return }
             fields = mutation.masked(over: fields ?? [:])
+            guard !pendingTimes.isEmpty else { break }
             // Also beneath what is set or removed as a whole.
-            for time in pendingTimes.keys where mutation.mask.contains(where: { $0.isPrefix(of: time) }) {
+            let mask = Set(mutation.mask)
+            for time in pendingTimes.keys where time.prefixes.contains(where: mask.contains) {
                 pendingTimes[time] = nil
             }
         }

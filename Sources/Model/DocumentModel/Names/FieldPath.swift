@@ -50,6 +50,11 @@ public struct FieldPath: Sendable, Hashable, Comparable, CustomStringConvertible
     /// Whether this path is `other` or leads to it.
     public func isPrefix(of other: FieldPath) -> Bool { other.segments.starts(with: segments) }
 
+    /// The paths that lead to this one, the shortest first, and this one.
+    package var prefixes: some Sequence<FieldPath> {
+        segments.indices.lazy.map { FieldPath(checked: Array(segments[...$0])) }
+    }
+
     /// Nil where the text is no path. All bytes that mean something are ASCII, so none of them is a part of another character.
     private static func segments(of text: UnsafeBufferPointer<UInt8>) -> [String]? {
         var segments: [String] = []
