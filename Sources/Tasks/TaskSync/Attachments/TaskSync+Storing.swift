@@ -30,7 +30,8 @@ extension TaskSync {
     private static let attachmentsPerWrite = 200
 
     /// How long what is stored waits for more of it, while more is under way: each write costs the remote and every machine as
-    /// much as the whole document, so it takes longer the more its task has.
+    /// much as the whole document, so it takes longer the more its task has. What makes a whole write need not wait: other machines
+    /// have something to do then.
     private func gatheringTime(of task: String) -> Duration {
         min(.milliseconds(400) + .milliseconds(1) * attachments.rows(of: task).count, .seconds(2))
     }
@@ -44,22 +45,34 @@ extension TaskSync {
         }
         stored.append(transfer)
         startQueued()
-        let wait = transfers[transfer.id].map { gatheringTime(of: $0.task) } ?? .zero
-        let early = lastStored.map { $0 + wait - surroundings.now() } ?? .zero
-        let isLast = transfers.isAtRest
-        guard isLast || !isStoredPlanned else { return }
-        isStoredPlanned = true
-        // Ends with its turn; a bridge that is gone is not held.
-        Task { [weak self, surroundings] in
-            if !isLast, early > .zero { try? await surroundings.sleep(for: early) }
-            try? await self?.takeStored()
+        if transfers.isAtRest || stored.count == Self.attachmentsPerWrite {
+            // Ends with its turn; a bridge that is gone is not held.
+            Task { [weak self] in try? await self?.takeStored() }
+        } else {
+            planToTakeStored()
         }
     }
 
+    private func planToTakeStored() {
+        guard !isStoredPlanned, let last = stored.last else { return }
+        isStoredPlanned = true
+        let wait = transfers[last.id].map { gatheringTime(of: $0.task) } ?? .zero
+        let (previous, early) = (lastStored, lastStored.map { $0 + wait - surroundings.now() } ?? .zero)
+        Task { [weak self, surroundings] in
+            if early > .zero { try? await surroundings.sleep(for: early) }
+            try? await self?.takeStored(unlessTakenSince: previous)
+        }
+    }
+
+    /// A plan of earlier: where more was taken meanwhile, what has come since waits its own time.
+    private func takeStored(unlessTakenSince previous: Duration?) async throws {
+        isStoredPlanned = false
+        if lastStored == previous { try await takeStored() } else { planToTakeStored() }
+    }
+
     private func takeStored() async throws {
-        guard !stored.isEmpty else { return isStoredPlanned = false }
+        guard !stored.isEmpty else { return }
         try await exclusively {
-            isStoredPlanned = false
             lastStored = surroundings.now()
             let batch = stored
             stored = []
