@@ -22,6 +22,7 @@ private let decoders: [String: @Sendable ([UInt8]) -> Void] = [
     "todo-txt": decodeTodoLine,
     "chunk": decodeChunk,
     "manifest": decodeManifest,
+    "archive": decodeArchive,
     "control-json": decodeControl,
     "s3-xml": decodeXML,
     "s3-signature": decodeSignature,

@@ -128,6 +128,18 @@ func decodeChunk(_ input: [UInt8]) {
     check(same.map(Array.init) == Array(chunk), "a chunk is read back")
 }
 
+func decodeArchive(_ input: [UInt8]) {
+    guard let files = try? TarArchive.files(in: input) else { return }
+    let known = files.filter { TarArchive.canName($0.name) }
+    var archive: [UInt8] = []
+    for file in known { TarArchive.append(Array(file.content), named: file.name, to: &archive) }
+    TarArchive.end(&archive)
+    let again = try? TarArchive.files(in: archive)
+    check(
+        again?.map(\.name) == known.map(\.name) && again?.map(\.content.count) == known.map(\.content.count),
+        "an archive")
+}
+
 func decodeManifest(_ input: [UInt8]) {
     guard let manifest = try? Manifest(parsing: input) else { return }
     check((try? Manifest(parsing: manifest.bytes)) == manifest, "a manifest is read back")

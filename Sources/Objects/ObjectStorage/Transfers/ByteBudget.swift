@@ -3,12 +3,12 @@ import Synchronization
 /// Memory that all transfers of a process share: who wants to hold bytes waits here until enough others let go.
 ///
 /// First come, first served, so that a large request is not starved by small ones.
-final class ByteBudget: Sendable {
+package final class ByteBudget: Sendable {
     /// Eight chunks of the greatest length. What is compressed beside them, and buffers between uses, take as much again.
     static let shared = ByteBudget(32 << 20)
 
     /// Bytes taken; they go back when this value goes away.
-    final class Share: Sendable {
+    package final class Share: Sendable {
         private let budget: ByteBudget
         private let amount: Mutex<Int>
 
@@ -20,7 +20,7 @@ final class ByteBudget: Sendable {
         deinit { budget.give(amount.withLock { $0 }) }
 
         /// Gives back what is more than `rest`.
-        func shrink(to rest: Int) {
+        package func shrink(to rest: Int) {
             let surplus = amount.withLock { amount in
                 let surplus = max(0, amount - rest)
                 amount -= surplus
@@ -47,13 +47,13 @@ final class ByteBudget: Sendable {
     private let total: Int
     private let state: Mutex<State>
 
-    init(_ total: Int) {
+    package init(_ total: Int) {
         self.total = total
         state = Mutex(State(free: total))
     }
 
     /// Waits for `amount` bytes (or all there are, if that is less). Throws only `CancellationError`.
-    func take(_ amount: Int) async throws -> Share {
+    package func take(_ amount: Int) async throws -> Share {
         let amount = min(amount, total)
         let id = state.withLock { state in
             state.nextID += 1

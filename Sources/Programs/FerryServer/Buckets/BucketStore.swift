@@ -163,7 +163,7 @@ final class BucketStore: Sendable {
     }
 
     /// Makes a small object durable, and answers what the index is to call it; where that fails, nothing is left of it.
-    func keep(_ bytes: [UInt8], _ digest: SHA256Digest) async throws -> String {
+    func keep(_ bytes: ArraySlice<UInt8>, _ digest: SHA256Digest) async throws -> String {
         try await segments.store(bytes, digest).description
     }
 

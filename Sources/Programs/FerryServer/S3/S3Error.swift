@@ -30,6 +30,8 @@ struct S3Error: Error {
     static let incompleteBody = S3Error(
         "IncompleteBody", "The body has not the number of bytes given in the Content-Length header.", 400)
     static let entityTooLarge = S3Error("EntityTooLarge", "The object is larger than this server accepts.", 400)
+    static let missingLength = S3Error(
+        "MissingContentLength", "You must provide the Content-Length HTTP header.", 411)
     static let noSpace = S3Error("InsufficientStorage", "The server's disk is full.", 507)
 
     static func invalidArgument(_ message: String) -> S3Error { S3Error("InvalidArgument", message, 400) }

@@ -72,6 +72,7 @@ extension S3Handler {
     }
 
     func putObject(_ call: S3Call) async throws -> HTTPResponse {
+        if Self.isArchive(call) { return try await putArchive(call) }
         // A small body is here before anybody could refuse it, and the commit looks as well.
         if !Self.isSmall(call) { try await requireBucket(call.bucket) }
         let (type, headers) = try ObjectHeaders.keep(call.request.headers)
@@ -277,7 +278,7 @@ private enum CopiedBytes: Sendable {
     /// What the index is to call them, once they are durable.
     func kept(in store: BucketStore) async throws -> String {
         switch self {
-        case .small(let bytes, let digest): try await store.keep(bytes, digest)
+        case .small(let bytes, let digest): try await store.keep(bytes[...], digest)
         case .file(let name): name
         }
     }

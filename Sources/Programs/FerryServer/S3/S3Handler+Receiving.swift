@@ -78,19 +78,27 @@ extension S3Handler {
         while let chunk = try await body.next() {
             if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
         }
-        try Self.check(Int64(bytes.count), against: call)
         let trailer = body.trailer
         let store = store
         let (digests, hash, checksums) = try await store.run { [bytes] in
-            var hasher = ObjectHasher(Self.digests(for: call, algorithm))
-            hasher.update(bytes)
-            let digests = hasher.finish()
-            return (digests, digests.sha256 ?? SHA256.hash(bytes), try Self.verify(digests, call, trailer))
+            let (digests, checksums) = try Self.checked(bytes, call, trailer, computing: algorithm)
+            return (digests, digests.sha256 ?? SHA256.hash(bytes), checksums)
         }
-        let file = try await store.keep(bytes, hash)
+        let file = try await store.keep(bytes[...], hash)
         return ReceivedObject(
             file: file, size: Int64(bytes.count), etag: Self.etag(digests), checksums: checksums,
             checksum: algorithm?.value(in: digests).map { Base64.encode($0) })
+    }
+
+    /// The digests of a body that is what the client says, and the checksum to keep.
+    static func checked(
+        _ bytes: [UInt8], _ call: S3Call, _ trailer: [String: String], computing algorithm: ObjectChecksum? = nil
+    ) throws -> (ObjectDigests, checksums: [String: String]) {
+        try check(Int64(bytes.count), against: call)
+        var hasher = ObjectHasher(digests(for: call, algorithm))
+        hasher.update(bytes)
+        let digests = hasher.finish()
+        return (digests, try verify(digests, call, trailer))
     }
 
     private static func check(_ size: Int64, against call: S3Call) throws {
@@ -99,8 +107,10 @@ extension S3Handler {
     }
 
     private static func etag(_ digests: ObjectDigests) -> String {
-        digests.md5.map(Hex.encode) ?? "\(digests.sha256?.hex.prefix(32) ?? SystemRandom.hex(16)[...])-1"
+        digests.md5.map(Hex.encode) ?? digests.sha256.map(etag) ?? "\(SystemRandom.hex(16))-1"
     }
+
+    static func etag(of digest: SHA256Digest) -> String { "\(digest.hex.prefix(32))-1" }
 
     /// Larger bodies are written in parts of about this length.
     private static let smallBody = Int(BucketStore.smallSize)

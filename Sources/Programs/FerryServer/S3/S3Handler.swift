@@ -1,4 +1,5 @@
 import HTTP
+import ObjectStorage
 import SQLite
 import SystemIO
 
@@ -12,6 +13,9 @@ struct S3Handler: Sendable {
     let now: @Sendable () -> Int64
     /// Told of errors that the client only sees as `InternalError`.
     let onError: @Sendable (any Error) -> Void
+
+    /// For all archives that are being taken apart.
+    let archiveMemory = ByteBudget(32 << 20)
 
     /// Bytes of an object at most, whether put whole or in parts.
     static let objectLimit: Int64 = 5 << 40

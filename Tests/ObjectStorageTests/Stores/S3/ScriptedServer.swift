@@ -11,7 +11,9 @@ final class ScriptedServer: Sendable {
     private let server = Mutex<HTTPServer?>(nil)
 
     /// The last answer is given again and again.
-    init(_ answers: Answer...) { self.answers = Mutex(answers) }
+    convenience init(_ answers: Answer...) { self.init(answers: answers) }
+
+    init(answers: [Answer]) { self.answers = Mutex(answers) }
 
     var seen: [HTTPServerRequest] { requests.withLock { $0 } }
 
@@ -20,7 +22,7 @@ final class ScriptedServer: Sendable {
     /// Starts listening; the store signs with the clock and keys given.
     func store(
         now: @escaping @Sendable () -> Int64 = { 1_800_000_000 },
-        integrity: S3Configuration.Integrity = .sha256,
+        integrity: S3Configuration.Integrity = .sha256, putsTogether: Bool = false,
         credentials: @escaping S3Credentials.Provider = { S3Credentials(accessKey: "A", secretKey: "S") }
     ) async throws -> S3ObjectStore {
         let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { [self] request in
@@ -33,6 +35,7 @@ final class ScriptedServer: Sendable {
         self.server.withLock { $0 = server }
         var configuration = try S3Configuration(endpoint: "http://\(address)", bucket: "ferry")
         configuration.integrity = integrity
+        configuration.putsTogether = putsTogether
         return S3ObjectStore(configuration, credentials: credentials, client: HTTPClient(), now: now)
     }
 

@@ -18,6 +18,9 @@ public final class S3ObjectStore: ObjectStore {
     private let localTime: @Sendable () -> Int64
     /// How far the store's clock is ahead of ours, in seconds.
     private let clockOffset = Mutex<Int64>(0)
+    private let together = PutQueue(byteLimit: S3ObjectStore.archiveSize)
+    /// Whether the store is one that takes archives apart, as far as it has shown.
+    let takesArchives: Mutex<Bool>
     /// The last signature, whose key is as a rule the next one's.
     private let signature = Mutex<S3Signature?>(nil)
 
@@ -29,6 +32,7 @@ public final class S3ObjectStore: ObjectStore {
         self.configuration = configuration
         self.credentials = S3CredentialCache(credentials)
         self.client = client
+        takesArchives = Mutex(configuration.putsTogether)
         localTime = now
     }
 
@@ -43,24 +47,37 @@ public final class S3ObjectStore: ObjectStore {
     }
 
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
-        var call = S3Call(.put, key: key, headers: ["Content-Type": type.description], content: content)
+        if content.count <= Self.smallSize, type == .octetStream, takesArchives.withLock({ $0 }),
+            TarArchive.canName(key.text)
+        {
+            return try await together.put(key, content) { await self.put($0) }
+        }
+        let call = S3Call(.put, key: key, headers: ["Content-Type": type.description], content: content)
+        try await put(call, hash: hash?.digest)
+    }
+
+    @discardableResult
+    func put(_ call: S3Call, hash: SHA256Digest?) async throws -> HTTPHeaders {
+        let what = "cannot put \(call.key?.text ?? "")"
+        var call = call
         if configuration.integrity == .crc32c, configuration.guardsWay {
             var check = CRC32(.castagnoli)
-            check.update(content)
+            check.update(call.content)
             call.headers["x-amz-checksum-crc32c"] = Base64.encode(check.bytes)
             call.payload = .unsigned
         } else {
-            let hash = hash?.digest ?? SHA256.hash(content)
+            let hash = hash ?? SHA256.hash(call.content)
             if configuration.integrity != .signature {
                 call.headers["x-amz-checksum-sha256"] = Base64.encode(hash.bytes)
             }
             call.payload = .signed(hash)
         }
-        let response = try await send(call, "cannot put \(key)")
+        let response = try await send(call, what)
         guard response.status == .ok, response.headers["ETag"] != nil else {
-            throw try await refusal(response).error("cannot put \(key)")
+            throw try await refusal(response).error(what)
         }
         try await drain(response)
+        return response.headers
     }
 
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {

@@ -26,7 +26,7 @@ final class ObjectSegments: Sendable {
 
     /// An object that somebody wants to have stored.
     private struct Waiting: Sendable {
-        let bytes: [UInt8]
+        let bytes: ArraySlice<UInt8>
         let digest: SHA256Digest
         let done: CheckedContinuation<SegmentPlace, any Error>
     }
@@ -79,7 +79,7 @@ final class ObjectSegments: Sendable {
 
     /// Writes an object, and returns its place when it is durable. What comes at the same time is written and synced at once. Where
     /// that fails, nothing is left of it, and its segment is not written any more if the sync failed.
-    func store(_ bytes: [UInt8], _ digest: SHA256Digest) async throws -> SegmentPlace {
+    func store(_ bytes: ArraySlice<UInt8>, _ digest: SHA256Digest) async throws -> SegmentPlace {
         try await withCheckedThrowingContinuation { done in
             let mustStart = queue.withLock { queue in
                 queue.waiting.append(Waiting(bytes: bytes, digest: digest, done: done))

@@ -33,7 +33,8 @@ final class SegmentFile: Sendable {
     ///
     /// - Parameter pending: room that is used again and again, as new memory has its price.
     func write(
-        _ objects: [(bytes: [UInt8], digest: SHA256Digest, place: SegmentPlace)], through pending: inout [UInt8]
+        _ objects: [(bytes: ArraySlice<UInt8>, digest: SHA256Digest, place: SegmentPlace)],
+        through pending: inout [UInt8]
     ) throws {
         guard !hasFailed else { throw SystemError(.damagedMedium, operation: "write to disk", path: descriptor.path) }
         pending.removeAll(keepingCapacity: true)

@@ -1,0 +1,95 @@
+import Cryptography
+import HTTP
+import ObjectStorage
+import SystemIO
+
+/// Many small objects in one put: a body that is a tar archive, taken apart (as MinIO does, and Amazon's Snowball).
+extension S3Handler {
+    /// Bytes that an archive may have.
+    private static let archiveLimit = 4 << 20
+
+    static func isArchive(_ call: S3Call) -> Bool {
+        call.request.headers[S3ObjectStore.archiveHeader]?.lowercased() == "true"
+    }
+
+    /// Puts each file of the body under its own name, all of them or none. The key of the call names nothing.
+    func putArchive(_ call: S3Call) async throws -> HTTPResponse {
+        for condition in ["If-Match", "If-None-Match"] where call.request.headers[condition] != nil {
+            throw S3Error.notImplemented("\(condition) for an archive")
+        }
+        guard let length = call.request.headers.contentLength else { throw S3Error.missingLength }
+        guard length <= Self.archiveLimit else { throw S3Error.entityTooLarge }
+        let share = try await archiveMemory.take(length)
+        defer { share.shrink(to: 0) }
+        let files = try await files(of: call, length)
+        var records: [ObjectRecord] = []
+        do {
+            records = try await keep(files)
+            let stored = records
+            let unused = try await store.index.write { database in
+                guard try database.hasBucket(call.bucket) else { throw S3Error.noSuchBucket }
+                return try stored.flatMap { try database.put($0, in: call.bucket) }
+            }
+            await store.discard(unused)
+        } catch {
+            await store.discard(records.map(\.file))
+            throw error
+        }
+        return HTTPResponse(headers: [
+            "ETag": "\"\(SystemRandom.hex(16))-1\"", S3ObjectStore.foundHeader: "\(files.count)",
+        ])
+    }
+
+    private typealias File = (key: String, content: ArraySlice<UInt8>, digest: SHA256Digest)
+
+    private func files(of call: S3Call, _ length: Int) async throws -> [File] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(length)
+        var body = PayloadReader(call)
+        while let chunk = try await body.next() {
+            guard chunk.count <= length - bytes.count else { throw S3Error.entityTooLarge }
+            bytes += chunk
+        }
+        let trailer = body.trailer
+        return try await store.run { [bytes] in
+            _ = try Self.checked(bytes, call, trailer)
+            let files: [(name: String, content: ArraySlice<UInt8>)]
+            do {
+                files = try TarArchive.files(in: bytes)
+            } catch {
+                throw S3Error.invalidArgument("\(error)")
+            }
+            return try files.map { name, content in
+                guard !name.isEmpty, call.credential.allows(key: name) else { throw S3Error.accessDenied }
+                try S3Call.check(key: name)
+                guard content.count <= BucketStore.smallSize else { throw S3Error.entityTooLarge }
+                return (name, content, SHA256.hash(content))
+            }
+        }
+    }
+
+    /// Makes the files durable, together; where one cannot be, nothing is left of any.
+    private func keep(_ files: [File]) async throws -> [ObjectRecord] {
+        let (store, now) = (store, now())
+        return try await withThrowingTaskGroup(of: ObjectRecord.self) { group in
+            for file in files {
+                group.addTask {
+                    ObjectRecord(
+                        key: file.key, file: try await store.keep(file.content, file.digest),
+                        size: Int64(file.content.count), etag: Self.etag(of: file.digest), modified: now,
+                        contentType: "application/octet-stream", headers: [:])
+                }
+            }
+            var (records, failure): ([ObjectRecord], (any Error)?) = ([], nil)
+            while let result = await group.nextResult() {
+                switch result {
+                case .success(let record): records.append(record)
+                case .failure(let error): failure = error
+                }
+            }
+            guard let failure else { return records }
+            await store.discard(records.map(\.file))
+            throw failure
+        }
+    }
+}

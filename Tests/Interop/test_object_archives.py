@@ -1,0 +1,75 @@
+"""Many objects in one put, as an archive that the server takes apart, with boto3 and Python's tarfile."""
+import io
+import tarfile
+
+import pytest
+from botocore.exceptions import ClientError
+
+BUCKET = "ferry"
+
+
+def archive(files, form=tarfile.USTAR_FORMAT):
+    """Of names and contents; None is a directory, text a link to that."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as tar:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            if content is None:
+                entry.type = tarfile.DIRTYPE
+            elif isinstance(content, str):
+                entry.type, entry.linkname = tarfile.SYMTYPE, content
+            else:
+                entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content) if isinstance(content, bytes) else None)
+    return buffer.getvalue()
+
+
+def put(s3, key, body, **options):
+    return s3.put_object(Bucket=BUCKET, Key=key, Body=body, Metadata={"snowball-auto-extract": "true"}, **options)
+
+
+def code(s3, key, body, **options):
+    with pytest.raises(ClientError) as error:
+        put(s3, key, body, **options)
+    return error.value.response["Error"]["Code"]
+
+
+def names(s3, prefix):
+    return [item["Key"] for item in s3.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])]
+
+
+def test_an_archive_becomes_its_files(s3, name):
+    files = {f"{name}/d": None, f"{name}/d/a": b"first", f"{name}/empty": b"", f"{name}/{'n' * 99}": bytes(range(256)) * 1024}
+    answer = put(s3, f"{name}/all.tar", archive(files))
+    assert answer["ResponseMetadata"]["HTTPHeaders"]["x-ferry-objects"] == "3"
+    assert names(s3, f"{name}/") == sorted(key for key, content in files.items() if content is not None)
+    for key in names(s3, f"{name}/"):
+        got = s3.get_object(Bucket=BUCKET, Key=key)
+        assert got["Body"].read() == files[key] and got["ContentType"] == "application/octet-stream"
+        assert s3.head_object(Bucket=BUCKET, Key=key, IfMatch=got["ETag"])["ContentLength"] == len(files[key])
+    # Once more, with one that is new.
+    put(s3, f"{name}/all.tar", archive({f"{name}/d/a": b"second", f"{name}/z": b"z"}))
+    assert s3.get_object(Bucket=BUCKET, Key=f"{name}/d/a")["Body"].read() == b"second"
+    assert len(names(s3, f"{name}/")) == 4
+
+
+def test_nothing_is_put_of_an_archive_that_is_refused(s3, name, user, other):
+    good = {f"{user.id}/{name}/a": b"a"}
+    mine = user.s3()
+    for bad, error in (({f"{other.id}/{name}/b": b"b"}, "AccessDenied"), ({f"{user.id}/b": "/etc/passwd"}, "InvalidArgument"),
+                       ({f"{user.id}/large": bytes(257 << 10)}, "EntityTooLarge")):
+        assert code(mine, f"{user.id}/all.tar", archive({**good, **bad})) == error
+    whole = archive(good)
+    assert code(mine, f"{user.id}/all.tar", whole[:1024]) == "InvalidArgument"
+    assert code(mine, f"{user.id}/all.tar", b"no archive") == "InvalidArgument"
+    assert code(mine, f"{user.id}/all.tar", archive({f"{user.id}/{'é' * 60}": b"x"}, tarfile.PAX_FORMAT)) == "InvalidArgument"
+    assert code(mine, f"{user.id}/all.tar", whole, IfNoneMatch="*") == "NotImplemented"
+    assert code(mine, f"{user.id}/all.tar", whole, ContentMD5="AAAAAAAAAAAAAAAAAAAAAA==") == "BadDigest"
+    assert code(mine, f"{other.id}/all.tar", whole) == "AccessDenied"
+    assert code(s3, "all.tar", bytes((4 << 20) + 1)) == "EntityTooLarge"
+    with pytest.raises(ClientError) as error:
+        s3.put_object(Bucket="no-such-bucket", Key="all.tar", Body=whole, Metadata={"snowball-auto-extract": "true"})
+    assert error.value.response["Error"]["Code"] == "NoSuchBucket"
+    assert names(s3, f"{user.id}/") == []
+    put(mine, f"{user.id}/all.tar", whole)
+    assert names(s3, f"{user.id}/") == list(good)

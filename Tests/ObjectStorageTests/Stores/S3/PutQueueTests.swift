@@ -1,0 +1,129 @@
+import Synchronization
+import Testing
+
+@testable import ObjectStorage
+
+/// Sends what it is given when it is told to.
+private final class Link: Sendable {
+    private struct State {
+        var groups: [[String]] = []
+        var open: [CheckedContinuation<[Result<Void, any Error>], Never>] = []
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var cancelled = 0
+    }
+
+    private let state = Mutex(State())
+
+    var groups: [[String]] { state.withLock { $0.groups } }
+    var cancelled: Int { state.withLock { $0.cancelled } }
+
+    func send(_ puts: [PutQueue.Put]) async -> [Result<Void, any Error>] {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { done in
+                let reached = state.withLock { state in
+                    state.groups.append(puts.map(\.key.text))
+                    state.open.append(done)
+                    let reached = state.watchers.filter { $0.count <= state.groups.count }
+                    state.watchers.removeAll { $0.count <= state.groups.count }
+                    return reached
+                }
+                for watcher in reached { watcher.continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.cancelled += 1 }
+        }
+    }
+
+    /// Returns when so many groups have begun.
+    func began(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.groups.count >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Ends the oldest group, with what became of each put.
+    func end(_ results: Result<Void, any Error>...) {
+        state.withLock { $0.open.removeFirst() }.resume(returning: results)
+    }
+}
+
+@Suite struct PutQueueTests {
+    private let queue = PutQueue(byteLimit: 100)
+    private let link = Link()
+
+    private func put(_ name: String, _ count: Int = 10) throws -> Task<Void, any Error> {
+        let key = try ObjectKey(name)
+        return Task { [queue, link] in
+            try await queue.put(key, [UInt8](repeating: 0, count: count)) { await link.send($0) }
+        }
+    }
+
+    /// The name waits once the queue has it; nothing else tells.
+    private func waits(_ count: Int) async {
+        while queue.waitingCount < count { await Task.yield() }
+    }
+
+    @Test func `what comes while others travel goes together, up to the limit`() async throws {
+        var puts = [try put("a")]
+        await link.began(1)
+        puts.append(try put("b", 1000))
+        await link.began(2)
+        for (index, name) in ["c", "d", "e"].enumerated() {
+            puts.append(try put(name, 45))
+            await waits(index + 1)
+        }
+        #expect(link.groups == [["a"], ["b"]])
+        link.end(.success(()))
+        await link.began(3)
+        link.end(.success(()))
+        await link.began(4)
+        #expect(link.groups == [["a"], ["b"], ["c", "d"], ["e"]])
+        link.end(.success(()), .failure(ObjectStorageError(.full, "no room")))
+        link.end(.success(()))
+        for (index, put) in puts.enumerated() {
+            if index == 3 {
+                await #expect(throws: ObjectStorageError.self) { try await put.value }
+            } else {
+                try await put.value
+            }
+        }
+    }
+
+    @Test func `a put that is cancelled ends at once, and its group when nobody waits for it`() async throws {
+        let (first, second) = (try put("a"), try put("b"))
+        await link.began(2)
+        let third = try put("c")
+        await waits(1)
+        third.cancel()
+        await #expect(throws: CancellationError.self) { try await third.value }
+        let (fourth, fifth) = (try put("d"), try put("e"))
+        await waits(2)
+        link.end(.success(()))
+        await link.began(3)
+        fourth.cancel()
+        await #expect(throws: CancellationError.self) { try await fourth.value }
+        #expect(link.cancelled == 0)
+        fifth.cancel()
+        await #expect(throws: CancellationError.self) { try await fifth.value }
+        #expect(link.cancelled == 1)
+        link.end(.success(()))
+        link.end(.success(()), .success(()))
+        _ = (try await first.value, try await second.value)
+        // A task that was cancelled before puts nothing.
+        let gate = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let late = Task { [queue, link] in
+            await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } }
+            try await queue.put(try ObjectKey("f"), []) { await link.send($0) }
+        }
+        while gate.withLock({ $0 == nil }) { await Task.yield() }
+        late.cancel()
+        gate.withLock { $0 }?.resume()
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(link.groups.count == 3)
+    }
+}

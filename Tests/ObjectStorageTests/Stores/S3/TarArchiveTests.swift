@@ -1,0 +1,54 @@
+import Testing
+
+@testable import ObjectStorage
+
+@Suite struct TarArchiveTests {
+    private func archive(_ files: [(String, [UInt8])]) -> [UInt8] {
+        var archive: [UInt8] = []
+        for (name, content) in files { TarArchive.append(content, named: name, to: &archive) }
+        TarArchive.end(&archive)
+        return archive
+    }
+
+    @Test func `what was put in comes out`() throws {
+        let long = String(repeating: "d", count: 155) + "/" + String(repeating: "n", count: 100)
+        let files: [(String, [UInt8])] = [
+            ("a", []), ("ü/b c", [1]), ("full", [UInt8](repeating: 7, count: 512)),
+            ("odd", [UInt8](repeating: 8, count: 513)),
+            (long, Array("long".utf8)), (String(repeating: "x", count: 100), [0, 0]),
+        ]
+        let bytes = archive(files)
+        #expect(bytes.count == TarArchive.size(of: files.map(\.1.count)))
+        let read = try TarArchive.files(in: bytes)
+        #expect(read.map(\.name) == files.map(\.0) && read.map { Array($0.content) } == files.map(\.1))
+        #expect(try TarArchive.files(in: archive([])).isEmpty)
+    }
+
+    @Test func `names that do not fit are known`() {
+        for name in ["", "a\u{0}b", String(repeating: "n", count: 101), "/" + String(repeating: "n", count: 100)] {
+            #expect(!TarArchive.canName(name), "\(name)")
+        }
+        #expect(!TarArchive.canName(String(repeating: "d", count: 156) + "/" + String(repeating: "n", count: 100)))
+        #expect(TarArchive.canName(String(repeating: "d/", count: 100)))
+    }
+
+    @Test func `damaged archives are refused, wherever they are damaged`() throws {
+        let whole = archive([("name", Array("content".utf8)), ("other", [])])
+        for length in stride(from: 0, to: 2 * 512, by: 97) {
+            #expect(throws: ObjectStorageError.self, "\(length)") { try TarArchive.files(in: Array(whole[..<length])) }
+        }
+        for index in 0..<512 {
+            var damaged = whole
+            damaged[index] ^= 1
+            #expect(throws: ObjectStorageError.self, "\(index)") { try TarArchive.files(in: damaged) }
+        }
+        // A link, with a check that is right.
+        var link = whole
+        link[156] = UInt8(ascii: "2")
+        let check = (0..<512).reduce(0) { $0 + ((148..<156).contains($1) ? 0x20 : Int(link[$1])) }
+        let digits = Array(String(check, radix: 8).utf8)
+        link.replaceSubrange(148..<154, with: repeatElement(UInt8(ascii: "0"), count: 6 - digits.count) + digits)
+        let error = #expect(throws: ObjectStorageError.self) { try TarArchive.files(in: link) }
+        #expect(error?.message.contains("neither a plain file nor a directory: name") == true)
+    }
+}
