@@ -85,6 +85,8 @@ package actor TaskSync {
     var unfinishedWrites: [String: [UInt8]] = [:]
     /// A move that the last run announced, and of which nobody could see yet whether it was made.
     var unfinishedMoves: [(from: TaskPath, to: TaskPath)] = []
+    /// By task, files that a power cut has left empty and that could not be filled yet, as on a full disk; see `fillEmptied`.
+    var unfilled: [String: (path: TaskPath, stamp: FileStamp)] = [:]
     /// Lists whose directories have other names than they should, because those are taken.
     var misnamedLists: Set<DocumentName> = []
     /// Lists whose directories are gone here while tasks may still be in them, with where they were.

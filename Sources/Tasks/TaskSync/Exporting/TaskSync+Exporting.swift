@@ -295,6 +295,7 @@ extension TaskSync {
             index.remove(task: task)
             attachments.removeAll(of: task)
             held[task] = nil
+            unfilled[task] = nil
             await endPointless(transfers.current(of: task).filter(\.isUpload))
         }
         retries.formUnion(misnamed)

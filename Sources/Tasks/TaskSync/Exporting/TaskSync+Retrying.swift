@@ -22,6 +22,7 @@ extension TaskSync {
             }
         }
         try await removeDeletedLists()
+        try await fillAgain()
         if rememberedRetries != retries { try await acknowledge(through: nil) }
         try await settleVanishedLists()
         retryLater()

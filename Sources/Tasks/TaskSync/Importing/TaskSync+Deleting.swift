@@ -31,7 +31,8 @@ extension TaskSync {
             try tasks.filter { try TaskFacts(transaction.task($0)).claim == nil }
         }
         if !gone.isEmpty { try await discardFiles(of: gone) }
-        tasks.removeAll { held[$0] != nil || gone.contains($0) }
+        // What is empty under another name is read when it has been filled.
+        tasks.removeAll { held[$0] != nil || gone.contains($0) || pathOfUnfilled($0) != nil }
         tasks = try await withoutUnseen(tasks)
         try await removeFiles(of: tasks)
         // What went with a task whose delete is held waits with it.
@@ -110,6 +111,7 @@ extension TaskSync {
         }
         for task in tasks {
             held[task] = nil
+            unfilled[task] = nil
             attachments.removeAll(of: task)
             await endPointless(transfers.current(of: task).filter(\.isUpload))
         }

@@ -174,6 +174,7 @@ extension TaskSync {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
             held[row.task] = nil
             unfinishedWrites[row.task] = nil
+            unfilled[row.task] = nil
             problems[file.path.string] = nil
             if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)
@@ -261,6 +262,7 @@ extension TaskSync {
                 problems[path.string] = nil
                 return nil
             }
+            if unfilled.values.contains(where: { $0.stamp.hasContent(of: now) }) { return nil }
             content = try folder.read(path)
         } catch {
             switch error.code {

@@ -52,19 +52,44 @@ extension TaskSync {
     }
 
     /// Known files that are empty, and nobody saw it happen: so a power cut leaves what was saved and not written to disk. They get
-    /// back what they said when they were last in step; one that has another name by now is read under that afterwards.
+    /// back what they said when they were last in step; one that has another name by now is read under that afterwards. What cannot be
+    /// written at present is tried again, and until then nobody has emptied it.
     func fillEmptied(_ files: [ScannedFile]) async throws {
         for file in files {
-            guard let task = index[file.path]?.task ?? taskOfMoved(file.path),
-                var row = try await client.reading({ try SyncTables($0).file(task) }), !row.bytes.isEmpty
-            else { continue }
-            let write = FolderWrite(
-                path: file.path, bytes: row.bytes, expecting: .stamp(file.stamp), identifier: task)
-            guard case .success(.written(let stamp))? = folder.write([write]).first, row.path == file.path else {
-                continue
-            }
+            guard let task = index[file.path]?.task ?? taskOfMoved(file.path) else { continue }
+            try await fill(file.path, of: task, file.stamp)
+        }
+    }
+
+    private func fill(_ path: TaskPath, of task: String, _ stamp: FileStamp) async throws {
+        guard var row = try await client.reading({ try SyncTables($0).file(task) }), !row.bytes.isEmpty else { return }
+        let write = FolderWrite(path: path, bytes: row.bytes, expecting: .stamp(stamp), identifier: task)
+        unfilled[task] = nil
+        switch folder.write([write]).first {
+        case .success(.written(let stamp)):
+            guard row.path == path else { return changes.noteFound(path) }
             row.stamp = stamp
             try await remember([row])
+        case .failure:
+            unfilled[task] = (path, stamp)
+            retries.insert(task)
+        default: break
+        }
+    }
+
+    /// Tries again what could not be filled.
+    func fillAgain() async throws {
+        for task in unfilled.keys.sorted() {
+            guard let path = pathOfUnfilled(task), let now = try? folder.stamp(path) else { continue }
+            try await fill(path, of: task, now)
+        }
+    }
+
+    /// Where the file of a task still is as empty as a power cut has left it. One that is not, or has gone, is its user's.
+    func pathOfUnfilled(_ task: String) -> TaskPath? {
+        guard let file = unfilled[task] else { return nil }
+        return [index.path(of: task), file.path].compactMap(\.self).first { path in
+            (try? folder.stamp(path))?.hasContent(of: file.stamp) == true
         }
     }
 

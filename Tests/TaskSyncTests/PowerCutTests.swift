@@ -1,0 +1,51 @@
+import DocumentStore
+import SystemIO
+import TaskFolder
+import TaskModel
+import Testing
+
+@testable import TaskSync
+
+/// What a power cut leaves, on disks that are not well otherwise.
+@Suite(.serialized) struct PowerCutTests {
+    private let store = MemoryDocumentStore(Machine.database)
+
+    /// A file that is in step was empty when the machine started again, where the disk had no room to fill it; it may have got
+    /// another name before the cut.
+    @Test(arguments: ["Call.md", "Call Anna.md"])
+    func `a file that could not be filled at once was not emptied by its user`(name: String) async throws {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("now\n".utf8))
+        let before = try await Machine(store, disk: disk)
+        let other = try await Machine(store)
+        #expect(await other.has("Call.md", "now\n"))
+        let task = try #require(await before.sync.task(atPath: "Call.md"))
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        if name != "Call.md" { try disk.rename("Call.md", to: name, .exclusive) }
+        try disk.save(name, [])
+        disk.setCapacity(0)
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        // What comes from elsewhere finds the file changed, too.
+        #expect(await machine.eventually { await machine.sync.unfilled.keys.contains(task) })
+        var edit = TaskEdit()
+        edit.addTags = ["phone"]
+        try await other.sync.edit(task, edit)
+        #expect(await machine.eventually { (try? await machine.sync.detail(task).item.tags) == ["phone"] })
+        // Longer than an editor may leave one empty.
+        try await Task.sleep(for: SettleTimes().empty + .seconds(1))
+        #expect(disk.text(name) == "")
+        disk.setCapacity(.max)
+        #expect(await other.eventually { await other.sync.path(ofTask: task) == name })
+        #expect(await machine.eventually { disk.text(name) == "---\ntags: [phone]\n---\nnow\n" })
+        #expect(other.read(name) == "---\ntags: [phone]\n---\nnow\n")
+        await machine.stop()
+        await other.stop()
+    }
+}
+
+extension MemoryDisk {
+    fileprivate func text(_ path: String) -> String? {
+        (try? read(path, limit: .max).bytes).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
