@@ -88,6 +88,23 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `attachments of a file that moved, and was replaced before it was read there, go with it`() async throws
+    {
+        let (laptop, desk, disk) = try await machines(with: "Home/Trip.files/ticket.txt", of: "Home/Trip.md")
+        try laptop.write("Old.md", "old\n")
+        #expect(await desk.eventually { (try? disk.status("Old.md")) != nil })
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        disk.meanwhile("read", "Trip.md") { try $0.rename("Old.md", to: "Trip.md", .replacing) }
+        try disk.rename("Home/Trip.md", to: "Trip.md", .exclusive)
+        #expect(await laptop.has("Trip.md", "old\n"))
+        #expect(await desk.eventually { await desk.hasUnited(1) })
+        #expect(await desk.eventually { (try? disk.status("Trip.files")) == nil })
+        #expect(await laptop.lacks("Home/Trip.files/ticket.txt"))
+        #expect(try !laptop.names("").contains("Trip.files"))
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `an attachment detached elsewhere while the directory is away goes when it is back`() async throws {
         let path = "Trip.files/ticket.txt"
         let (laptop, desk, disk) = try await machines(with: path)

@@ -49,7 +49,6 @@ extension TaskSync {
         } else {
             // As with imports: what others are told to delete must not be back on this disk after a power cut.
             folder.synchronize(tasks.compactMap { index.path(of: $0) })
-            for task in tasks { index.remove(task: task) }
             try await delete(tasks)
         }
     }
@@ -92,6 +91,7 @@ extension TaskSync {
     /// Moves tasks whose files are gone to the trash; what is left of their attachments goes to the local trash.
     func delete(_ tasks: [String]) async throws {
         let files = try await files(of: tasks)
+        for task in tasks { index.remove(task: task) }
         try await trashAttachments(beside: files)
         let unseen = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
@@ -119,10 +119,12 @@ extension TaskSync {
         retries.formUnion(misnamed)
     }
 
+    /// Where the files of tasks were last, with their attachments: what moved, and was not read there, has its old path in the table.
     private func files(of tasks: [String]) async throws -> [(task: String, path: TaskPath)] {
-        try await client.reading { transaction in
-            try tasks.compactMap { task in try SyncTables(transaction).file(task).map { (task, $0.path) } }
+        let noted = try await client.reading { transaction in
+            try tasks.compactMap { task in try SyncTables(transaction).file(task).map { (task: task, path: $0.path) } }
         }
+        return noted.map { ($0.task, index.path(of: $0.task) ?? $0.path) }
     }
 
     /// To be called before the tasks are forgotten: once they are, nothing tells after a crash whose the attachments were.
@@ -165,7 +167,6 @@ extension TaskSync {
     package func approveDeletes(_ tasks: [String]) async throws {
         try await exclusively {
             let approved = tasks.filter { held[$0] != nil }
-            for task in approved { index.remove(task: task) }
             try await delete(approved)
             if held.isEmpty { deleteGuard.settle() }
             try await exportChanges()

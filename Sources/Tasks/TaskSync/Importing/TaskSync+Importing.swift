@@ -361,7 +361,6 @@ extension TaskSync {
 
     /// The file of another task was renamed over this one's: to the user this one is gone.
     private func forgetReplaced(_ task: String) async throws {
-        index.remove(task: task)
         try await delete(try await withoutUnseen([task]))
     }
 }
