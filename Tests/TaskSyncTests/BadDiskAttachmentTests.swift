@@ -105,6 +105,37 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `what a full disk had no trash for, and nobody had been told of, comes back with its task`() async throws
+    {
+        let (objects, home) = (ClosedObjectStore(givesBack: true), Home())
+        let disk = MemoryDisk(scratch: home.path)
+        let laptop = try await Machine(store, objects: objects)
+        let before = try await Machine(store, objects: objects, home: home, disk: disk)
+        try disk.write("Trip.md", Array("go\n".utf8))
+        #expect(await laptop.has("Trip.md", "go\n"))
+        try disk.makeDirectories("Trip.files")
+        try disk.write("Trip.files/ticket.txt", Array("seat 12\n".utf8))
+        #expect(await before.eventually { await before.sync.allTransfers.map(\.name) == ["ticket.txt"] })
+        let task = try #require(await before.sync.task(atPath: "Trip.md"))
+        disk.setCapacity(0)
+        try disk.remove("Trip.md")
+        #expect(await laptop.lacks("Trip.md"))
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        disk.setCapacity(.max)
+        objects.open()
+        var edit = TaskEdit()
+        edit.title = "Journey"
+        try await laptop.sync.restore([task])
+        try await laptop.sync.edit(task, edit)
+        let desk = try await Machine(store, objects: objects, home: home, disk: disk)
+        #expect(await laptop.has("Journey.files/ticket.txt", "seat 12\n"))
+        #expect(await desk.eventually { (try? disk.status("Journey.files/ticket.txt")) != nil })
+        #expect((try? disk.status("Trip.files")) == nil)
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `an attachment detached elsewhere while the directory is away goes when it is back`() async throws {
         let path = "Trip.files/ticket.txt"
         let (laptop, desk, disk) = try await machines(with: path)

@@ -181,6 +181,13 @@ extension TaskSync {
         _ = try folder.scan(puttingAsideLeftovers: false) { file in
             if file.isAttachment, file.path.parent == source { files.append(file.path) }
         }
+        try moveFiles(files, to: target)
+        _ = try folder.removeDirectoryIfEmpty(source)
+    }
+
+    /// Moves files of attachments to where another task's are, each with a number where its name is taken.
+    func moveFiles(_ files: [TaskPath], to target: TaskPath) throws(FolderError) {
+        movedAttachmentDirectories.insert(target)
         for file in files.sorted() {
             for number in 1...99 {
                 guard let place = try? target.appending(Self.fileName(file.name, number)),
@@ -188,8 +195,6 @@ extension TaskSync {
                 else { break }
             }
         }
-        _ = try folder.removeDirectoryIfEmpty(source)
-        movedAttachmentDirectories.insert(target)
     }
 
     // MARK: From documents

@@ -80,10 +80,27 @@ extension TaskSync {
                     if try folder.takeFromTrash(left.entry, name, to: place) { break }
                 }
             }
+            try takeUntrashed(left, to: target)
         } catch {
             return logger.warning("attachments of \(path) stay in the local trash", ["error": "\(error)"])
         }
         try await forgetLeft(of: [task])
+    }
+
+    /// What could not go to the trash, as on a full disk, is where it was, unless it is another task's by now.
+    private func takeUntrashed(_ left: LeftBeside, to target: TaskPath) throws(FolderError) {
+        guard let directory = left.entry.origins.last, directory != target,
+            index[directory.taskFileOfAttachments] == nil, try folder.hasDirectory(directory)
+        else { return }
+        var files: [TaskPath] = []
+        _ = try folder.scan(puttingAsideLeftovers: false) { file in
+            let isTold = left.told[ExactText(file.path.name)] == LeftBeside.Version(file.stamp)
+            if file.isAttachment, file.path.parent == directory, !isTold { files.append(file.path) }
+        }
+        guard !files.isEmpty else { return }
+        try makeAttachments(target)
+        try moveFiles(files, to: target)
+        _ = try folder.removeDirectoryIfEmpty(directory)
     }
 
     /// Forgets those of tasks that have gone for good.
