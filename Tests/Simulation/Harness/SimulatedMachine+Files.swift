@@ -50,4 +50,10 @@ extension SimulatedMachine {
         byUser { $0.contents() }.filter { $0.value == nil && $0.key.kind(isDirectory: true) == .list }
             .map(\.key.string).sorted()
     }
+
+    /// Where the file that is here was a moment ago, if the process has renamed it since, and has not looked at it again. Whoever puts
+    /// another in its place may as well have done so there: nothing tells.
+    func lastPlace(of path: String) -> String? {
+        justRenamed.flatMap { !$0.marks.isEmpty && $0.marks == marks(path) ? $0.from : nil }
+    }
 }

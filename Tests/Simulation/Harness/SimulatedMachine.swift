@@ -65,6 +65,8 @@ final class SimulatedMachine: @unchecked Sendable {
     var lacksRenameFlags = false
     /// The file that was to be renamed last with such a flag.
     private var renamed = ""
+    /// The file that the process has just renamed, where that was its last call of the disk: from where, and whose it is.
+    private(set) var justRenamed: (from: String, marks: Set<String>)?
     /// Called before the process puts a file that it has written into its place.
     var onPlacing: (() -> Void)?
     private var isInterfering = false
@@ -405,6 +407,7 @@ final class SimulatedMachine: @unchecked Sendable {
         isInterfering = true
         interfere(path)
         isInterfering = false
+        justRenamed = operation == "rename" && !path.hasSuffix(Directory.temporarySuffix) ? (path, marks(path)) : nil
         return nil
     }
 
@@ -446,7 +449,7 @@ final class SimulatedMachine: @unchecked Sendable {
     }
 
     /// Whose file it is: its name may be Ferry's choice of a moment ago.
-    private func marks(_ path: String) -> Set<String> {
+    func marks(_ path: String) -> Set<String> {
         byUser { Words.found(in: (try? $0.read(path, limit: .max).bytes) ?? [], "b") }
     }
 

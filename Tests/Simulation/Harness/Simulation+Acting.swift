@@ -133,9 +133,10 @@ extension Simulation {
             guard let path = random.pick(paths.filter { machine.hasSeen($0) && !machine.isNew($0) }),
                 let other = random.pick(paths), other != path, let bytes = files[other]
             else { return }
+            let last = machine.lastPlace(of: other)
             try disk.rename(path, to: other, .replacing)
             words.delete(bytes)
-            words.place(files[path] ?? [], at: other)
+            for place in [other, last].compactMap(\.self) { words.place(files[path] ?? [], at: place) }
             words.leaveAttachments(of: files[path] ?? [])
             words.rename(path, to: other)
             machine.noteRename(other)
