@@ -1,4 +1,5 @@
 import DocumentStore
+import Synchronization
 import SystemIO
 import TaskFolder
 import TaskModel
@@ -41,6 +42,30 @@ import Testing
         #expect(other.read(name) == "---\ntags: [phone]\n---\nnow\n")
         await machine.stop()
         await other.stop()
+    }
+
+    @Test func `a file that is out of reach with the whole directory when it is read is read when that is back`()
+        async throws
+    {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
+        let isAway = Mutex(false)
+        disk.setFault { [unowned disk] operation, path in
+            guard path == "Call.md", operation == "read",
+                isAway.withLock({ isAway in
+                    defer { isAway = true }
+                    return !isAway
+                })
+            else { return nil }
+            disk.setRootMissing(true)
+            return nil
+        }
+        try disk.write("Call.md", Array("now\n".utf8))
+        #expect(await machine.eventually { await machine.sync.rootHold?.code == "root-missing" })
+        disk.setRootMissing(false)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        await machine.stop()
     }
 }
 

@@ -253,10 +253,7 @@ extension TaskSync {
     ) async throws -> ImportedFile? {
         let content: TaskFileContent
         do throws(FolderError) {
-            guard let now = try folder.stamp(path) else {
-                problems[path.string] = nil
-                return nil
-            }
+            guard let now = try folder.stamp(path) else { throw FolderError(.notFound, "\(path) has gone") }
             // The echo of what was read or written last.
             if let entry = index[path], entry.stamp == now, held[entry.task] == nil {
                 problems[path.string] = nil
@@ -266,7 +263,11 @@ extension TaskSync {
             content = try folder.read(path)
         } catch {
             switch error.code {
-            case .notFound, .unstable: break
+            case .notFound:
+                problems[path.string] = nil
+                // Perhaps with the whole directory: when that is back, a scan looks at it.
+                if try await checkRoot(), !folder.isAbsent(path) { changes.noteFound(path) }
+            case .unstable: break
             default:
                 note(
                     SyncProblem(code: Self.word(error.code), subject: path.string, message: error.message),
