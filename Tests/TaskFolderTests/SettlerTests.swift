@@ -227,6 +227,34 @@ struct SettlerTests {
         #expect(settler.take() == [.changed(target, stamp), .movedAway(path)])
     }
 
+    /// What is told of a to b, and then of another file that comes to a and goes on to c.
+    @Test(arguments: [(Duration.zero, true), (.zero, false), (.seconds(61), true)])
+    func `a move that its reader makes is a change, and another file with the old name moves by itself`(
+        wait: Duration, isMade: Bool
+    ) throws {
+        let (a, b, c) = (try TaskPath("a.md"), try TaskPath("b.md"), try TaskPath("c.md"))
+        let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
+        let stamp = FileStamp(device: 1, inode: 2, size: 7, modified: time, changed: time)
+        var settler = FolderEventSettler()
+        settler.expectMove(a, to: b, at: .zero)
+        if !isMade { settler.forgetMove(a, to: b) }
+        for cookie: UInt32 in [1, 2] {
+            // Of the second time nobody has spoken.
+            settler.handle(.movedFrom(a, cookie: 10 * cookie), at: wait)
+            settler.handle(.movedTo(b, cookie: 10 * cookie), at: wait)
+            settler.handle(.movedTo(a, cookie: 10 * cookie + 1), at: wait)
+            settler.handle(.movedFrom(a, cookie: 10 * cookie + 2), at: wait)
+            settler.handle(.movedTo(c, cookie: 10 * cookie + 2), at: wait)
+            while let now = settler.nextDeadline {
+                for due in settler.duePaths(at: now) {
+                    settler.observe(due, due == a ? .absent : .file(stamp), at: now)
+                }
+            }
+            let isExpected = isMade && wait < .seconds(60) && cookie == 1
+            #expect(settler.take().first == (isExpected ? .changed(b, stamp) : .moved(from: a, to: b, stamp)))
+        }
+    }
+
     @Test func `a file that leaves for an ignored name is a delete, and one that comes is new`() throws {
         let path = try establish("a.md")
         try disk.rename("a.md", to: "a.md~", .replacing)

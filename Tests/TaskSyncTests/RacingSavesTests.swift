@@ -74,6 +74,44 @@ import Testing
         await machine.stop()
     }
 
+    /// Renamed elsewhere, where its name went to another task; here an editor saves it under the new name, and that task leaves the old
+    /// one as well, before Ferry's own rename is told of.
+    @Test func `a task that has got the name of one that Ferry renamed is not that one`() async throws {
+        let disk = MemoryDisk()
+        let store = MemoryDocumentStore(Machine.database)
+        let (laptop, desk) = (try await Machine(store), try await Machine(store, disk: disk))
+        try laptop.write("Call.md", "now\n")
+        #expect(await desk.eventually { (try? disk.status("Call.md")) != nil })
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        let isLeft = Mutex(true)
+        disk.setFault { [unowned disk] operation, path in
+            // As soon as the other task's file is there.
+            guard operation == "write to disk", path.isEmpty, (try? disk.status("Call.md")) != nil,
+                (try? disk.status("Old.md")) != nil,
+                isLeft.withLock({ left in
+                    defer { left = false }
+                    return left
+                })
+            else { return nil }
+            try? disk.save("Old.md", Array("now\nor later\n".utf8), habit: .renamingOver)
+            try? disk.rename("Call.md", to: "Anna.md", .exclusive)
+            return nil
+        }
+        // So that it comes to the files at once.
+        await desk.sync.setPaused(true)
+        laptop.rename("Call.md", to: "Old.md")
+        try laptop.write("Call.md", "new\n")
+        #expect(await laptop.hasTitles(["Call", "Old"]))
+        #expect(await desk.hasTitles(["Call", "Old"]))
+        await desk.sync.setPaused(false)
+        #expect(await laptop.has("Anna.md", "new\n"))
+        #expect(await laptop.has("Old.md", "now\nor later\n"))
+        #expect(await desk.hasUnited(2))
+        #expect(await desk.sync.catalog.count == 2)
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a file that is back when its removal is taken over was not deleted`() async throws {
         let disk = MemoryDisk()
         try disk.write("Call.md", Array("now\n".utf8))
@@ -88,5 +126,18 @@ import Testing
         let fields = try await machine.client.document(machine.sync.name(of: task)).fields
         #expect(fields["origins"]?.mapValue?.keys.contains("deletedTime") != true)
         await machine.stop()
+    }
+}
+
+extension Machine {
+    /// Whether its replica gets to have tasks of these titles, in this order, and no others; also while the bridge is paused.
+    fileprivate func hasTitles(_ wanted: [String]) async -> Bool {
+        for _ in 0..<1200 {
+            let found = try? await client.documents(TaskSync.queries(of: "alice", in: Machine.database)[1])
+            let titles = found?.compactMap { $0["title"]?.stringValue }.sorted()
+            if titles == wanted { return true }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+        return false
     }
 }

@@ -74,6 +74,15 @@ package final class FolderChanges: Sendable {
         }
     }
 
+    /// The reader is about to move a file, and knows where that is then: it is told of a change there, and of no move.
+    package func expectMove(_ from: TaskPath, to: TaskPath) {
+        let now = surroundings.now() - start
+        settler.withLock { $0.expectMove(from, to: to, at: now) }
+    }
+
+    /// It has not moved it.
+    package func forgetMove(_ from: TaskPath, to: TaskPath) { settler.withLock { $0.forgetMove(from, to: to) } }
+
     /// Lets a scan look, now.
     package func askForScan() {
         let now = surroundings.now() - start

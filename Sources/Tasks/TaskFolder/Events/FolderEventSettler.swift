@@ -38,6 +38,11 @@ package struct FolderEventSettler: Sendable {
         var foundEmpty: Duration?
     }
 
+    private struct Move: Hashable, Sendable {
+        let from: TaskPath
+        let to: TaskPath
+    }
+
     private let times: SettleTimes
     private var pending: [TaskPath: Pending] = [:]
     private var queue = DeadlineQueue()
@@ -46,6 +51,8 @@ package struct FolderEventSettler: Sendable {
     private var leaving: [UInt32: (path: TaskPath, origin: TaskPath, since: Duration)] = [:]
     /// Where the file that was at a path has gone to: that is reported before anything new at the path.
     private var movedAway: [TaskPath: TaskPath] = [:]
+    /// Moves that whoever takes what has settled makes itself, and that are still to be told of, each with the time until which they may.
+    private var expected: [Move: Duration] = [:]
     /// When the last of the files that were found will have settled, as far as is known.
     private var foundSettles: Duration = .zero
     private var settled: [SettledChange] = []
@@ -130,6 +137,16 @@ package struct FolderEventSettler: Sendable {
         if pending[path] == nil { remove(path, at: now, isMovedAway: true) }
         if pending.count > times.limit { giveUp() }
     }
+
+    /// A move that whoever takes what has settled is about to make, and knows of then: it comes out as a change of the file at its new
+    /// path. One of which nobody tells, as where the queue is too short, is forgotten after a while.
+    package mutating func expectMove(_ from: TaskPath, to: TaskPath, at now: Duration) {
+        if expected.count >= 1024 { expected = expected.filter { $0.value > now } }
+        expected[Move(from: from, to: to)] = now + .seconds(60)
+    }
+
+    /// It was not made.
+    package mutating func forgetMove(_ from: TaskPath, to: TaskPath) { expected[Move(from: from, to: to)] = nil }
 
     /// What has been read by now is known, whatever was told of it.
     package mutating func handleRead(_ path: TaskPath) { pending[path]?.isKnown = true }
@@ -252,7 +269,12 @@ package struct FolderEventSettler: Sendable {
             pending[source.path]?.isMovedAway = false
         }
         if movedAway[source.origin] == source.path { movedAway[source.origin] = nil }
+        let isExpected = expected.removeValue(forKey: Move(from: source.path, to: path)).map { $0 > now } == true
         if source.origin == path { return }
+        if isExpected {
+            if isPaired { pending[source.path] = nil }
+            return
+        }
         pending[path]?.origin = source.origin
         movedAway[source.origin] = path
         // The rename tells why the source is gone. Where something new takes its name, its own events say so.

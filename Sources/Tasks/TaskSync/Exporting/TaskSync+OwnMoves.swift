@@ -11,9 +11,11 @@ extension TaskSync {
         guard path != row.path else { return true }
         try await announceMove(row.path, to: path)
         let outcome: MoveOutcome
+        changes.expectMove(row.path, to: path)
         do throws(FolderError) {
             outcome = try folder.move(row.path, to: path, expecting: .stamp(row.stamp))
         } catch {
+            changes.forgetMove(row.path, to: path)
             guard error.code == .notFound else { throw error }
             // Its list's directory has just gone, or has another name: the next try finds out. The file may be in it already.
             retries.insert(row.task)
@@ -31,6 +33,7 @@ extension TaskSync {
             removeIfEmpty(old.parent)
             return true
         }
+        changes.forgetMove(row.path, to: path)
         try await takeBackMove()
         switch outcome {
         case .exists: retries.insert(row.task)
