@@ -90,9 +90,11 @@ extension TaskSync {
         var reserved = Set<TaskPath>()
         var changedHere: [TaskPath] = []
         var expected: [TaskPath: Bool] = [:]
+        // What was read of these before is no longer so: they are still behind.
+        var moved = Set<String>()
         let facts = pending.map { TaskFacts($0.view) }
         for facts in facts { learn(facts) }
-        for (item, facts) in zip(pending, facts) {
+        for (item, facts) in zip(pending, facts) where !moved.contains(item.task) {
             await exportAttachments(of: item.view)
             noteParked(item)
             // A held delete stands until somebody decides, or somebody edits.
@@ -107,7 +109,7 @@ extension TaskSync {
                     retries.insert(item.task)
                     continue
                 }
-                try await makeWay(for: item, in: directory)
+                if let other = try await makeWay(for: item, in: directory) { moved.insert(other) }
                 let plan = try FileExport.plan(
                     item.view, row: item.row, directory: directory, number: names.number(of: item.task)
                 ) { path in
@@ -217,15 +219,15 @@ extension TaskSync {
         retries.formUnion(names.set(facts.id, facts.claim).filter { index.path(of: $0) != nil })
     }
 
-    /// Where another task's file has the name that is this task's by right, that one is called otherwise first.
-    private func makeWay(for item: Pending, in directory: TaskPath) async throws {
+    /// Where another task's file has the name that is this task's by right, that one is called otherwise first. Answers which.
+    private func makeWay(for item: Pending, in directory: TaskPath) async throws -> String? {
         guard let path = try rightPath(of: item.task, in: directory), let other = index[path]?.task,
             other != item.task, let claim = names.claim(of: other)
-        else { return }
+        else { return nil }
         let place = lists.path(claim.place) ?? .root
-        guard let right = try rightPath(of: other, in: place), right != path else { return }
+        guard let right = try rightPath(of: other, in: place), right != path else { return nil }
         let row = try await client.reading { try SyncTables($0).file(other) }
-        guard var row, row.path == path else { return }
+        guard var row, row.path == path else { return nil }
         retries.insert(other)
         var number = names.number(of: other)
         while true {
@@ -237,7 +239,7 @@ extension TaskSync {
             var changedHere: [TaskPath] = []
             _ = try await rename(&row, to: free, &changedHere)
             try await importChangedHere(changedHere)
-            return
+            return other
         }
     }
 
