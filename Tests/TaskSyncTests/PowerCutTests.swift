@@ -1,3 +1,4 @@
+import DocumentClient
 import DocumentStore
 import Synchronization
 import SystemIO
@@ -7,7 +8,7 @@ import Testing
 
 @testable import TaskSync
 
-/// What a power cut leaves, on disks that are not well otherwise.
+/// What a power cut leaves, and a process that was cut off, on disks that are not well otherwise.
 @Suite(.serialized) struct PowerCutTests {
     private let store = MemoryDocumentStore(Machine.database)
 
@@ -40,6 +41,36 @@ import Testing
         #expect(await other.eventually { await other.sync.path(ofTask: task) == name })
         #expect(await machine.eventually { disk.text(name) == "---\ntags: [phone]\n---\nnow\n" })
         #expect(other.read(name) == "---\ntags: [phone]\n---\nnow\n")
+        await machine.stop()
+        await other.stop()
+    }
+
+    @Test
+    func `what a run has put into a file before it was cut off is nobody's, also where somebody has edited that since`()
+        async throws
+    {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("now\n".utf8))
+        let before = try await Machine(store, disk: disk)
+        let other = try await Machine(store)
+        #expect(await other.has("Call.md", "now\n"))
+        let task = try #require(await before.sync.task(atPath: "Call.md"))
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        try await before.client.transaction { transaction in
+            try SyncTables(transaction).announce([(task, Array("---\ntags: [phone]\n---\nnow\n".utf8))])
+        }
+        await before.stop()
+        try disk.save("Call.md", Array("---\ntags: [phone]\npriority: low\n---\nnow\n".utf8))
+        var edit = TaskEdit()
+        edit.addTags = ["phone"]
+        try await other.sync.edit(task, edit)
+        edit = TaskEdit()
+        edit.removeTags = ["phone"]
+        try await other.sync.edit(task, edit)
+        #expect(await other.has("Call.md", "now\n"))
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await other.has("Call.md", "---\npriority: low\n---\nnow\n"))
+        #expect(await machine.eventually { disk.text("Call.md") == "---\npriority: low\n---\nnow\n" })
         await machine.stop()
         await other.stop()
     }

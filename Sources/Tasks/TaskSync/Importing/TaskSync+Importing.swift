@@ -143,8 +143,10 @@ extension TaskSync {
             // Before any of them gets a name that was another one's.
             let shadows = try files.map { file in
                 var row = try tables.file(file.task)
-                // Nobody has edited it since the last run put that there.
-                if unfinished[file.task] == file.file.bytes { row?.bytes = file.file.bytes }
+                // What the last run put there is no edit of its user's, whatever somebody has edited since.
+                if let put = unfinished[file.task], let old = row?.bytes, Self.has(file.file.bytes, put, over: old) {
+                    row?.bytes = put
+                }
                 return row
             }
             let rows = try zip(files, shadows).map { file, row in
@@ -181,6 +183,14 @@ extension TaskSync {
         }
         // A name that one of them has left may be another one's by right.
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
+    }
+
+    /// Whether a file has what a cut-off run was to put into it instead of `old`, as far as that can be told: all lines that came new.
+    private static func has(_ text: [UInt8], _ put: [UInt8], over old: [UInt8]) -> Bool {
+        if text == put { return true }
+        func lines(_ text: [UInt8]) -> Set<ArraySlice<UInt8>> { Set(text.split(separator: UInt8(ascii: "\n"))) }
+        let new = lines(put).subtracting(lines(old)).filter { $0.contains { $0 > 0x2D } }
+        return !new.isEmpty && new.isSubset(of: lines(text))
     }
 
     /// Somebody saved a file just before `row` was written to it, and moved, removed or edited it just after that.
