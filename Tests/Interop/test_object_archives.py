@@ -1,6 +1,8 @@
 """Many objects in one put, as an archive that the server takes apart, with boto3 and Python's tarfile."""
 import io
 import tarfile
+import urllib.error
+import urllib.request
 
 import pytest
 from botocore.exceptions import ClientError
@@ -73,3 +75,20 @@ def test_nothing_is_put_of_an_archive_that_is_refused(s3, name, user, other):
     assert names(s3, f"{user.id}/") == []
     put(mine, f"{user.id}/all.tar", whole)
     assert names(s3, f"{user.id}/") == list(good)
+
+
+@pytest.mark.parametrize("header", ["x-amz-meta-snowball-auto-extract: true", "x-amz-copy-source: ferry/{}", "x-amz-acl: private"])
+def test_a_presigned_put_is_not_made_another_request(s3, name, user, header):
+    """Whoever has the URL may put this one object, and nothing that the signer has not said."""
+    key, other = f"{user.id}/{name}/a", f"{user.id}/{name}/b"
+    put(user.s3(), f"{user.id}/all.tar", archive({other: b"secret"}))
+    field, value = header.format(other).split(": ")
+    url = user.s3().generate_presigned_url("put_object", {"Bucket": BUCKET, "Key": key})
+    body = archive({other: b"changed"})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(urllib.request.Request(url, body, {field: value}, method="PUT"), timeout=20)
+    assert refused.value.code == 403 and b"not signed" in refused.value.read()
+    assert names(s3, f"{user.id}/{name}/") == [other]
+    assert s3.get_object(Bucket=BUCKET, Key=other)["Body"].read() == b"secret"
+    urllib.request.urlopen(urllib.request.Request(url, b"mine", method="PUT"), timeout=20)
+    assert s3.get_object(Bucket=BUCKET, Key=key)["Body"].read() == b"mine"

@@ -53,7 +53,7 @@ package final class ByteBudget: Sendable {
     }
 
     /// Waits for `amount` bytes (or all there are, if that is less). Throws only `CancellationError`.
-    package func take(_ amount: Int) async throws -> Share {
+    func take(_ amount: Int) async throws -> Share {
         let amount = min(amount, total)
         let id = state.withLock { state in
             state.nextID += 1
@@ -86,7 +86,7 @@ package final class ByteBudget: Sendable {
     }
 
     /// Takes `amount` bytes if nobody has to wait for them.
-    func takeNow(_ amount: Int) -> Share? {
+    package func takeNow(_ amount: Int) -> Share? {
         let amount = min(amount, total)
         let isGranted = state.withLock { state in
             guard state.waiters.isEmpty, state.free >= amount else { return false }

@@ -19,7 +19,10 @@ extension S3Handler {
         }
         guard let length = call.request.headers.contentLength else { throw S3Error.missingLength }
         guard length <= Self.archiveLimit else { throw S3Error.entityTooLarge }
-        let share = try await archiveMemory.take(length)
+        // Whoever would have to wait for slow ones goes on without.
+        guard let share = archiveMemory.takeNow(length) else {
+            throw S3Error.invalidRequest("Too many archives are on their way; put the objects one by one.")
+        }
         defer { share.shrink(to: 0) }
         let files = try await files(of: call, length)
         var records: [ObjectRecord] = []

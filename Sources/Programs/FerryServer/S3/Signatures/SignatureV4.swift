@@ -130,10 +130,12 @@ struct SignatureClaim {
         date = request.headers["x-amz-date"] ?? ""
         payloadHash = request.headers["x-amz-content-sha256"] ?? SHA256.hash("").hex
         expires = nil
-        // A header that steers the request and is not signed could have been added on the way.
-        let steering = request.headers.lazy.map { $0.name.lowercased() }.filter {
-            $0 == "host" || $0.hasPrefix("x-amz-")
-        }
+        try requireSigned(request) { $0 == "host" || $0.hasPrefix("x-amz-") }
+    }
+
+    /// A header that steers the request and is not signed could have been added by somebody else.
+    private func requireSigned(_ request: HTTPServerRequest, _ steers: (_ name: String) -> Bool) throws {
+        let steering = request.headers.lazy.map { $0.name.lowercased() }.filter(steers)
         guard steering.allSatisfy(signedHeaders.contains), signedHeaders.contains("host") else {
             throw S3Error("AccessDenied", "There were headers present in the request which were not signed", 403)
         }
@@ -159,6 +161,8 @@ struct SignatureClaim {
         self.expires = expires
         payloadHash = request.headers["x-amz-content-sha256"] ?? "UNSIGNED-PAYLOAD"
         guard signedHeaders.contains("host") else { throw Self.malformed }
+        // The signer has allowed one request, not a copy from elsewhere or an archive of other objects.
+        try requireSigned(request) { $0.hasPrefix("x-amz-") && $0 != "x-amz-content-sha256" }
     }
 
     private static let malformed = S3Error(
