@@ -180,6 +180,8 @@ extension TaskSync {
             problems[file.path.string] = nil
             if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)
+            // Written by a run that was cut off before it did that.
+            try await bringBackLeft(of: row.task, beside: row.path)
         }
         // A name that one of them has left may be another one's by right.
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
