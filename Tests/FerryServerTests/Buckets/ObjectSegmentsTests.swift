@@ -20,7 +20,7 @@ struct ObjectSegmentsTests {
 
     @discardableResult
     private func put(_ bytes: [UInt8], as key: String, in store: BucketStore) async throws -> SegmentPlace {
-        let file = try await store.keep(bytes, SHA256.hash(bytes))
+        let file = try await store.keep(bytes[...], SHA256.hash(bytes))
         let record = ObjectRecord(
             key: key, file: file, size: Int64(bytes.count), etag: "", modified: 0, contentType: "", headers: [:])
         await store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
@@ -168,7 +168,7 @@ struct ObjectSegmentsTests {
             try await put(noise(16_000), as: "kept", in: store)
             // The process ends between the sync and the commit: beside an object that has a record, and in a segment of its own.
             for _ in 0..<3 {
-                _ = try await store.keep(noise(16_000, 2), SHA256.hash(noise(16_000, 2)))
+                _ = try await store.keep(noise(16_000, 2)[...], SHA256.hash(noise(16_000, 2)))
             }
         }
         #expect(try segments.count >= 2)

@@ -38,7 +38,7 @@ private final class Ground {
         puts += 1
         let file: String
         if puts % 2 == 0 {
-            file = try await buckets.keep(bytes, SHA256.hash(bytes))
+            file = try await buckets.keep(bytes[...], SHA256.hash(bytes))
         } else {
             var incoming = try buckets.makeIncoming([])
             try incoming.append(bytes)
