@@ -98,6 +98,25 @@ import Testing
         #expect(await machine.eventually { await machine.hasUnited(1) })
         await machine.stop()
     }
+
+    @Test func `a command that finds the directory away changes nothing`() async throws {
+        let disk = MemoryDisk()
+        let machine = try await Machine(store, disk: disk)
+        try disk.write("Call.md", Array("now\n".utf8))
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.task(atPath: "Call.md"))
+        disk.setRootMissing(true)
+        var edit = TaskEdit()
+        edit.title = "Write"
+        await #expect(throws: TaskSyncError.self) { try await machine.sync.edit(task, edit) }
+        disk.setRootMissing(true)
+        await #expect(throws: TaskSyncError.self) { try await machine.sync.remove([task]) }
+        disk.setRootMissing(false)
+        try await machine.sync.rescanNow()
+        try await machine.sync.edit(task, edit)
+        #expect(await machine.eventually { disk.text("Write.md") == "now\n" })
+        await machine.stop()
+    }
 }
 
 extension MemoryDisk {

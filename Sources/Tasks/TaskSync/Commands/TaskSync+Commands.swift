@@ -78,8 +78,7 @@ extension TaskSync {
     /// Changes a task. A file that was changed too is read first, so neither change is lost.
     package func edit(_ id: String, _ edit: TaskEdit) async throws {
         try await exclusively {
-            try requireRoot()
-            if let path = index.path(of: id) { try await importFiles([path]) }
+            try await readFirst(id)
             var list: String?
             if let name = edit.listName { list = try await self.list(named: name) }
             let target = list
@@ -95,10 +94,9 @@ extension TaskSync {
     /// Moves tasks to the trash.
     package func remove(_ ids: [String]) async throws {
         try await exclusively {
-            try requireRoot()
             for id in ids {
                 guard catalog[id] != nil else { throw TaskSyncError(.notFound, "There is no task \(id).") }
-                if let path = index.path(of: id) { try await importFiles([path]) }
+                try await readFirst(id)
             }
             try await trashDocuments(ids)
             try await noteSteps(.remove, ids)
@@ -146,6 +144,14 @@ extension TaskSync {
     }
 
     // MARK: Parts
+
+    /// Takes up what a task's file says, before a command changes the task. That may show that the directory is away.
+    private func readFirst(_ id: String) async throws {
+        try requireRoot()
+        guard let path = index.path(of: id) else { return }
+        try await importFiles([path])
+        try requireRoot()
+    }
 
     func requireRoot() throws {
         if let rootHold { throw TaskSyncError(.held, rootHold.message) }
