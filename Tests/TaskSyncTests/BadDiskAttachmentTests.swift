@@ -1,4 +1,5 @@
 import DocumentStore
+import Glibc
 import ObjectStorage
 import Synchronization
 import SystemIO
@@ -132,6 +133,38 @@ import Testing
         #expect(await laptop.has("Journey.files/ticket.txt", "seat 12\n"))
         #expect(await desk.eventually { (try? disk.status("Journey.files/ticket.txt")) != nil })
         #expect((try? disk.status("Trip.files")) == nil)
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `what comes back with its task waits in the trash while the full disk has no room for its directory`()
+        async throws
+    {
+        let (objects, home) = (ClosedObjectStore(givesBack: true), Home())
+        let disk = MemoryDisk(scratch: home.path)
+        let laptop = try await Machine(store, objects: objects)
+        let desk = try await Machine(store, objects: objects, home: home, disk: disk)
+        try disk.write("Trip.md", Array("go\n".utf8))
+        #expect(await laptop.has("Trip.md", "go\n"))
+        try disk.makeDirectories("Trip.files")
+        try disk.write("Trip.files/ticket.txt", Array("seat 12\n".utf8))
+        #expect(await desk.eventually { await desk.sync.allTransfers.map(\.name) == ["ticket.txt"] })
+        let task = try #require(await desk.sync.task(atPath: "Trip.md"))
+        try disk.remove("Trip.md")
+        #expect(await laptop.lacks("Trip.md"))
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        let refused = Mutex(false)
+        disk.setFault { operation, path in
+            guard operation == "make the directory", path == "Trip.files" else { return nil }
+            refused.withLock { $0 = true }
+            return ENOSPC
+        }
+        try await laptop.sync.restore([task])
+        #expect(await desk.eventually { refused.withLock { $0 } })
+        disk.setFault(nil)
+        objects.open()
+        #expect(await laptop.has("Trip.files/ticket.txt", "seat 12\n"))
+        #expect(await desk.eventually { (try? disk.status("Trip.files/ticket.txt")) != nil })
         await laptop.stop()
         await desk.stop()
     }

@@ -82,9 +82,18 @@ extension TaskSync {
             }
             try takeUntrashed(left, to: target)
         } catch {
-            return logger.warning("attachments of \(path) stay in the local trash", ["error": "\(error)"])
+            retries.insert(task)
+            return logger.warning("attachments of \(path) stay in the local trash for now", ["error": "\(error)"])
         }
         try await forgetLeft(of: [task])
+    }
+
+    /// Tries again what could not come back, as on a full disk.
+    func bringBackLeftAgain() async throws {
+        for task in leftBeside.keys.sorted() where catalog[task].map({ $0.deletion == nil }) ?? false {
+            guard let path = index.path(of: task), index[path]?.stamp != FileStamp.none else { continue }
+            try await bringBackLeft(of: task, beside: path)
+        }
     }
 
     /// What could not go to the trash, as on a full disk, is where it was, unless it is another task's by now.

@@ -23,6 +23,7 @@ extension TaskSync {
         }
         try await removeDeletedLists()
         try await fillAgain()
+        try await bringBackLeftAgain()
         if rememberedRetries != retries { try await acknowledge(through: nil) }
         try await settleVanishedLists()
         retryLater()
