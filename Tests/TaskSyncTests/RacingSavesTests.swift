@@ -132,12 +132,19 @@ import Testing
 extension Machine {
     /// Whether its replica gets to have tasks of these titles, in this order, and no others; also while the bridge is paused.
     fileprivate func hasTitles(_ wanted: [String]) async -> Bool {
-        for _ in 0..<1200 {
-            let found = try? await client.documents(TaskSync.queries(of: "alice", in: Machine.database)[1])
-            let titles = found?.compactMap { $0["title"]?.stringValue }.sorted()
-            if titles == wanted { return true }
-            try? await Task.sleep(for: .milliseconds(50))
+        let tasks = TaskSync.queries(of: "alice", in: Machine.database)[1]
+        let search = Task { [client] in
+            for try await found in client.snapshots(of: tasks)
+            where found.documents.compactMap({ $0["title"]?.stringValue }).sorted() == wanted {
+                return true
+            }
+            return false
         }
-        return false
+        let alarm = Task {
+            try await Task.sleep(for: .seconds(60))
+            search.cancel()
+        }
+        defer { alarm.cancel() }
+        return (try? await search.value) ?? false
     }
 }
