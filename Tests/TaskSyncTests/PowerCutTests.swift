@@ -45,6 +45,26 @@ import Testing
         await other.stop()
     }
 
+    /// Which a power cut has left empty.
+    @Test func `a new file with the name of a known one is not filled with what that says under its new name`()
+        async throws
+    {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("now\n".utf8))
+        let before = try await Machine(store, disk: disk)
+        #expect(await before.eventually { await before.hasUnited(1) })
+        let task = try #require(await before.sync.task(atPath: "Call.md"))
+        await before.stop()
+        try disk.rename("Call.md", to: "Anna.md", .exclusive)
+        try disk.write("Call.md", [])
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(2) })
+        #expect(await machine.sync.path(ofTask: task) == "Anna.md")
+        #expect(disk.text("Anna.md") == "now\n")
+        #expect(disk.text("Call.md") == "")
+        await machine.stop()
+    }
+
     @Test
     func `what a run has put into a file before it was cut off is nobody's, also where somebody has edited that since`()
         async throws

@@ -54,10 +54,29 @@ extension TaskSync {
     /// Known files that are empty, and nobody saw it happen: so a power cut leaves what was saved and not written to disk. They get
     /// back what they said when they were last in step; one that has another name by now is read under that afterwards. What cannot be
     /// written at present is tried again, and until then nobody has emptied it.
-    func fillEmptied(_ files: [ScannedFile]) async throws {
+    ///
+    /// - Parameter others: what the scan found that is news. A known file that is among them has not been emptied: another one has its
+    ///   name.
+    /// - Returns: those that have the name of one.
+    func fillEmptied(_ files: [ScannedFile], beside others: [TaskPath]) async throws -> [TaskPath] {
+        var left: [TaskPath] = []
         for file in files {
-            guard let task = index[file.path]?.task ?? taskOfMoved(file.path) else { continue }
-            try await fill(file.path, of: task, file.stamp)
+            if let entry = index[file.path], !entry.stamp.isFile(of: file.stamp), has(others, file: entry) {
+                left.append(file.path)
+            } else if let task = index[file.path]?.task ?? taskOfMoved(file.path) {
+                try await fill(file.path, of: task, file.stamp)
+            }
+        }
+        return left
+    }
+
+    /// Whether one of these is a known file under a new name.
+    private func has(_ paths: [TaskPath], file entry: FileIndex.Entry) -> Bool {
+        paths.contains { path in
+            guard let stamp = try? folder.stamp(path), entry.stamp.isFile(of: stamp), stamp.size > 0 else {
+                return false
+            }
+            return isSame(stamp, as: entry, try? folder.identifier(path))
         }
     }
 

@@ -44,7 +44,7 @@ extension TaskSync {
             return
         }
         forgetProblemsOfAbsentFiles()
-        try await fillEmptied(emptied)
+        changed += try await fillEmptied(emptied, beside: changed)
         for path in scan.lists.sorted() { _ = try await list(at: path) }
         // Not those that were there a moment ago: what has become of them is told.
         let absent = Set(index.paths(notSeenIn: call))
