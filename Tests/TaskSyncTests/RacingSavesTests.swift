@@ -112,6 +112,52 @@ import Testing
         await desk.stop()
     }
 
+    /// Between Ferry's look at a file that is to have another name and its rename its user gives it a third one, and puts a new one
+    /// there; the task that has its old name then is deleted before the user's rename is told of.
+    @Test func `a file that got another name before Ferry's own rename of it is not the one that has its old name`()
+        async throws
+    {
+        let disk = MemoryDisk()
+        let store = MemoryDocumentStore(Machine.database)
+        let (laptop, desk) = (try await Machine(store), try await Machine(store, disk: disk))
+        try laptop.write("Call.md", "now\n")
+        #expect(await desk.eventually { (try? disk.status("Call.md")) != nil })
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        let task = try #require(await desk.sync.task(atPath: "Call.md"))
+        let steps = Mutex(0)
+        disk.setFault { [unowned disk] operation, path in
+            func isNext(_ step: Int) -> Bool {
+                steps.withLock { next in
+                    guard next == step else { return false }
+                    next += 1
+                    return true
+                }
+            }
+            if operation == "rename", path == "Call.md", isNext(0) {
+                try? disk.rename("Call.md", to: "Anna.md", .exclusive)
+                try? disk.write("Call.md", Array("mine\n".utf8))
+            } else if operation == "write to disk", path.isEmpty, (try? disk.status("Call.md")) != nil, isNext(1) {
+                // As soon as the other task's file is there.
+                try? disk.remove("Call.md")
+            }
+            return nil
+        }
+        // So that it comes to the files at once.
+        await desk.sync.setPaused(true)
+        laptop.rename("Call.md", to: "Old.md")
+        try laptop.write("Call.md", "new\n")
+        #expect(await laptop.hasTitles(["Call", "Old"]))
+        #expect(await desk.hasTitles(["Call", "Old"]))
+        await desk.sync.setPaused(false)
+        #expect(await laptop.has("Anna.md", "now\n"))
+        #expect(await laptop.has("Old.md", "mine\n"))
+        #expect(await desk.eventually { await desk.hasUnited(2) })
+        #expect(await desk.sync.path(ofTask: task) == "Anna.md")
+        #expect(steps.withLock { $0 } == 2)
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a file that is back when its removal is taken over was not deleted`() async throws {
         let disk = MemoryDisk()
         try disk.write("Call.md", Array("now\n".utf8))

@@ -359,7 +359,8 @@ extension TaskSync {
         guard let entry = index[from], from.kind(isDirectory: false) == .taskFile else { return }
         // The echo of a move of Ferry's own, after which the old name may have been given to another task.
         if let known = index[to], known.stamp.isFile(of: stamp) { return }
-        guard entry.stamp.isFile(of: stamp) || folder.isAbsent(from) else { return }
+        guard entry.stamp.isFile(of: stamp) || (folder.isAbsent(from) && !isOther(stamp, at: to, than: entry.task))
+        else { return }
         if let replaced = index[to], replaced.task != entry.task {
             // Where not all directories are watched, only a scan shows whether it has gone to another: the import asks for it.
             guard folder.isFullyWatched else { return }
@@ -370,6 +371,14 @@ extension TaskSync {
         index.set(to, FileIndex.Entry(task: entry.task, stamp: FileStamp(unknownContentOf: stamp)))
         movedFrom[to] = from
         retries.formUnion(misnamed)
+    }
+
+    /// Whether a file is the known one of another task, to which the name that it left did not belong any more.
+    private func isOther(_ stamp: FileStamp, at path: TaskPath, than task: String) -> Bool {
+        guard let known = index.path(withInodeOf: stamp).flatMap({ index[$0] }), known.task != task else {
+            return false
+        }
+        return known.stamp.hasContent(of: stamp) || (try? folder.identifier(path)) == known.task
     }
 
     /// The file of another task was renamed over this one's: to the user this one is gone.
