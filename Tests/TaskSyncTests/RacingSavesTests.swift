@@ -158,6 +158,24 @@ import Testing
         await desk.stop()
     }
 
+    @Test func `a command does not take a new file for the one that has just left its name`() async throws {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("now\n".utf8))
+        let machine = try await Machine(MemoryDocumentStore(Machine.database), disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(1) })
+        let task = try #require(await machine.sync.task(atPath: "Call.md"))
+        var edit = TaskEdit()
+        edit.addTags = ["phone"]
+        try disk.rename("Call.md", to: "Anna.md", .exclusive)
+        try disk.write("Call.md", Array("new\n".utf8))
+        try await machine.sync.edit(task, edit)
+        #expect(await machine.eventually { await machine.hasUnited(2) })
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == "Anna.md" })
+        let item = try await machine.sync.detail(task).item
+        #expect(item.notes == "now\n" && item.tags == ["phone"])
+        await machine.stop()
+    }
+
     @Test func `a file that is back when its removal is taken over was not deleted`() async throws {
         let disk = MemoryDisk()
         try disk.write("Call.md", Array("now\n".utf8))

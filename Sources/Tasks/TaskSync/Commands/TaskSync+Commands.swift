@@ -148,8 +148,7 @@ extension TaskSync {
     /// Takes up what a task's file says, before a command changes the task. That may show that the directory is away.
     private func readFirst(_ id: String) async throws {
         try requireRoot()
-        guard let path = index.path(of: id) else { return }
-        try await importFiles([path])
+        try await importFile(of: id)
         try requireRoot()
     }
 

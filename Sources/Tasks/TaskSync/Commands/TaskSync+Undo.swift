@@ -44,7 +44,7 @@ extension TaskSync {
                 )
             }
             for step in steps {
-                if let path = index.path(of: step.task) { try await importFiles([path]) }
+                try await importFile(of: step.task)
             }
             var changes: [UndoneChange] = []
             for step in steps {

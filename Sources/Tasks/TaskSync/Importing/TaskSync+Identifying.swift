@@ -54,8 +54,8 @@ extension TaskSync {
         return (DocumentID.make(in: surroundings), true)
     }
 
-    /// Whether a file is somebody else's that is where one of `task` was to be written, and nothing says whether it was.
-    private func isForeign(_ content: TaskFileContent, _ identifier: String?, where task: String) async throws -> Bool {
+    /// Whether a file that is where one of `task` is, or was to be written, is somebody else's, as far as the two tell.
+    func isForeign(_ content: TaskFileContent, _ identifier: String?, where task: String) async throws -> Bool {
         guard identifier != task else { return false }
         return try await !isVersion(content.bytes, of: task)
     }

@@ -187,6 +187,18 @@ extension TaskSync {
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
     }
 
+    /// Reads the file of a task that a command is about to change, so that neither change is lost. Another one in its place that says
+    /// nothing of this task is looked at when its time has come: the known one may have been renamed a moment ago, and that is told first.
+    func importFile(of task: String) async throws {
+        guard let path = index.path(of: task) else { return }
+        if let known = index[path]?.stamp, known != .none, let now = try? folder.stamp(path), !known.isFile(of: now),
+            let there = try? folder.read(path), try await isForeign(there, try? folder.identifier(path), where: task)
+        {
+            return changes.noteFound(path)
+        }
+        try await importFiles([path])
+    }
+
     /// Whether a file has what a cut-off run was to put into it instead of `old`, as far as that can be told: all lines that came new.
     private static func has(_ text: [UInt8], _ put: [UInt8], over old: [UInt8]) -> Bool {
         if text == put { return true }
