@@ -95,6 +95,30 @@ import Testing
         await other.stop()
     }
 
+    /// Cut off after the exchange of the two files, and before it had noted which one is there.
+    @Test func `a file that a run has put there before it was cut off is known by its mark under another name, too`()
+        async throws
+    {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("now\n".utf8))
+        let before = try await Machine(store, disk: disk)
+        #expect(await before.eventually { await before.hasUnited(1) })
+        let task = try #require(await before.sync.task(atPath: "Call.md"))
+        let text = Array("---\ntags: [phone]\n---\nnow\n".utf8)
+        try await before.client.transaction { try SyncTables($0).announce([(task, text)]) }
+        await before.stop()
+        let put = try disk.writeTemporary(
+            in: "", text, mode: nil, attributes: disk.attributes("Call.md"), synchronize: true)
+        try disk.rename(put, to: "Anna.md", .exclusive)
+        try disk.remove("Call.md")
+        try disk.write("Call.md", Array("new\n".utf8))
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await machine.hasUnited(2) })
+        #expect(await machine.sync.path(ofTask: task) == "Anna.md")
+        #expect(try await machine.sync.detail(task).item.notes == "now\n")
+        await machine.stop()
+    }
+
     @Test func `a file that is out of reach with the whole directory when it is read is read when that is back`()
         async throws
     {

@@ -16,7 +16,9 @@ extension TaskSync {
             // One in the trash as well: a file that is back says that it is not to be there.
             guard let known = index.path(of: task) else { return catalog[task] != nil }
             guard known != path else { return false }
-            guard index[known]?.stamp == FileStamp.none else { return folder.isAbsent(known) }
+            guard index[known]?.stamp == FileStamp.none || unfinishedWrites[task] != nil else {
+                return folder.isAbsent(known)
+            }
             // One that was written and not noted has no inode to know it by, so that where nobody can look is as good as gone.
             guard let there = try? folder.read(known) else { return (try? folder.stamp(known)) == nil }
             return try await isForeign(there, (try? folder.identifier(known)) ?? nil, where: task)
