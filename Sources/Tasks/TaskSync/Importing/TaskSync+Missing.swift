@@ -101,6 +101,8 @@ extension TaskSync {
         for task in unfilled.keys.sorted() {
             guard let path = pathOfUnfilled(task), let now = try? folder.stamp(path) else { continue }
             try await fill(path, of: task, now)
+            // Before the removal of its old name counts: nobody would look for it then, and it would be a copy.
+            if index.path(of: task) != path { try await importFiles([path]) }
         }
     }
 
