@@ -146,7 +146,7 @@ extension TaskSync {
     // MARK: Parts
 
     /// Takes up what a task's file says, before a command changes the task. That may show that the directory is away.
-    private func readFirst(_ id: String) async throws {
+    func readFirst(_ id: String) async throws {
         try requireRoot()
         try await importFile(of: id)
         try requireRoot()

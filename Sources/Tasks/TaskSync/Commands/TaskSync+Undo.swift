@@ -43,9 +43,7 @@ extension TaskSync {
                         ? "No command of this machine is left to undo." : "No change of this task is left to undo here."
                 )
             }
-            for step in steps {
-                try await importFile(of: step.task)
-            }
+            for step in steps { try await readFirst(step.task) }
             var changes: [UndoneChange] = []
             for step in steps {
                 if let change = try await undo(step, isTrial: isTrial) { changes.append(change) }
