@@ -92,3 +92,34 @@ def test_a_presigned_put_is_not_made_another_request(s3, name, user, header):
     assert s3.get_object(Bucket=BUCKET, Key=other)["Body"].read() == b"secret"
     urllib.request.urlopen(urllib.request.Request(url, b"mine", method="PUT"), timeout=20)
     assert s3.get_object(Bucket=BUCKET, Key=key)["Body"].read() == b"mine"
+
+
+def get_archive(session, server, keys):
+    """Of what the server makes of these keys: the names and contents, in their order."""
+    from botocore.auth import S3SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    request = AWSRequest("POST", f"{server}/{BUCKET}?x-ferry-archive=", data="\n".join(keys).encode())
+    S3SigV4Auth(session._request_signer._credentials, "s3", "us-east-1").add_auth(request)
+    prepared = request.prepare()
+    with urllib.request.urlopen(urllib.request.Request(
+            prepared.url, prepared.body, dict(prepared.headers), method="POST"), timeout=20) as answer:
+        with tarfile.open(fileobj=io.BytesIO(answer.read())) as tar:
+            files = [(entry.name, tar.extractfile(entry).read()) for entry in tar]
+        assert answer.headers["x-ferry-objects"] == str(len(files))
+    return files
+
+
+def test_many_objects_are_read_at_once(s3, name, user, other):
+    mine, server = user.s3(), s3.meta.endpoint_url
+    keys = [f"{user.id}/{name}/{letter}" for letter in "abc"]
+    put(mine, f"{user.id}/all.tar", archive({key: key.encode() for key in keys}))
+    s3.put_object(Bucket=BUCKET, Key=f"{other.id}/{name}", Body=b"not for you")
+    s3.put_object(Bucket=BUCKET, Key=f"{user.id}/{name}/large", Body=bytes(257 << 10))
+    wanted = [keys[2], f"{other.id}/{name}", f"{user.id}/{name}/absent", f"{user.id}/{name}/large", keys[0]]
+    assert get_archive(mine, server, wanted) == [(key, key.encode()) for key in (keys[2], keys[0])]
+    assert get_archive(s3, server, [f"{other.id}/{name}"]) == [(f"{other.id}/{name}", b"not for you")]
+    assert get_archive(mine, server, ["", ""]) == []
+    for bad in (["x"] * 257, ["x" * 300_000]):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            get_archive(mine, server, bad)
+        assert refused.value.code == 400 and b"EntityTooLarge" in refused.value.read()

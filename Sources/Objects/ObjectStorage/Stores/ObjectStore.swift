@@ -13,6 +13,10 @@ public protocol ObjectStore: Sendable {
     /// range that is empty or begins behind the end.
     func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent
 
+    /// A whole object of at most `limit` bytes; throws `.invalid` for a longer one. A store may answer several that are asked for at the
+    /// same time together.
+    func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8]
+
     /// Nil where there is no such object.
     func head(_ key: ObjectKey) async throws -> ObjectInfo?
 
@@ -31,7 +35,6 @@ extension ObjectStore {
 
     public func get(_ key: ObjectKey) async throws -> ObjectContent { try await get(key, range: nil) }
 
-    /// A whole object of at most `limit` bytes.
     public func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8] {
         try await get(key, range: nil).collect(limit: limit)
     }

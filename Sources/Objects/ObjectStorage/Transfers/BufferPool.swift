@@ -8,6 +8,9 @@ package final class BufferPool: Sendable {
     /// Room for a chunk of the standard greatest length, its header, and what is read behind it.
     static let capacity = ChunkHeader.byteCount + ChunkSizes.standard.maximum + ChunkReader.blockSize
 
+    /// Shorter arrays are made anew.
+    static let leastCount = capacity / 8
+
     private static let keptAtMost = 24
     private static let keptAtRest = 8
 
@@ -27,7 +30,7 @@ package final class BufferPool: Sendable {
 
     /// An empty array with room for `count` bytes.
     func take(_ count: Int) -> [UInt8] {
-        guard count > Self.capacity / 8, count <= Self.capacity else {
+        guard count >= Self.leastCount, count <= Self.capacity else {
             var small: [UInt8] = []
             small.reserveCapacity(count)
             return small

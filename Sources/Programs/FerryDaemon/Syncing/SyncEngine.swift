@@ -141,7 +141,7 @@ actor SyncEngine {
         let replica = state.replica(of: server.identity(of: userID))
         var place = try S3Configuration(endpoint: server.objects, bucket: server.bucket, region: server.region)
         // Of the stores of others nobody knows whether they know these.
-        if server.keepsObjects { (place.integrity, place.putsTogether) = (.crc32c, true) }
+        if server.keepsObjects { (place.integrity, place.usesArchives) = (.crc32c, true) }
         let store = S3ObjectStore(
             place, credentials: keys(for: server), client: http)
         let objects = LimitedObjectStore(store, up: limits.up, down: limits.down)

@@ -3,7 +3,8 @@ import HTTP
 import ObjectStorage
 import SystemIO
 
-/// Many small objects in one put: a body that is a tar archive, taken apart (as MinIO does, and Amazon's Snowball).
+/// Many small objects in one request: a put whose body is a tar archive, taken apart (as MinIO does, and Amazon's Snowball); and an archive
+/// of those that a body names, for which there is no such convention.
 extension S3Handler {
     /// Bytes that an archive may have.
     private static let archiveLimit = 4 << 20
@@ -41,6 +42,55 @@ extension S3Handler {
         return HTTPResponse(headers: [
             "ETag": "\"\(SystemRandom.hex(16))-1\"", S3ObjectStore.foundHeader: "\(files.count)",
         ])
+    }
+
+    /// At most so many objects are asked for at once.
+    private static let namesLimit = 256
+
+    /// An archive of the objects that the lines of the body name, in their order. What is not there, not small, not to be read, or too
+    /// much for one archive is left out: a request of its own tells why.
+    func getArchive(_ call: S3Call) async throws -> HTTPResponse {
+        let body = try await collect(call, limit: Self.namesLimit * 1025)
+        let lines = body.split(separator: UInt8(ascii: "\n"))
+        guard lines.count <= Self.namesLimit else { throw S3Error.entityTooLarge }
+        var keys: [String] = []
+        for line in lines {
+            guard let key = String(validating: line, as: UTF8.self) else {
+                throw S3Error.invalidArgument("The body must be the objects' keys in UTF-8, a line each.")
+            }
+            if TarArchive.canName(key), try await mayRead(key, call.credential) { keys.append(key) }
+        }
+        guard let share = archiveMemory.takeNow(Self.archiveLimit) else {
+            throw S3Error.invalidRequest("Too many archives are on their way; get the objects one by one.")
+        }
+        defer { share.shrink(to: 0) }
+        let (store, bucket, wanted) = (store, call.bucket, keys)
+        let (archive, count) = try await store.run {
+            let records = try store.index.readHere { database in
+                guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
+                return try wanted.compactMap { try database.object(bucket, $0) }
+            }
+            return Self.archive(of: records, in: store)
+        }
+        return HTTPResponse(
+            headers: ["Content-Type": "application/x-tar", S3ObjectStore.foundHeader: "\(count)"], body: .bytes(archive)
+        )
+    }
+
+    private static func archive(of records: [ObjectRecord], in store: BucketStore) -> (bytes: [UInt8], count: Int) {
+        let small = records.filter { $0.size <= BucketStore.smallSize }
+        var (archive, count): ([UInt8], Int) = ([], 0)
+        archive.reserveCapacity(min(archiveLimit, TarArchive.size(of: small.lazy.map { Int($0.size) })))
+        for record in small {
+            let size = Int(record.size)
+            guard archive.count + TarArchive.size(of: CollectionOfOne(size)) <= archiveLimit,
+                let content = try? store.open(record).read(size, at: 0), content.count == size
+            else { continue }
+            TarArchive.append(content, named: record.key, to: &archive)
+            count += 1
+        }
+        TarArchive.end(&archive)
+        return (archive, count)
     }
 
     private typealias File = (key: String, content: ArraySlice<UInt8>, digest: SHA256Digest)

@@ -14,7 +14,7 @@ struct S3Handler: Sendable {
     /// Told of errors that the client only sees as `InternalError`.
     let onError: @Sendable (any Error) -> Void
 
-    /// For all archives that are being taken apart.
+    /// For all archives that are being taken apart or made.
     let archiveMemory = ByteBudget(32 << 20)
 
     /// Bytes of an object at most, whether put whole or in parts.
@@ -94,13 +94,20 @@ struct S3Handler: Sendable {
         )
     }
 
+    private func allows(_ call: S3Call) async throws -> Bool {
+        guard [.get, .head].contains(call.request.method), !call.has("uploadId") else {
+            return call.credential.allows(key: call.key)
+        }
+        return try await mayRead(call.key, call.credential)
+    }
+
     /// Users use what is beneath their own prefix, and read attachments of those whom they share a list with. The names of these
     /// are hashes, which only who sees the task knows.
-    private func allows(_ call: S3Call) async throws -> Bool {
-        if call.credential.allows(key: call.key) { return true }
-        let parts = call.key.split(separator: "/", omittingEmptySubsequences: false)
-        guard [.get, .head].contains(call.request.method), !call.has("uploadId"), let own = call.credential.prefix,
-            parts.count == 4, ["chunks", "manifests"].contains(parts[1]), parts[3].utf8.count == 64
+    func mayRead(_ key: String, _ credential: S3Credential) async throws -> Bool {
+        if credential.allows(key: key) { return true }
+        let parts = key.split(separator: "/", omittingEmptySubsequences: false)
+        guard let own = credential.prefix, parts.count == 4, ["chunks", "manifests"].contains(parts[1]),
+            parts[3].utf8.count == 64
         else { return false }
         return try await shares(own, "\(parts[0])/")
     }
@@ -122,6 +129,7 @@ struct S3Handler: Sendable {
             guard call.request.target.query.isEmpty else { throw S3Error.notImplemented("This bucket setting") }
             return try await deleteBucket(call)
         case .post where call.has("delete"): return try await deleteObjects(call)
+        case .post where call.has(S3ObjectStore.archiveQuery): return try await getArchive(call)
         default: throw S3Error.methodNotAllowed
         }
     }

@@ -7,8 +7,10 @@ import Testing
     /// Puts three objects at once. Answers what the server saw of them, and the error of each.
     private func putThree(_ answers: ScriptedServer.Answer...) async throws -> ([HTTPServerRequest], [String?]) {
         let server = ScriptedServer(answers: answers)
-        let store = try await server.store(putsTogether: true)
-        let puts = try ["u/a", "u/b", "u/c"].map { PutQueue.Put(key: try ObjectKey($0), content: Array($0.utf8)) }
+        let store = try await server.store(usesArchives: true)
+        let puts = try ["u/a", "u/b", "u/c"].map {
+            S3ObjectStore.SmallPut(key: try ObjectKey($0), content: Array($0.utf8))
+        }
         let errors = await store.put(puts).map { result in
             if case .failure(let error) = result { "\(error)" } else { String?.none }
         }
@@ -48,5 +50,51 @@ import Testing
         let (again, failures) = try await putThree(ScriptedServer.error(.serviceUnavailable, "SlowDown"))
         // All of them are tried again by whoever has put them.
         #expect(again.count == 1 && failures.allSatisfy { $0 != nil })
+    }
+
+    /// Reads three objects at once. Answers what the server saw of them, and the content or the error of each.
+    private func readThree(_ answers: ScriptedServer.Answer...) async throws -> ([String], [String]) {
+        let server = ScriptedServer(answers: answers)
+        let store = try await server.store(usesArchives: true)
+        let reads = try ["u/a", "u/b", "u/c"].map { S3ObjectStore.SmallRead(key: try ObjectKey($0), limit: 10) }
+        let contents = await store.read(reads).map { result in
+            switch result {
+            case .success(let content): String(decoding: content, as: UTF8.self)
+            case .failure(let error): "\(error)"
+            }
+        }
+        await server.stop()
+        return (server.seen.map { "\($0.method) \($0.target.path)" }, contents)
+    }
+
+    private static func archive(_ names: String...) -> ScriptedServer.Answer {
+        { _ in
+            var archive: [UInt8] = []
+            for name in names { TarArchive.append(Array("of \(name)".utf8), named: name, to: &archive) }
+            TarArchive.end(&archive)
+            return HTTPResponse(.ok, headers: ["x-ferry-objects": "\(names.count)"], body: .bytes(archive))
+        }
+    }
+
+    @Test func `reads that go together are one request, and what its answer lacks is asked for by itself`() async throws
+    {
+        let (seen, contents) = try await readThree(Self.archive("u/a", "u/b", "u/c"))
+        #expect(seen == ["POST /ferry"] && contents == ["of u/a", "of u/b", "of u/c"])
+        let (more, some) = try await readThree(
+            Self.archive("u/a", "u/c"), ScriptedServer.error(.notFound, "NoSuchKey"))
+        #expect(more == ["POST /ferry", "GET /ferry/u/b"] && some[0] == "of u/a" && some[2] == "of u/c")
+        #expect(some[1].contains("u/b"))
+    }
+
+    @Test func `a server that makes no archives is asked for one object after the other`() async throws {
+        let content: ScriptedServer.Answer = { _ in
+            HTTPResponse(.ok, headers: ["ETag": "\"e\""], body: .bytes(Array("it".utf8)))
+        }
+        let (seen, contents) = try await readThree(ScriptedServer.error(.methodNotAllowed, "MethodNotAllowed"), content)
+        #expect(seen == ["POST /ferry", "GET /ferry/u/a", "GET /ferry/u/b", "GET /ferry/u/c"])
+        #expect(contents == ["it", "it", "it"])
+        // All of them are tried again by whoever has asked.
+        let (again, failures) = try await readThree(ScriptedServer.error(.serviceUnavailable, "SlowDown"))
+        #expect(again.count == 1 && failures.allSatisfy { $0.contains("SlowDown") })
     }
 }

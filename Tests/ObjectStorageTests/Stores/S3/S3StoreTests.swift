@@ -211,7 +211,7 @@ import Testing
     func `S3 store`(contract: ObjectStoreContract, integrity: S3Configuration.Integrity) async throws {
         var configuration = try S3Configuration(endpoint: Self.endpoint ?? "", bucket: "ferry-test")
         configuration.integrity = integrity
-        configuration.putsTogether = integrity == .crc32c
+        configuration.usesArchives = integrity == .crc32c
         let keys = try #require(S3Credentials.fromEnvironment())
         let store = RetryingObjectStore(S3ObjectStore(configuration) { keys })
         let prefix = "run-\(UInt64.random(in: 0 ... .max))/"

@@ -22,7 +22,7 @@ final class ScriptedServer: Sendable {
     /// Starts listening; the store signs with the clock and keys given.
     func store(
         now: @escaping @Sendable () -> Int64 = { 1_800_000_000 },
-        integrity: S3Configuration.Integrity = .sha256, putsTogether: Bool = false,
+        integrity: S3Configuration.Integrity = .sha256, usesArchives: Bool = false,
         credentials: @escaping S3Credentials.Provider = { S3Credentials(accessKey: "A", secretKey: "S") }
     ) async throws -> S3ObjectStore {
         let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { [self] request in
@@ -35,7 +35,7 @@ final class ScriptedServer: Sendable {
         self.server.withLock { $0 = server }
         var configuration = try S3Configuration(endpoint: "http://\(address)", bucket: "ferry")
         configuration.integrity = integrity
-        configuration.putsTogether = putsTogether
+        configuration.usesArchives = usesArchives
         return S3ObjectStore(configuration, credentials: credentials, client: HTTPClient(), now: now)
     }
 

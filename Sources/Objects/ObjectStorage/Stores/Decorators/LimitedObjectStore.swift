@@ -62,6 +62,12 @@ public final class LimitedObjectStore: ObjectStore {
         }
     }
 
+    public func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8] {
+        // What comes together comes at once, whatever the rate.
+        let isLimited = down.withLock { $0.bucket != nil }
+        return try await isLimited ? get(key).collect(limit: limit) : store.read(key, limit: limit)
+    }
+
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? { try await store.head(key) }
 
     public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {

@@ -34,6 +34,19 @@ public struct RetryingObjectStore: ObjectStore {
         }
     }
 
+    /// A second try goes by itself, so that what breaks off is taken up where it did.
+    public func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8] {
+        do {
+            return try await store.read(key, limit: limit)
+        } catch let error as ObjectStorageError where error.code.isTransient {
+            try Task.checkCancellation()
+            var (backoff, random) = (backoff, generator())
+            guard let wait = backoff.wait(asked: error.retryAfter, using: &random) else { throw error }
+            try await sleep(wait)
+            return try await get(key).collect(limit: limit)
+        }
+    }
+
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? {
         try await retrying { try await store.head(key) }
     }

@@ -31,9 +31,9 @@ public struct S3Configuration: Sendable {
 
     public var integrity = Integrity.sha256
     /// Whether small objects that are put at the same time travel as one archive, which the store takes apart
-    /// (`x-amz-meta-snowball-auto-extract`, as MinIO has it from Amazon's Snowball). For stores that answer how many they found,
-    /// as `ferry-server` does.
-    package var putsTogether = false
+    /// (`x-amz-meta-snowball-auto-extract`, as MinIO has it from Amazon's Snowball), and those that are read at the same time as one
+    /// that it makes. For `ferry-server`, which answers how many there are.
+    package var usesArchives = false
     /// How long a transfer may stand still.
     public var stall: Duration = .seconds(30)
     public var connect: Duration = .seconds(10)

@@ -1,21 +1,42 @@
+import Cryptography
 import HTTP
 import Synchronization
 
-/// Small objects that are put at the same time travel as one archive: a request has its price, on both sides.
+/// Small objects that are put or read at the same time travel as one archive: a request has its price, on both sides.
 extension S3ObjectStore {
     /// Objects up to this size may travel together.
     static let smallSize = 256 << 10
-    /// Their contents have at most so many bytes together; with their headers that is what both sides have buffers for.
+    /// What is put together has at most so many bytes; with its headers that is what both sides have buffers for.
     static let archiveSize = 896 << 10
+    /// What is asked for together has at most so many, and as a rule half of them, as it is known only how long it may be.
+    static let answerSize = 1792 << 10
     /// Asks the store to take the body apart.
     package static let archiveHeader = "x-amz-meta-snowball-auto-extract"
-    /// Of the answer: how many objects were in the archive.
+    /// Of the answer: how many objects were in the archive, or are.
     package static let foundHeader = "x-ferry-objects"
+    /// Asks a bucket of `ferry-server` for the objects that the body names, a line each. The answer is an archive, in their order, without
+    /// those that are not there or not to be read, and without those that make it too long.
+    package static let archiveQuery = "x-ferry-archive"
+
+    struct SmallPut: Sendable {
+        let key: ObjectKey
+        let content: [UInt8]
+    }
+
+    struct SmallRead: Sendable {
+        let key: ObjectKey
+        /// Bytes at most.
+        let limit: Int
+    }
+
+    static func canTravelTogether(_ key: ObjectKey, _ size: Int) -> Bool {
+        size <= smallSize && TarArchive.canName(key.text) && !key.text.utf8.contains(UInt8(ascii: "\n"))
+    }
 
     /// Puts objects as one archive; one by one where there is but one, and where the store refuses or does not know archives.
-    func put(_ puts: [PutQueue.Put]) async -> [Result<Void, any Error>] {
+    func put(_ puts: [SmallPut]) async -> [Result<Void, any Error>] {
         guard puts.count > 1, let first = puts.first, takesArchives.withLock({ $0 }) else {
-            return await putSingly(puts)
+            return await singly(puts, putSingly)
         }
         var archive = BufferPool.shared.take(TarArchive.size(of: puts.lazy.map(\.content.count)))
         for put in puts { TarArchive.append(put.content, named: put.key.text, to: &archive) }
@@ -35,20 +56,76 @@ extension S3ObjectStore {
         } catch {
             return puts.map { _ in .failure(error) }
         }
-        return await putSingly(puts)
+        return await singly(puts, putSingly)
     }
 
-    private func putSingly(_ puts: [PutQueue.Put]) async -> [Result<Void, any Error>] {
-        var results: [Result<Void, any Error>] = []
-        for put in puts {
-            let call = S3Call(
-                .put, key: put.key, headers: ["Content-Type": "\(MIMEType.octetStream)"], content: put.content)
-            do {
-                try await self.put(call, hash: nil)
-                results.append(.success(()))
-            } catch {
-                results.append(.failure(error))
+    private func putSingly(_ put: SmallPut) async throws {
+        let call = S3Call(
+            .put, key: put.key, headers: ["Content-Type": "\(MIMEType.octetStream)"], content: put.content)
+        try await self.put(call, hash: nil)
+    }
+
+    /// Reads objects as one archive; one by one where there is but one, where the store refuses or does not know archives, and what
+    /// the answer lacks.
+    func read(_ reads: [SmallRead]) async -> [Result<[UInt8], any Error>] {
+        guard reads.count > 1, givesArchives.withLock({ $0 }) else { return await singly(reads, readSingly) }
+        var found: [String: [UInt8]]
+        do {
+            found = try await readArchive(reads)
+        } catch let error as ObjectStorageError where !error.code.isTransient {
+            found = [:]
+        } catch {
+            return reads.map { _ in .failure(error) }
+        }
+        var results: [Result<[UInt8], any Error>] = []
+        for read in reads {
+            if let content = found[read.key.text], content.count <= read.limit {
+                results.append(.success(content))
+            } else {
+                // Tells why it cannot be read.
+                results += await singly([read], readSingly)
             }
+        }
+        return results
+    }
+
+    private func readArchive(_ reads: [SmallRead]) async throws -> [String: [UInt8]] {
+        let what = "cannot get \(reads.count) objects"
+        let names = Array(reads.lazy.map(\.key.text).joined(separator: "\n").utf8)
+        var call = S3Call(
+            .post, query: [(Self.archiveQuery, "")], headers: ["Content-Type": "text/plain"], content: names)
+        call.payload = .signed(SHA256.hash(names))
+        let response = try await send(call, what)
+        let limit = TarArchive.size(of: reads.lazy.map(\.limit))
+        guard response.status == .ok, response.headers[Self.foundHeader] != nil,
+            let length = response.headers.contentLength,
+            length <= limit
+        else {
+            // An earlier server.
+            if response.status == .methodNotAllowed { givesArchives.withLock { $0 = false } }
+            throw try await refusal(response).error(what)
+        }
+        var archive = BufferPool.shared.take(length)
+        defer { BufferPool.shared.give(archive) }
+        do {
+            try await response.body.appendRest(to: &archive)
+        } catch let error as HTTPError {
+            throw Self.error(error, what)
+        }
+        let files = try TarArchive.files(in: archive)
+        return Dictionary(files.map { ($0.name, Array($0.content)) }) { $1 }
+    }
+
+    private func readSingly(_ read: SmallRead) async throws -> [UInt8] {
+        try await get(read.key, range: nil).collect(limit: read.limit)
+    }
+
+    private func singly<Request, Answer>(
+        _ requests: [Request], _ send: (Request) async throws -> Answer
+    ) async -> [Result<Answer, any Error>] {
+        var results: [Result<Answer, any Error>] = []
+        for request in requests {
+            do { results.append(.success(try await send(request))) } catch { results.append(.failure(error)) }
         }
         return results
     }

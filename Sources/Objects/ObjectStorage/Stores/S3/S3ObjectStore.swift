@@ -18,9 +18,12 @@ public final class S3ObjectStore: ObjectStore {
     private let localTime: @Sendable () -> Int64
     /// How far the store's clock is ahead of ours, in seconds.
     private let clockOffset = Mutex<Int64>(0)
-    private let together = PutQueue(byteLimit: S3ObjectStore.archiveSize)
+    private let puts = GatheringQueue<SmallPut, Void>(byteLimit: S3ObjectStore.archiveSize) { $0.content.count }
+    private let reads = GatheringQueue<SmallRead, [UInt8]>(byteLimit: S3ObjectStore.answerSize) { $0.limit }
     /// Whether the store is one that takes archives apart, as far as it has shown.
     let takesArchives: Mutex<Bool>
+    /// The same of one that makes archives.
+    let givesArchives: Mutex<Bool>
     /// The last signature, whose key is as a rule the next one's.
     private let signature = Mutex<S3Signature?>(nil)
 
@@ -32,7 +35,8 @@ public final class S3ObjectStore: ObjectStore {
         self.configuration = configuration
         self.credentials = S3CredentialCache(credentials)
         self.client = client
-        takesArchives = Mutex(configuration.putsTogether)
+        takesArchives = Mutex(configuration.usesArchives)
+        givesArchives = Mutex(configuration.usesArchives)
         localTime = now
     }
 
@@ -47,10 +51,8 @@ public final class S3ObjectStore: ObjectStore {
     }
 
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
-        if content.count <= Self.smallSize, type == .octetStream, takesArchives.withLock({ $0 }),
-            TarArchive.canName(key.text)
-        {
-            return try await together.put(key, content) { await self.put($0) }
+        if type == .octetStream, takesArchives.withLock({ $0 }), Self.canTravelTogether(key, content.count) {
+            return try await puts.run(SmallPut(key: key, content: content)) { await self.put($0) }
         }
         let call = S3Call(.put, key: key, headers: ["Content-Type": type.description], content: content)
         try await put(call, hash: hash?.digest)
@@ -109,6 +111,13 @@ public final class S3ObjectStore: ObjectStore {
                 throw Self.error(error, "cannot get \(key)")
             }
         }
+    }
+
+    public func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8] {
+        guard givesArchives.withLock({ $0 }), Self.canTravelTogether(key, limit) else {
+            return try await get(key).collect(limit: limit)
+        }
+        return try await reads.run(SmallRead(key: key, limit: limit)) { await self.read($0) }
     }
 
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? {
@@ -176,7 +185,7 @@ public final class S3ObjectStore: ObjectStore {
     }
 
     /// Sends a call, and once more where new keys or the right time may help.
-    private func send(_ call: S3Call, _ what: String) async throws -> HTTPResponse {
+    func send(_ call: S3Call, _ what: String) async throws -> HTTPResponse {
         var isSecondTry = false
         while true {
             let now = storeTime
@@ -251,7 +260,7 @@ public final class S3ObjectStore: ObjectStore {
         return size
     }
 
-    private func refusal(_ response: HTTPResponse) async throws -> S3Refusal {
+    func refusal(_ response: HTTPResponse) async throws -> S3Refusal {
         let body = (try? await response.body.collect(limit: Self.documentLimit)) ?? []
         try Task.checkCancellation()
         return S3Refusal(status: response.status, headers: response.headers, body: body)
@@ -270,7 +279,7 @@ public final class S3ObjectStore: ObjectStore {
         _ = try? await response.body.collect(limit: Self.documentLimit)
     }
 
-    private static func error(_ error: HTTPError, _ what: String) -> ObjectStorageError {
+    static func error(_ error: HTTPError, _ what: String) -> ObjectStorageError {
         let isTransient = error.code.isTransient || error.code == .protocolViolation
         return ObjectStorageError(isTransient ? .transient : .unavailable, "\(what): \(error)", cause: error)
     }

@@ -80,10 +80,11 @@ struct Download: Sendable {
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash) {
-        let share = try await budget.take(min(max(0, Int(size ?? .max)), ChunkSizes.standard.maximum))
+        let limit = Int(clamping: min(max(0, size ?? .max), Int64(ChunkSizes.standard.maximum)))
+        let share = try await budget.take(limit)
         defer { share.shrink(to: 0) }
         let (object, bytes, wire) = try await verified("the content of \(name)") {
-            try await get(id, limit: ChunkSizes.standard.maximum) { bytes in
+            try await get(id, limit: limit) { bytes in
                 if let sha256 { ContentHash(SHA256.hash(bytes)) == sha256 } else { ContentHash(ofChunk: bytes) == id }
             }
         }
@@ -220,17 +221,24 @@ struct Download: Sendable {
     private func get(
         _ id: ContentHash, limit: Int, isRight: (ArraySlice<UInt8>) -> Bool
     ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>, wire: Int) {
-        let content = try await store.get(namespace.chunk(id), range: nil)
-        guard content.length <= Int64(ChunkHeader.byteCount + limit) else {
-            throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is longer than it can be")
+        let most = ChunkHeader.byteCount + limit
+        var object: [UInt8]
+        if most < BufferPool.leastCount {
+            object = try await store.read(namespace.chunk(id), limit: most)
+        } else {
+            let content = try await store.get(namespace.chunk(id), range: nil)
+            guard content.length <= Int64(most) else {
+                throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is longer than it can be")
+            }
+            object = BufferPool.shared.take(Int(content.length))
+            try await content.collect(limit: Int(content.length), into: &object)
         }
-        var object = BufferPool.shared.take(Int(content.length))
-        try await content.collect(limit: Int(content.length), into: &object)
+        let wire = object.count
         let bytes = object[try ChunkCodec.open(&object, limit: limit)...]
         guard isRight(bytes) else {
             throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is damaged")
         }
-        return (object, bytes, Int(content.length))
+        return (object, bytes, wire)
     }
 
     /// Tries once more where bytes are not what they should be: they may have been damaged on the way only.

@@ -17,7 +17,7 @@ private final class Link: Sendable {
     var groups: [[String]] { state.withLock { $0.groups } }
     var cancelled: Int { state.withLock { $0.cancelled } }
 
-    func send(_ puts: [PutQueue.Put]) async -> [Result<Void, any Error>] {
+    func send(_ puts: [S3ObjectStore.SmallPut]) async -> [Result<Void, any Error>] {
         await withTaskCancellationHandler {
             await withCheckedContinuation { done in
                 let reached = state.withLock { state in
@@ -52,14 +52,15 @@ private final class Link: Sendable {
     }
 }
 
-@Suite struct PutQueueTests {
-    private let queue = PutQueue(byteLimit: 100)
+@Suite struct GatheringQueueTests {
+    private let queue = GatheringQueue<S3ObjectStore.SmallPut, Void>(byteLimit: 100) { $0.content.count }
     private let link = Link()
 
     private func put(_ name: String, _ count: Int = 10) throws -> Task<Void, any Error> {
         let key = try ObjectKey(name)
         return Task { [queue, link] in
-            try await queue.put(key, [UInt8](repeating: 0, count: count)) { await link.send($0) }
+            let put = S3ObjectStore.SmallPut(key: key, content: [UInt8](repeating: 0, count: count))
+            try await queue.run(put) { await link.send($0) }
         }
     }
 
@@ -118,7 +119,8 @@ private final class Link: Sendable {
         let gate = Mutex<CheckedContinuation<Void, Never>?>(nil)
         let late = Task { [queue, link] in
             await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } }
-            try await queue.put(try ObjectKey("f"), []) { await link.send($0) }
+            let put = S3ObjectStore.SmallPut(key: try ObjectKey("f"), content: [])
+            try await queue.run(put) { await link.send($0) }
         }
         while gate.withLock({ $0 == nil }) { await Task.yield() }
         late.cancel()

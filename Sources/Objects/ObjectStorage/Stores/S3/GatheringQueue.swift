@@ -1,29 +1,21 @@
 import Synchronization
 
-/// Gathers puts that come at the same time, so that they travel together: one that meets no others goes at once; what comes while
+/// Gathers requests that come at the same time, so that they travel together: one that meets no others goes at once; what comes while
 /// `width` groups are under way waits for the next.
-final class PutQueue: Sendable {
-    struct Put: Sendable {
-        let key: ObjectKey
-        let content: [UInt8]
-    }
-
-    /// Sends a group, and answers what became of each put.
-    typealias Send = @Sendable ([Put]) async -> [Result<Void, any Error>]
-
-    /// Groups under way at once: while one travels, the next is made.
-    private static let width = 2
+final class GatheringQueue<Request: Sendable, Answer: Sendable>: Sendable {
+    /// Sends a group, and answers each of its requests, in their order.
+    typealias Send = @Sendable ([Request]) async -> [Result<Answer, any Error>]
 
     private struct Waiting {
         let id: Int
-        let put: Put
-        let done: CheckedContinuation<Void, any Error>
+        let request: Request
+        let done: CheckedContinuation<Answer, any Error>
     }
 
-    /// Puts under way together.
+    /// Requests under way together.
     private struct Group {
         /// In their order; nil for those that were cancelled.
-        var members: [(id: Int, done: CheckedContinuation<Void, any Error>?)]
+        var members: [(id: Int, done: CheckedContinuation<Answer, any Error>?)]
         var task: Task<Void, Never>?
 
         var isWanted: Bool { members.contains { $0.done != nil } }
@@ -42,28 +34,36 @@ final class PutQueue: Sendable {
         }
     }
 
+    /// Groups under way at once: while one travels, the next is made.
+    private let width = 2
     private let byteLimit: Int
+    private let byteCount: @Sendable (Request) -> Int
     private let state = Mutex(State())
 
-    /// - Parameter byteLimit: of the contents of a group, where it has more than one.
-    init(byteLimit: Int) { self.byteLimit = byteLimit }
+    /// - Parameters:
+    ///   - byteLimit: of a group, where it has more than one request.
+    ///   - byteCount: what a request counts for.
+    init(byteLimit: Int, byteCount: @escaping @Sendable (Request) -> Int) {
+        self.byteLimit = byteLimit
+        self.byteCount = byteCount
+    }
 
-    /// Puts that travel with the next groups.
+    /// Requests that travel with the next groups.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Returns when the object is put, or throws why it is not. A put that is cancelled throws at once; its group goes on for the others,
-    /// if there are any.
+    /// Returns the answer to a request, or throws why there is none. One that is cancelled throws at once; its group goes on for the
+    /// others, if there are any.
     ///
     /// - Parameter send: the same at each call.
-    func put(_ key: ObjectKey, _ content: [UInt8], by send: @escaping Send) async throws {
+    func run(_ request: Request, by send: @escaping Send) async throws -> Answer {
         let id = state.withLock { $0.makeID() }
         // A cancellation that comes late leaves a mark that nobody will look for.
         defer { _ = state.withLock { $0.cancelled.remove(id) } }
-        try await withTaskCancellationHandler {
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { done in
                 let isCancelled = state.withLock { state in
                     if state.cancelled.remove(id) != nil { return true }
-                    state.waiting.append(Waiting(id: id, put: Put(key: key, content: content), done: done))
+                    state.waiting.append(Waiting(id: id, request: request, done: done))
                     return false
                 }
                 if isCancelled { done.resume(throwing: CancellationError()) } else { sendNext(by: send) }
@@ -74,10 +74,10 @@ final class PutQueue: Sendable {
     }
 
     private func sendNext(by send: @escaping Send) {
-        while let (id, puts) = state.withLock({ takeGroup(&$0) }) {
+        while let (id, requests) = state.withLock({ takeGroup(&$0) }) {
             // Ends with the request, which `cancel` ends where nobody waits for it any more.
             let task = Task {
-                let results = await send(puts)
+                let results = await send(requests)
                 finish(id, results)
                 sendNext(by: send)
             }
@@ -89,27 +89,28 @@ final class PutQueue: Sendable {
         }
     }
 
-    private func takeGroup(_ state: inout State) -> (id: Int, puts: [Put])? {
-        guard !state.waiting.isEmpty, state.groups.count < Self.width else { return nil }
+    private func takeGroup(_ state: inout State) -> (id: Int, requests: [Request])? {
+        guard !state.waiting.isEmpty, state.groups.count < width else { return nil }
         var bytes = 0
         let count = state.waiting.prefix {
-            bytes += $0.put.content.count
+            bytes += byteCount($0.request)
             return bytes <= byteLimit
         }.count
         let members = state.waiting.prefix(max(1, count))
         state.waiting.removeFirst(members.count)
         let id = state.makeID()
         state.groups[id] = Group(members: members.map { ($0.id, $0.done) }, task: nil)
-        return (id, members.map(\.put))
+        return (id, members.map(\.request))
     }
 
-    private func finish(_ id: Int, _ results: [Result<Void, any Error>]) {
+    private func finish(_ id: Int, _ results: [Result<Answer, any Error>]) {
         guard let group = state.withLock({ $0.groups.removeValue(forKey: id) }) else { return }
         for (member, result) in zip(group.members, results) { member.done?.resume(with: result) }
     }
 
     private func cancel(_ id: Int) {
-        let (done, task) = state.withLock { state -> (CheckedContinuation<Void, any Error>?, Task<Void, Never>?) in
+        typealias Found = (done: CheckedContinuation<Answer, any Error>?, task: Task<Void, Never>?)
+        let (done, task) = state.withLock { state -> Found in
             if let index = state.waiting.firstIndex(where: { $0.id == id }) {
                 return (state.waiting.remove(at: index).done, nil)
             }
