@@ -101,6 +101,21 @@ import Testing
         var pending = theirs
         pending.setValue(.timestamp(MergePolicy.pendingTime), at: ["origins", "title", "time"])
         #expect(merge(nil, pending, mine).fields?["title"] == .string("theirs"))
+        // A value may have its time itself.
+        func attached(_ name: String, _ seconds: Int64) -> Fields {
+            let file = Value.map(["name": .string(name), "createdTime": time(seconds)])
+            return ["attachments": .map(["b": file]), "origins": .map(["attachments.b": .map(["by": .string(name)])])]
+        }
+        let (early, late) = (attached("early", 2), attached("late", 7))
+        for sides in [(early, late), (late, early)] {
+            #expect(merge(nil, sides.0, sides.1).fields?["attachments"] == late["attachments"])
+            #expect(
+                merge(nil, sides.0, sides.1).fields?["origins"]?.mapValue?["attachments.b"]?.mapValue?["by"]
+                    == .string("late"))
+        }
+        // The same machine has attached it twice, and so the entry is the same; another has done so between.
+        let again = merge(early, attached("early", 9), late)
+        #expect(again.fields?["origins"]?.mapValue?["attachments.b"]?.mapValue?["by"] == .string("early"))
         // With a base the later commit is mine, whatever the times say.
         #expect(merge(version([:], [:]), theirs, mine).fields?["title"] == .string("theirs"))
     }

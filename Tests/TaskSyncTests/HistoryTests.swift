@@ -142,6 +142,20 @@ import Testing
         #expect(signed.fields.value(at: ["origins", "fields.color", "by"]) == .string("desk"))
     }
 
+    @Test func `an attachment says itself when it came, and its entry by whom`() throws {
+        let name = try DocumentName(database: Machine.database, collection: "tasks", id: "t")
+        let file = FieldPath(key: "attachments").appending("a1")
+        let time = FieldTransform(file.appending("createdTime"), .serverTimestamp)
+        let signed = Mutation.merge(name, [file: .map([:])], transforms: [time]).signed(by: "desk")
+        let entry = FieldPath(key: "origins").appending("attachments.a1")
+        // An older entry may have had a time and a rule.
+        #expect(signed.mask == [file, entry])
+        #expect(signed.transforms == [time])
+        let stands = TaskOrigin(
+            signed.fields.value(at: entry.segments[...]), of: .map(["createdTime": .timestamp(.distantPast)]))
+        #expect(stands == TaskOrigin(replica: "desk", time: .distantPast))
+    }
+
     // MARK: Undo
 
     private func titled(_ title: String) -> TaskEdit {

@@ -117,7 +117,7 @@ struct FieldMerge {
 
     /// When the remote ordered the value; nil where it is still to do so, or nobody knows.
     private func time(of path: FieldPath, in fields: [String: Value]) -> Timestamp? {
-        let told = origin(of: path, in: fields).map { $0["time"]?.timestampValue }
+        let told = origin(of: path, in: fields).map { policy.time(in: $0, of: fields.value(at: path.segments[...])) }
         let time = told ?? policy.creation.flatMap { fields[$0]?.timestampValue }
         return time == MergePolicy.pendingTime ? nil : time
     }
@@ -216,9 +216,12 @@ struct FieldMerge {
     private mutating func mergeOrigins(_ key: String) {
         let (b, m) = (base[key]?.mapValue ?? [:], mine[key]?.mapValue ?? [:])
         var merged = theirs[key]?.mapValue ?? [:]
-        for (field, origin) in m where origin != b[field] {
-            guard let path = try? FieldPath(parsing: field) else { continue }
+        for (field, origin) in m {
+            // Where the value has its time itself, the entry of a new one may be that of the old.
+            let mayBeNew = origin != b[field] || origin.mapValue?["time"] == nil
+            guard mayBeNew, let path = try? FieldPath(parsing: field) else { continue }
             let before = base.value(at: path.segments[...])
+            guard origin != b[field] || mine.value(at: path.segments[...]) != before else { continue }
             let there = theirs.value(at: path.segments[...])
             guard result.value(at: path.segments[...]) != there else { continue }
             var origin = origin

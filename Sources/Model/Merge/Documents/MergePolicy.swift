@@ -26,7 +26,8 @@ package struct MergePolicy: Sendable, Hashable {
     package var identities: [String: [String]]
     /// The field that a deleted document has. Setting it gives way to an edit of the other side.
     package var deletion: String?
-    /// The field that says when the document was made, which is when all was set that `origins` does not tell of.
+    /// The field that says when the document was made, which is when all was set that `origins` does not tell of. In a value that is a
+    /// map it says when that was set, where `origins` only tell by whom.
     package var creation: String?
 
     package init(
@@ -42,6 +43,11 @@ package struct MergePolicy: Sendable, Hashable {
 
     /// Stands in a version for the time of a commit that is still to come; no remote gives it.
     package static let pendingTime = Timestamp.distantPast
+
+    /// When a value was set, by its entry in `origins`; nil where that does not tell.
+    package func time(in entry: [String: Value], of value: Value?) -> Timestamp? {
+        (entry["time"] ?? creation.flatMap { value?.mapValue?[$0] })?.timestampValue
+    }
 
     package func kind(of field: String) -> Kind { kinds[field] ?? .scalar }
 

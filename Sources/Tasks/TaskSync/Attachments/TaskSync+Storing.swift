@@ -25,13 +25,15 @@ struct StoredTransfer: Sendable {
 /// What transfers have stored is taken over together: while one turn writes, more is stored, and the next turn takes all of
 /// that. So a thousand small files cost a few writes of their task's document, not a thousand.
 extension TaskSync {
-    /// Attachments that one write says of its task. Each takes two transforms, for its time and for who set it, and a write has
-    /// 500 at most.
-    private static let attachmentsPerWrite = 200
+    /// Attachments that one write says of its task. Each takes a transform, for its time, and a write has 500 at most.
+    private static let attachmentsPerWrite = 490
+
+    /// What is stored waits for no more of it when it is so many, and as many as its task has: other machines have something to do
+    /// then, and what it costs to tell them grows with the files, not with their square.
+    private static let attachmentsToTell = 200
 
     /// How long what is stored waits for more of it, while more is under way: each write costs the remote and every machine as
-    /// much as the whole document, so it takes longer the more its task has. What makes a whole write need not wait: other machines
-    /// have something to do then.
+    /// much as the whole document, so it takes longer the more its task has.
     private func gatheringTime(of task: String) -> Duration {
         min(.milliseconds(400) + .milliseconds(1) * attachments.rows(of: task).count, .seconds(2))
     }
@@ -45,12 +47,17 @@ extension TaskSync {
         }
         stored.append(transfer)
         startQueued()
-        if transfers.isAtRest || stored.count == Self.attachmentsPerWrite {
+        if transfers.isAtRest || stored.count == enoughToTell(of: transfer) {
             // Ends with its turn; a bridge that is gone is not held.
             Task { [weak self] in try? await self?.takeStored() }
         } else {
             planToTakeStored()
         }
+    }
+
+    private func enoughToTell(of transfer: StoredTransfer) -> Int {
+        let present = transfers[transfer.id].map { attachments.rows(of: $0.task).count } ?? 0
+        return min(max(present, Self.attachmentsToTell), Self.attachmentsPerWrite)
     }
 
     private func planToTakeStored() {

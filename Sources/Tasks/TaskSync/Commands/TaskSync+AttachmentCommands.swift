@@ -84,9 +84,7 @@ extension TaskSync {
                     name: name, mimeType: "application/octet-stream", size: 0, sha256: digest,
                     manifest: "\(configuration.userID)/manifests/00/\(digest)", createdTime: Timestamp(microseconds: 0),
                     modifiedTime: Timestamp(microseconds: 0), isExecutable: true)
-                let entry: [String: Value] = [
-                    id: sample.value, "attachments.\(id)": .map(["by": .string(id), "time": .timestamp(.distantPast)]),
-                ]
+                let entry: [String: Value] = [id: sample.value, "attachments.\(id)": .map(["by": .string(id)])]
                 return size + DocumentLimits.size(of: document, fields: entry) - empty
             }
         }

@@ -102,7 +102,11 @@ extension TaskSync {
                 values.append((FieldPath(key: key), value))
             }
         }
-        let told = (fields[TaskOrigin.field]?.mapValue ?? [:]).compactMapValues { TaskOrigin($0) }
+        var told: [String: TaskOrigin] = [:]
+        for (field, entry) in fields[TaskOrigin.field]?.mapValue ?? [:] {
+            told[field] = TaskOrigin(
+                entry, of: (try? FieldPath(parsing: field)).flatMap { fields.value(at: $0.segments[...]) })
+        }
         let present = Set(values.map(\.path))
         values += told.keys.sorted().compactMap { try? FieldPath(parsing: $0) }
             .filter { !present.contains($0) && $0.segments != ["deletedTime"] }.map { ($0, nil) }
@@ -165,13 +169,15 @@ extension TaskSync {
         guard let task = entry.name.parent else { return nil }
         let document = try transaction.document(task).fields
         let field = entry["field"]?.stringValue ?? ""
+        let standing = (try? FieldPath(parsing: field)).flatMap { document.value(at: $0.segments[...]) }
         return Displacement(
             id: entry.name.id, task: task.id, title: TaskItem(fields: document).title, field: field,
-            standing: (try? FieldPath(parsing: field)).flatMap { document.value(at: $0.segments[...]) },
+            standing: standing,
             displaced: entry["value"],
             replacedTime: entry["replacedTime"]?.timestampValue, replica: entry["replica"]?.stringValue ?? "",
-            origin: TaskOrigin(entry["origin"]),
-            standingOrigin: TaskOrigin(document[TaskOrigin.field]?.mapValue?[field]) ?? TaskOrigin(creating: document),
+            origin: TaskOrigin(entry["origin"], of: entry["value"]),
+            standingOrigin: TaskOrigin(document[TaskOrigin.field]?.mapValue?[field], of: standing)
+                ?? TaskOrigin(creating: document),
             reason: entry["reason"]?.stringValue ?? "", isOpen: isOpen(entry),
             name: entry.name)
     }

@@ -5,7 +5,7 @@ import Merge
 /// Who set something of a task last, as the task's document tells.
 ///
 /// `createdBy` is the replica that made the task. `origins` maps the path of each field that was changed since to `by` (a replica's
-/// id), `time` (the commit's) and, where a merge made the value, `rule`.
+/// id), `time` (the commit's; absent where the value has it as its own `createdTime`) and, where a merge made the value, `rule`.
 package struct TaskOrigin: Sendable, Hashable {
     /// nil: another client, which does not say.
     package var replica: String?
@@ -30,10 +30,13 @@ package struct TaskOrigin: Sendable, Hashable {
     }
 
     /// From an entry of `origins`, or `origin` of a history entry; nil for what is none.
-    init?(_ value: Value?) {
-        guard let entry = value?.mapValue else { return nil }
+    ///
+    /// - Parameter value: what it tells of.
+    init?(_ entry: Value?, of value: Value?) {
+        guard let entry = entry?.mapValue else { return nil }
         self.init(
-            replica: entry["by"]?.stringValue, time: entry["time"]?.timestampValue, rule: entry["rule"]?.stringValue)
+            replica: entry["by"]?.stringValue, time: MergePolicy.tasks.time(in: entry, of: value),
+            rule: entry["rule"]?.stringValue)
     }
 
     /// Fields that only go along with others, or that nobody sets by hand.
@@ -56,7 +59,8 @@ extension Mutation {
             return Mutation(
                 kind, name, fields: fields, mask: mask, transforms: transforms, companions: companions)
         }
-        let deletions = transforms.map(\.path).filter { $0.segments == ["deletedTime"] }
+        let times = Set(transforms.map(\.path))
+        let deletions = times.filter { $0.segments == ["deletedTime"] }
         for path in self.mask + deletions where TaskOrigin.isTold(path) {
             let entry = FieldPath(key: TaskOrigin.field).appending(path.description)
             if path.segments.first == "attachments", fields.value(at: path.segments[...]) == nil {
@@ -65,6 +69,11 @@ extension Mutation {
                 continue
             }
             fields.setValue(.string(replica), at: entry.appending("by").segments[...])
+            // A write has few transforms, and a task many attachments, each of which says itself when it came.
+            if path.segments.count == 2, times.contains(path.appending("createdTime")) {
+                mask.append(entry)
+                continue
+            }
             // An older entry may have had a rule.
             mask += [entry.appending("by"), entry.appending("rule")]
             transforms.append(FieldTransform(entry.appending("time"), .serverTimestamp))
