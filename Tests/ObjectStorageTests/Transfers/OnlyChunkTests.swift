@@ -25,9 +25,11 @@ import Testing
         return try await task.outcome
     }
 
-    private func downloaded(_ content: ContentReference, sha256: ContentHash? = nil) async throws -> DownloadedFile {
+    private func downloaded(
+        _ content: ContentReference, size: Int64? = nil, sha256: ContentHash? = nil
+    ) async throws -> DownloadedFile {
         let task = DownloadTask(
-            content, size: nil, sha256: sha256, to: directory.path + "/got", from: memory, namespace: namespace,
+            content, size: size, sha256: sha256, to: directory.path + "/got", from: memory, namespace: namespace,
             partial: nil,
             base: nil, isSynced: true, placement: nil, surroundings: .system)
         task.start()
@@ -56,6 +58,25 @@ import Testing
         #expect(status.modified == time)
         #expect(status.mode == 0o700)
         #expect(try File(path: directory.path + "/got").isExecutable)
+    }
+
+    @Test(arguments: [-1, 0, 10, 999, 300_000, .max])
+    func `what is said of the size need not be true`(size: Int64) async throws {
+        for content in [Noise.bytes(1000), [UInt8](repeating: 7, count: 400_000)] {
+            let up = try await uploaded(content)
+            #expect(try await downloaded(up.content, size: size).size == Int64(content.count))
+            #expect(try directory.read("got") == content)
+        }
+    }
+
+    @Test func `a small chunk that is longer than its manifest says is damaged`() async throws {
+        let content = Noise.bytes(1000)
+        let chunk = ContentHash(ofChunk: content[...])
+        let manifest = Manifest(
+            sha256: ContentHash(of: content), chunks: [ChunkReference(id: chunk, length: 1000, storedLength: 1016)])
+        try await memory.put(namespace.manifest(ContentHash(of: manifest.bytes)), manifest.bytes)
+        try await memory.put(namespace.chunk(chunk), try ChunkCodec.encode(Noise.bytes(2000), type: .octetStream))
+        #expect(await code(.manifest(ContentHash(of: manifest.bytes))) == .corrupt)
     }
 
     @Test(arguments: [1, 1000, 100_000])

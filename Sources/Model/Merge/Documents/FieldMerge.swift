@@ -216,10 +216,9 @@ struct FieldMerge {
     private mutating func mergeOrigins(_ key: String) {
         let (b, m) = (base[key]?.mapValue ?? [:], mine[key]?.mapValue ?? [:])
         var merged = theirs[key]?.mapValue ?? [:]
-        for (field, origin) in m {
-            // Where the value has its time itself, the entry of a new one may be that of the old.
-            let mayBeNew = origin != b[field] || origin.mapValue?["time"] == nil
-            guard mayBeNew, let path = try? FieldPath(parsing: field) else { continue }
+        // Where a value has its time itself, the entry of a new one may be that of the old.
+        for (field, origin) in m where origin != b[field] || origin.mapValue?["time"] == nil {
+            guard let path = try? FieldPath(parsing: field) else { continue }
             let before = base.value(at: path.segments[...])
             guard origin != b[field] || mine.value(at: path.segments[...]) != before else { continue }
             let there = theirs.value(at: path.segments[...])

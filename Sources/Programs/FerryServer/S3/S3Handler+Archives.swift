@@ -44,15 +44,12 @@ extension S3Handler {
         ])
     }
 
-    /// At most so many objects are asked for at once.
-    private static let namesLimit = 256
-
     /// An archive of the objects that the lines of the body name, in their order. What is not there, not small, not to be read, or too
     /// much for one archive is left out: a request of its own tells why.
     func getArchive(_ call: S3Call) async throws -> HTTPResponse {
-        let body = try await collect(call, limit: Self.namesLimit * 1025)
+        let body = try await collect(call, limit: S3ObjectStore.namesLimit * 1025)
         let lines = body.split(separator: UInt8(ascii: "\n"))
-        guard lines.count <= Self.namesLimit else { throw S3Error.entityTooLarge }
+        guard lines.count <= S3ObjectStore.namesLimit else { throw S3Error.entityTooLarge }
         var keys: [String] = []
         for line in lines {
             guard let key = String(validating: line, as: UTF8.self) else {

@@ -86,6 +86,25 @@ import Testing
         #expect(some[1].contains("u/b"))
     }
 
+    @Test func `where one of those that go together is longer than it may be, each is asked for by itself`()
+        async throws
+    {
+        let content: ScriptedServer.Answer = { request in
+            let length = request.target.path.hasSuffix("b") ? 9000 : 2
+            return HTTPResponse(
+                .ok, headers: ["ETag": "\"e\""], body: .bytes([UInt8](repeating: UInt8(ascii: "x"), count: length)))
+        }
+        let archive: ScriptedServer.Answer = { _ in
+            var archive: [UInt8] = []
+            TarArchive.append([UInt8](repeating: 0, count: 9000), named: "u/b", to: &archive)
+            TarArchive.end(&archive)
+            return HTTPResponse(.ok, headers: ["x-ferry-objects": "1"], body: .bytes(archive))
+        }
+        let (seen, contents) = try await readThree(archive, content)
+        #expect(seen == ["POST /ferry", "GET /ferry/u/a", "GET /ferry/u/b", "GET /ferry/u/c"])
+        #expect(contents[0] == "xx" && contents[2] == "xx" && contents[1].contains("9000 bytes"))
+    }
+
     @Test func `a server that makes no archives is asked for one object after the other`() async throws {
         let content: ScriptedServer.Answer = { _ in
             HTTPResponse(.ok, headers: ["ETag": "\"e\""], body: .bytes(Array("it".utf8)))

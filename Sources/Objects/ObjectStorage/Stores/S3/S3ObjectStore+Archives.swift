@@ -8,8 +8,10 @@ extension S3ObjectStore {
     static let smallSize = 256 << 10
     /// What is put together has at most so many bytes; with its headers that is what both sides have buffers for.
     static let archiveSize = 896 << 10
-    /// What is asked for together has at most so many, and as a rule half of them, as it is known only how long it may be.
+    /// What is asked for together has at most so many; what is compressed has fewer.
     static let answerSize = 1792 << 10
+    /// At most so many objects are asked for together.
+    package static let namesLimit = 256
     /// Asks the store to take the body apart.
     package static let archiveHeader = "x-amz-meta-snowball-auto-extract"
     /// Of the answer: how many objects were in the archive, or are.
@@ -96,14 +98,15 @@ extension S3ObjectStore {
             .post, query: [(Self.archiveQuery, "")], headers: ["Content-Type": "text/plain"], content: names)
         call.payload = .signed(SHA256.hash(names))
         let response = try await send(call, what)
-        let limit = TarArchive.size(of: reads.lazy.map(\.limit))
         guard response.status == .ok, response.headers[Self.foundHeader] != nil,
-            let length = response.headers.contentLength,
-            length <= limit
+            let length = response.headers.contentLength
         else {
             // An earlier server.
             if response.status == .methodNotAllowed { givesArchives.withLock { $0 = false } }
             throw try await refusal(response).error(what)
+        }
+        guard length <= TarArchive.size(of: reads.lazy.map(\.limit)) else {
+            throw ObjectStorageError(.invalid, "\(what): they have \(length) bytes together, more than expected")
         }
         var archive = BufferPool.shared.take(length)
         defer { BufferPool.shared.give(archive) }

@@ -19,7 +19,9 @@ public final class S3ObjectStore: ObjectStore {
     /// How far the store's clock is ahead of ours, in seconds.
     private let clockOffset = Mutex<Int64>(0)
     private let puts = GatheringQueue<SmallPut, Void>(byteLimit: S3ObjectStore.archiveSize) { $0.content.count }
-    private let reads = GatheringQueue<SmallRead, [UInt8]>(byteLimit: S3ObjectStore.answerSize) { $0.limit }
+    private let reads = GatheringQueue<SmallRead, [UInt8]>(byteLimit: S3ObjectStore.answerSize) {
+        max($0.limit, S3ObjectStore.answerSize / S3ObjectStore.namesLimit)
+    }
     /// Whether the store is one that takes archives apart, as far as it has shown.
     let takesArchives: Mutex<Bool>
     /// The same of one that makes archives.

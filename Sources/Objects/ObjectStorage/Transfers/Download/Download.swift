@@ -80,11 +80,11 @@ struct Download: Sendable {
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash) {
-        let limit = Int(clamping: min(max(0, size ?? .max), Int64(ChunkSizes.standard.maximum)))
-        let share = try await budget.take(limit)
+        let expected = Int(clamping: min(max(0, size ?? .max), Int64(ChunkSizes.standard.maximum)))
+        let share = try await budget.take(expected)
         defer { share.shrink(to: 0) }
         let (object, bytes, wire) = try await verified("the content of \(name)") {
-            try await get(id, limit: limit) { bytes in
+            try await get(id, limit: ChunkSizes.standard.maximum, expected: expected) { bytes in
                 if let sha256 { ContentHash(SHA256.hash(bytes)) == sha256 } else { ContentHash(ofChunk: bytes) == id }
             }
         }
@@ -207,7 +207,9 @@ struct Download: Sendable {
             return ([], bytes[...])
         }
         let (object, bytes, wire) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
-            try await get(chunk.id, limit: chunk.length) { !verifies || ContentHash(ofChunk: $0) == chunk.id }
+            try await get(chunk.id, limit: chunk.length, expected: chunk.length) {
+                !verifies || ContentHash(ofChunk: $0) == chunk.id
+            }
         }
         guard bytes.count == chunk.length else {
             throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is shorter than listed")
@@ -219,26 +221,34 @@ struct Download: Sendable {
 
     /// The bytes of a chunk of at most `limit`, of which `isRight` holds; what they are a part of; and how many travelled.
     private func get(
-        _ id: ContentHash, limit: Int, isRight: (ArraySlice<UInt8>) -> Bool
+        _ id: ContentHash, limit: Int, expected: Int, isRight: (ArraySlice<UInt8>) -> Bool
     ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>, wire: Int) {
-        let most = ChunkHeader.byteCount + limit
-        var object: [UInt8]
-        if most < BufferPool.leastCount {
-            object = try await store.read(namespace.chunk(id), limit: most)
-        } else {
-            let content = try await store.get(namespace.chunk(id), range: nil)
-            guard content.length <= Int64(most) else {
-                throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is longer than it can be")
-            }
-            object = BufferPool.shared.take(Int(content.length))
-            try await content.collect(limit: Int(content.length), into: &object)
-        }
+        var object = try await object(of: id, limit: limit, expected: expected)
         let wire = object.count
         let bytes = object[try ChunkCodec.open(&object, limit: limit)...]
         guard isRight(bytes) else {
             throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is damaged")
         }
         return (object, bytes, wire)
+    }
+
+    /// - Parameter expected: how many bytes the chunk has, as far as anybody knows: small ones may travel with others.
+    private func object(of id: ContentHash, limit: Int, expected: Int) async throws -> [UInt8] {
+        let likely = ChunkHeader.byteCount + expected
+        if likely < BufferPool.leastCount {
+            do {
+                return try await store.read(namespace.chunk(id), limit: likely)
+            } catch let error as ObjectStorageError where error.code == .invalid {
+                // It has more: another client may say what it likes of a file's size.
+            }
+        }
+        let content = try await store.get(namespace.chunk(id), range: nil)
+        guard content.length <= Int64(ChunkHeader.byteCount + limit) else {
+            throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is longer than it can be")
+        }
+        var object = BufferPool.shared.take(Int(content.length))
+        try await content.collect(limit: Int(content.length), into: &object)
+        return object
     }
 
     /// Tries once more where bytes are not what they should be: they may have been damaged on the way only.
