@@ -76,6 +76,26 @@ struct SettlerTests {
         #expect(watch.log == [try changed(path)])
     }
 
+    @Test(arguments: [false, true]) func `a renamed file that is empty waits for content only if it was just emptied`(
+        wasEmptied: Bool
+    ) throws {
+        let path = try TaskPath("a.md")
+        try disk.save("a.md", wasEmptied ? bytes("content") : [])
+        try watch.advance(.seconds(10))
+        watch.clearLog()
+        if wasEmptied { try disk.write("a.md", []) }
+        for name in ["b.md", "c.md"] {
+            try disk.rename(name == "b.md" ? "a.md" : "b.md", to: name, .exclusive)
+            try watch.advance(.milliseconds(4))
+        }
+        try watch.advance(.milliseconds(4))
+        let target = try TaskPath("c.md")
+        let moved = SettledChange.moved(from: path, to: target, try #require(try watch.folder.stamp(target)))
+        #expect(watch.log == (wasEmptied ? [] : [moved]))
+        try watch.advance(.milliseconds(1010))
+        #expect(watch.log.contains(moved))
+    }
+
     @Test func `a delete counts after a second and not before`() throws {
         let path = try establish("a.md")
         try disk.remove("a.md")

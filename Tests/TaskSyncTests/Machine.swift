@@ -85,12 +85,16 @@ final class Machine: Sendable {
 
     func path(_ name: String) -> String { "\(root)/Tasks/\(name)" }
 
+    /// A new file comes whole: a scan at that moment would read the first version of one that is still empty.
     func write(_ name: String, _ text: String) throws {
         let parts = name.split(separator: "/").dropLast()
         for end in parts.indices.map({ $0 + 1 }) { mkdir(path(parts[..<end].joined(separator: "/")), 0o700) }
-        guard let file = fopen(path(name), "w") else { throw TaskSyncError(.invalid, "cannot write \(name)") }
+        let isNew = access(path(name), F_OK) != 0
+        let place = isNew ? "\(root)/new-file" : path(name)
+        guard let file = fopen(place, "w") else { throw TaskSyncError(.invalid, "cannot write \(name)") }
         fputs(text, file)
         fclose(file)
+        if isNew { Glibc.rename(place, path(name)) }
     }
 
     func read(_ name: String) -> String? {

@@ -28,7 +28,8 @@ package struct FolderEventSettler: Sendable {
         var isDue = false
         /// Open for writing, as far as is known.
         var isWriting = false
-        /// It may have had content before: something else than a creation came first, or it was closed and written again.
+        /// It may have had content before: something else than a creation came first, or it was closed and written again. One that came
+        /// from a name where it lay untouched has what it had there.
         var isKnown: Bool
         var removed: Duration?
         /// By a rename whose other half nobody saw, or when nobody looked.
@@ -47,8 +48,17 @@ package struct FolderEventSettler: Sendable {
     private var pending: [TaskPath: Pending] = [:]
     private var queue = DeadlineQueue()
     private var lastNumber: UInt64 = 0
-    /// First halves of renames, by cookie: where the file was, and where it had come from before that.
-    private var leaving: [UInt32: (path: TaskPath, origin: TaskPath, since: Duration)] = [:]
+    /// The first half of a rename.
+    private struct Leaving: Sendable {
+        var path: TaskPath
+        /// Where it had come from before that.
+        var origin: TaskPath
+        /// Nothing but renames was told of it since it was last reported.
+        let isUntouched: Bool
+        let since: Duration
+    }
+    /// By the rename's cookie.
+    private var leaving: [UInt32: Leaving] = [:]
     /// Where the file that was at a path has gone to: that is reported before anything new at the path.
     private var movedAway: [TaskPath: TaskPath] = [:]
     /// Moves that whoever takes what has settled makes itself, and that are still to be told of, each with the time until which they may.
@@ -106,7 +116,12 @@ package struct FolderEventSettler: Sendable {
             remove(path, at: now)
         case .movedFrom(let path, let cookie):
             // What takes a name whose file has left for where nobody saw it is another file, and new wherever it arrives.
-            if pending[path]?.isMovedAway != true { leaving[cookie] = (path, pending[path]?.origin ?? path, now) }
+            let state = pending[path]
+            if state?.isMovedAway != true {
+                let isUntouched = state.map { $0.origin != nil && !$0.isKnown } ?? true
+                leaving[cookie] = Leaving(
+                    path: path, origin: state?.origin ?? path, isUntouched: isUntouched, since: now)
+            }
             remove(path, at: now, isMovedAway: true)
         case .movedTo(let path, let cookie):
             let source = leaving.removeValue(forKey: cookie)
@@ -249,10 +264,8 @@ package struct FolderEventSettler: Sendable {
         schedule(path, state)
     }
 
-    private mutating func arrive(
-        _ path: TaskPath, from source: (path: TaskPath, origin: TaskPath, since: Duration)?, at now: Duration
-    ) {
-        // It replaces what was there, or nothing: an empty file here may be the first half of a save.
+    private mutating func arrive(_ path: TaskPath, from source: Leaving?, at now: Duration) {
+        // It replaces what was there, or nothing: an empty file here may be the first half of a save, unless it was empty before.
         if let replaced = pending[path]?.origin, movedAway[replaced] == path {
             movedAway[replaced] = nil
             // What had come from there a moment before is gone.
@@ -261,6 +274,7 @@ package struct FolderEventSettler: Sendable {
         update(path, at: now, isKnown: true) { state in
             state.isWriting = false
             state.origin = nil
+            state.isKnown = source?.isUntouched != true
         }
         guard let source else { return }
         let isPaired = pending[source.path]?.removed != nil
@@ -337,10 +351,10 @@ package struct FolderEventSettler: Sendable {
         }
         // Its file may be back where it was: it would wait for itself.
         for path in movedAway.values { breakCircle(at: path) }
-        for (cookie, half) in leaving {
-            leaving[cookie] = (
-                half.path.moved(from: from, to: to), half.origin.moved(from: from, to: to), half.since
-            )
+        for (cookie, var half) in leaving {
+            half.path = half.path.moved(from: from, to: to)
+            half.origin = half.origin.moved(from: from, to: to)
+            leaving[cookie] = half
         }
     }
 
