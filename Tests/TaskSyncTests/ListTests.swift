@@ -123,6 +123,32 @@ import Testing
         await desk.stop()
     }
 
+    /// The list's end is read while what the bridge knows of the task is older.
+    @Test func `a list is not made again for a task that left it before it was deleted`() async throws {
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Office/Ship.md", "now\n")
+        try laptop.write("Work/Mend.md", "soon\n")
+        #expect(await desk.has("Office/Ship.md", "now\n"))
+        #expect(await desk.has("Work/Mend.md", "soon\n"))
+        #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+        let office = try #require(await laptop.sync.catalog.listNames.first { $0.value == "Office" }?.key)
+        let name = try DocumentName(database: Machine.database, collection: "lists", id: office)
+        try await laptop.sync.exclusively {
+            desk.rename("Office/Ship.md", to: "Work/Ship.md")
+            rmdir(desk.path("Office"))
+            for try await lists in laptop.client.snapshots(of: TaskSync.queries(of: "alice", in: Machine.database)[0])
+            where !lists.documents.contains(where: { $0.name == name }) { break }
+            try await laptop.sync.removeDeletedList(name)
+        }
+        for machine in [laptop, desk] {
+            #expect(await machine.has("Work/Ship.md", "now\n"))
+            #expect(await machine.eventually { await machine.sync.catalog.listNames.values.sorted() == ["Work"] })
+            #expect(try await !machine.client.document(name).exists)
+        }
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `of a list that is renamed while nobody watches nothing is left under the old name`() async throws {
         let (laptop, before) = (try await Machine(store), try await Machine(store))
         try laptop.write("Work/Ship.md", "now\n")

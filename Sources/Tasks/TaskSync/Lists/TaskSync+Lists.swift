@@ -254,14 +254,7 @@ extension TaskSync {
     func removeDeletedList(_ name: DocumentName) async throws {
         let list = name.id
         guard let path = lists.path(list), try await !client.document(name).exists else { return }
-        if hasTasks(list) {
-            let userID = configuration.userID
-            let view = try await client.transaction { transaction in
-                try Self.make(list: name, called: path.string, userID, in: transaction)
-                return try transaction.document(name)
-            }
-            return learn(list: view)
-        }
+        if let view = try await makeAgain(deleted: name, at: path) { return learn(list: view) }
         guard (try? folder.removeDirectoryIfEmpty(path)) == true else {
             if deletedLists.insert(name).inserted { retryMisnamedLists() }
             return
@@ -271,6 +264,22 @@ extension TaskSync {
         // The one above it may have stayed only for this.
         removeIfEmpty(path.parent)
         retryMisnamedLists()
+    }
+
+    /// Makes a list that was deleted again if living tasks are in it. What the catalog shows of these may be older than the delete is.
+    private func makeAgain(deleted name: DocumentName, at path: TaskPath) async throws -> DocumentSnapshot? {
+        let tasks = catalog.living.filter { $0.list == name.id }.map(\.id)
+        guard !tasks.isEmpty else { return nil }
+        let userID = configuration.userID
+        return try await client.transaction { transaction in
+            let isUsed = try tasks.contains { task in
+                let entry = TaskFacts(try transaction.task(task)).entry
+                return entry?.list == name.id && entry?.deletion == nil
+            }
+            guard isUsed, try !transaction.document(name).exists else { return nil }
+            try Self.make(list: name, called: path.string, userID, in: transaction)
+            return try transaction.document(name)
+        }
     }
 
     /// Tries again where something was in the way.
