@@ -78,6 +78,30 @@ struct TrashTests {
         #expect(try folder.trashedFiles(entry).isEmpty)
     }
 
+    @Test(arguments: DiskKind.allCases) func `what was saved before a move to the trash that nobody saw comes back`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        let folder = grounds.folder
+        let path = try TaskPath("Work/X.md")
+        try grounds.save("Work/X.md", "one")
+        let known = try #require(try folder.setIdentifier(path, to: "x", of: grounds.stamp("Work/X.md")))
+        func takeBack() throws -> Bool {
+            try folder.takeBackFromTrash(path, unlike: known, from: folder.trashEntries())
+        }
+        _ = try trash(grounds, [item("Work/X.md")])
+        #expect(try !takeBack())
+        // Replaced by an editor, and by a file of another task.
+        try grounds.save("Work/X.md", "two")
+        _ = try trash(grounds, [item("Work/X.md")])
+        #expect(try takeBack())
+        #expect(try folder.read(path).bytes == bytes("two"))
+        #expect(try !takeBack())
+        _ = try folder.setIdentifier(path, to: "x", of: grounds.stamp("Work/X.md"))
+        _ = try trash(grounds, [item("Work/X.md")])
+        #expect(try !takeBack())
+    }
+
     @Test func `an edit at the last moment takes the file back out of the trash`() throws {
         let disk = MemoryDisk()
         let folder = MemoryTaskFolder(disk: disk)

@@ -158,6 +158,28 @@ import Testing
         await desk.stop()
     }
 
+    /// The process died between the move and the look at what it had moved.
+    @Test func `what was saved just before its file went to the trash unseen comes back`() async throws {
+        let disk = MemoryDisk()
+        let store = MemoryDocumentStore(Machine.database)
+        let (laptop, before) = (try await Machine(store), try await Machine(store, disk: disk))
+        try laptop.write("Call.md", "now\n")
+        #expect(await before.eventually { (try? disk.status("Call.md")) != nil })
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        laptop.remove("Call.md")
+        #expect(await laptop.eventually { await laptop.sync.catalog.trashed.count == 1 })
+        try disk.write("Call.md", Array("now\nor later\n".utf8))
+        try disk.makeDirectories(".ferry/trash/00000001-a")
+        try disk.write(".ferry/trash/00000001-a/origins", Array("Call.md\n".utf8))
+        try disk.rename("Call.md", to: ".ferry/trash/00000001-a/Call.md", .exclusive)
+        let desk = try await Machine(store, home: before.home, disk: disk)
+        #expect(await laptop.has("Call.md", "now\nor later\n"))
+        #expect(await desk.eventually { await desk.hasUnited(1) })
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a command does not take a new file for the one that has just left its name`() async throws {
         let disk = MemoryDisk()
         try disk.write("Call.md", Array("now\n".utf8))

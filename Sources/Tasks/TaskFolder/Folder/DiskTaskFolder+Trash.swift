@@ -134,6 +134,22 @@ extension DiskTaskFolder {
         return true
     }
 
+    package func takeBackFromTrash(
+        _ path: TaskPath, unlike expected: FileStamp, from entries: [TrashEntry]
+    ) throws(FolderError) -> Bool {
+        for entry in entries.reversed() where entry.origins.contains(path) {
+            let trashed = TaskPath(unchecked: try directory(of: entry) + "/" + path.name)
+            guard let status = try status(trashed), status.kind == .file else { continue }
+            let stamp = FileStamp(status)
+            // Whatever went there as it was known says whose it is; what a program has just put in its place does not.
+            let isNews = try stamp.isFile(of: expected) ? !stamp.hasContent(of: expected) : identifier(trashed) == nil
+            guard isNews, try renameExclusively(trashed.string, to: path.string) else { continue }
+            try translating { () throws(SystemError) in try disk.synchronizeDirectory(path.parent.string) }
+            return true
+        }
+        return false
+    }
+
     private func lastDirectory(of entry: TrashEntry) throws(FolderError) -> String? {
         guard let origin = entry.origins.last else { return nil }
         return try directory(of: entry) + "/" + origin.name

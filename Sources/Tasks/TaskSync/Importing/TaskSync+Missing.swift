@@ -1,4 +1,5 @@
 import DocumentClient
+import SystemService
 import TaskFolder
 
 /// Files that are not where they should be, while nobody has said that they were deleted.
@@ -29,6 +30,24 @@ extension TaskSync {
     /// it can be finds them, or misses them too.
     func noteMissing(_ paths: [TaskPath]) {
         if !paths.isEmpty, !isPartlyUnreadable { changes.noteMissing(paths) }
+    }
+
+    /// Brings those of missing files back that were saved just before a run moved them to the local trash, if that was cut off before it
+    /// saw it. Answers the others.
+    func takeBackFromTrash(_ missing: Set<TaskPath>) async throws -> [TaskPath] {
+        guard !missing.isEmpty else { return [] }
+        var back: [TaskPath] = []
+        do {
+            let entries = try folder.trashEntries()
+            for path in missing.sorted() {
+                guard let known = index[path]?.stamp, known != .none else { continue }
+                if try folder.takeBackFromTrash(path, unlike: known, from: entries) { back.append(path) }
+            }
+        } catch let error as FolderError {
+            logger.warning("the local trash cannot be looked through for what was saved last", ["error": "\(error)"])
+        }
+        try await importFiles(back, isScan: true)
+        return missing.subtracting(back).sorted()
     }
 
     /// Whether something of the directory cannot be read.

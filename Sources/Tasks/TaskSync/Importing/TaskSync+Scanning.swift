@@ -57,8 +57,8 @@ extension TaskSync {
             try await importFiles(Array(batch), isScan: true)
         }
         await noteMovedAttachments()
-        let gone = missingInScan.filter { index[$0] != nil }
-        if !gone.isEmpty { changes.noteMissing(Array(gone)) }
+        let gone = try await takeBackFromTrash(missingInScan.filter { index[$0] != nil })
+        if !gone.isEmpty { changes.noteMissing(gone) }
         if scan.isComplete { try await forgetMissingLists() }
         noteMissingAttachments(scan, found: found.map(\.path))
     }
