@@ -155,7 +155,11 @@ extension Simulation {
             let parent = Words.directory(of: directory)
             let new = (parent.isEmpty ? "" : parent + "/") + "List \(words.make())"
             let within = machine.directories.filter { $0.hasPrefix(directory + "/") }
+            let attachments = machine.exactFiles(.attachment).filter { $0.key.string.hasPrefix(directory + "/") }
             try disk.rename(directory, to: new, .exclusive)
+            for (path, bytes) in attachments where files[path.taskFileOfAttachments.string] == nil {
+                words.leaveBehind(bytes)
+            }
             words.rename(directory, to: new)
             words.changeDirectories(directory, new)
             for path in within { words.changeDirectories(path, new + path.dropFirst(directory.count)) }

@@ -19,6 +19,8 @@ package struct Words {
     private var attachments: [String: Set<String>] = [:]
     /// Of what was attached the hashes, by the task's mark and the name.
     private var attached: [String: [String]] = [:]
+    /// The hashes of attachments that were moved while their tasks had no files.
+    private var strays: Set<String> = []
     /// Names of attachments that users did more with than to make one.
     private var detached: Set<String> = []
     /// Tasks that users renamed or moved.
@@ -115,12 +117,15 @@ package struct Words {
     /// A user gives a task that says `text` another name, and leaves its attachments to Ferry, which may not know them yet.
     mutating func leaveAttachments(of text: [UInt8]) { left.formUnion(Self.found(in: text, "b")) }
 
+    /// A user moves an attachment elsewhere while its task has no file: whose it is nobody can tell any more.
+    mutating func leaveBehind(_ content: [UInt8]) { strays.insert(SHA256.hash(content).hex) }
+
     /// The hashes of what users attached, and nobody took away, to tasks that nobody copied or moved; by their marks.
     var attachedForGood: [(mark: String, hash: String)] {
         attached.filter { !detached.contains($0.key) }.flatMap { name, hashes in
             let mark = String(name.prefix { $0 != "/" })
             return hashes.filter { hash in
-                births[mark] == 1 && !left.contains(mark)
+                births[mark] == 1 && !left.contains(mark) && !strays.contains(hash)
                     && attachments[hash].map { $0.isSubset(of: written) && $0.isDisjoint(with: replaced) } == true
             }.map { (mark, $0) }
         }
