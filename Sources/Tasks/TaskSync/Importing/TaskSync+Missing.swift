@@ -37,13 +37,13 @@ extension TaskSync {
     func takeBackFromTrash(_ missing: Set<TaskPath>) async throws -> [TaskPath] {
         guard !missing.isEmpty else { return [] }
         var back: [TaskPath] = []
-        do {
+        do throws(FolderError) {
             let entries = try folder.trashEntries()
             for path in missing.sorted() {
                 guard let known = index[path]?.stamp, known != .none else { continue }
                 if try folder.takeBackFromTrash(path, unlike: known, from: entries) { back.append(path) }
             }
-        } catch let error as FolderError {
+        } catch {
             logger.warning("the local trash cannot be looked through for what was saved last", ["error": "\(error)"])
         }
         try await importFiles(back, isScan: true)
