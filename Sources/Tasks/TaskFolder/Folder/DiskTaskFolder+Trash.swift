@@ -137,12 +137,15 @@ extension DiskTaskFolder {
     package func takeBackFromTrash(
         _ path: TaskPath, unlike expected: FileStamp, from entries: [TrashEntry]
     ) throws(FolderError) -> Bool {
-        for entry in entries.reversed() where entry.origins.contains(path) {
+        for entry in entries.reversed() {
+            // Its directory may have got another name since.
+            guard entry.origins.contains(where: { $0.name == path.name }) else { continue }
             let trashed = TaskPath(unchecked: try directory(of: entry) + "/" + path.name)
             guard let status = try status(trashed), status.kind == .file else { continue }
             let stamp = FileStamp(status)
             // Whatever went there as it was known says whose it is; what a program has just put in its place does not.
-            let isNews = try stamp.isFile(of: expected) ? !stamp.hasContent(of: expected) : identifier(trashed) == nil
+            let isUnmarked = try identifier(trashed) == nil && keepsIdentifiers
+            let isNews = stamp.isFile(of: expected) ? !stamp.hasContent(of: expected) : isUnmarked
             guard isNews, try renameExclusively(trashed.string, to: path.string) else { continue }
             try translating { () throws(SystemError) in try disk.synchronizeDirectory(path.parent.string) }
             return true

@@ -76,8 +76,9 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// there already.
     func takeFromTrash(_ entry: TrashEntry, _ name: String, to target: TaskPath) throws(FolderError) -> Bool
 
-    /// Puts the file of `path` back there which a move to the trash took away although it was not `expected` any more, and which was not
-    /// looked at afterwards, since the process died; false where none of `entries` has such a file, or something is there already.
+    /// Puts the file of `path` back there which a move to the trash took away although it was not `expected` any more, and did not put
+    /// back, since the process died or the directory has got another name; false where none of `entries` has such a file, or
+    /// something is there already.
     func takeBackFromTrash(
         _ path: TaskPath, unlike expected: FileStamp, from entries: [TrashEntry]
     ) throws(FolderError) -> Bool

@@ -27,9 +27,12 @@ extension TaskSync {
         // What this replica was cut off from writing was never there, so it has not been deleted either.
         try await forget(unwritten)
         // What has been deleted elsewhere is no delete of this machine's. The catalog may not know it yet, nor a new task.
-        let gone = try await client.reading { [tasks] transaction in
+        var gone = try await client.reading { [tasks] transaction in
             try tasks.filter { try TaskFacts(transaction.task($0)).claim == nil }
         }
+        let back = try await takeBackFromTrash(Set(gone.compactMap { index.path(of: $0) }))
+        tasks.removeAll { task in back.contains { index[$0]?.task == task } }
+        gone.removeAll { !tasks.contains($0) }
         if !gone.isEmpty { try await discardFiles(of: gone) }
         // What is empty under another name is read when it has been filled.
         tasks.removeAll { held[$0] != nil || gone.contains($0) || pathOfUnfilled($0) != nil }

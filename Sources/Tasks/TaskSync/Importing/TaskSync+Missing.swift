@@ -32,8 +32,8 @@ extension TaskSync {
         if !paths.isEmpty, !isPartlyUnreadable { changes.noteMissing(paths) }
     }
 
-    /// Brings those of missing files back that were saved just before a run moved them to the local trash, if that was cut off before it
-    /// saw it. Answers the others.
+    /// Brings those of missing files back that were saved just before they were moved to the local trash, where the move could not put
+    /// them back itself, and reads them. Answers which.
     func takeBackFromTrash(_ missing: Set<TaskPath>) async throws -> [TaskPath] {
         guard !missing.isEmpty else { return [] }
         var back: [TaskPath] = []
@@ -46,8 +46,8 @@ extension TaskSync {
         } catch {
             logger.warning("the local trash cannot be looked through for what was saved last", ["error": "\(error)"])
         }
-        try await importFiles(back, isScan: true)
-        return missing.subtracting(back).sorted()
+        if !back.isEmpty { try await importFiles(back, isScan: true) }
+        return back
     }
 
     /// Whether something of the directory cannot be read.

@@ -57,8 +57,9 @@ extension TaskSync {
             try await importFiles(Array(batch), isScan: true)
         }
         await noteMovedAttachments()
-        let gone = try await takeBackFromTrash(missingInScan.filter { index[$0] != nil })
-        if !gone.isEmpty { changes.noteMissing(gone) }
+        let gone = missingInScan.filter { index[$0] != nil }
+        let back = try await takeBackFromTrash(gone)
+        if gone.count > back.count { changes.noteMissing(gone.subtracting(back).sorted()) }
         if scan.isComplete { try await forgetMissingLists() }
         noteMissingAttachments(scan, found: found.map(\.path))
     }
