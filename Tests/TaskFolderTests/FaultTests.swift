@@ -122,6 +122,24 @@ struct FaultTests {
         #expect(try text() == "other" && names == ["a.md"])
     }
 
+    @Test func `a move out of a directory that gets another name just then is made`() throws {
+        let (source, target) = (try TaskPath("Work/b.md"), try TaskPath("b.md"))
+        try disk.makeDirectories("Work")
+        try disk.write("Work/b.md", bytes("other"))
+        let read = try #require(try folder.stamp(source))
+        disk.setFault { [disk] name, path in
+            guard name == "write to disk", path == "Work" else { return nil }
+            disk.setFault(nil)
+            try? disk.rename("Work", to: "Office", .exclusive)
+            return nil
+        }
+        guard case .moved(let stamp) = try folder.move(source, to: target, expecting: .stamp(read)) else {
+            Issue.record("not moved")
+            return
+        }
+        #expect(try stamp == #require(try folder.stamp(target)))
+    }
+
     @Test func `a new file that takes the name of one that was moved a moment ago stays there`() throws {
         let (read, target) = (try stamp(), try TaskPath("c.md"))
         before("rename") { [disk] _ in

@@ -36,15 +36,26 @@ extension DiskTaskFolder {
         {
             return .changed(FileStamp(there))
         }
-        try translating { () throws(SystemError) in
-            try disk.synchronizeDirectory(target.parent.string)
-            if path.parent != target.parent { try disk.synchronizeDirectory(path.parent.string) }
-        }
+        try synchronizeMove(path, to: target)
         // As after a write: an edit at this moment must not be taken for our echo.
         guard let after = try status(target), FileStamp(after).hasContent(of: FileStamp(before)) || isDirectory else {
             return .moved(FileStamp(before))
         }
         return .moved(FileStamp(after))
+    }
+
+    /// One of the two directories may have got another name meanwhile: the move is made nevertheless, and all of the file system is
+    /// written to the disk instead.
+    private func synchronizeMove(_ path: TaskPath, to target: TaskPath) throws(FolderError) {
+        do throws(SystemError) {
+            try disk.synchronizeDirectory(target.parent.string)
+            if path.parent != target.parent { try disk.synchronizeDirectory(path.parent.string) }
+        } catch {
+            guard error.code == .notFound else { throw FolderError(error) }
+            try translating { () throws(SystemError) in
+                try disk.synchronizeFileSystems(of: [TaskPath.privateDirectory])
+            }
+        }
     }
 
     package func openSnapshot(_ path: TaskPath) throws(FolderError) -> FileSnapshot {
