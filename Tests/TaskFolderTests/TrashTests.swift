@@ -84,6 +84,8 @@ struct TrashTests {
         let grounds = try Grounds(kind)
         let folder = grounds.folder
         let path = try TaskPath("Work/X.md")
+        // Whether files here can be marked is tried on the root's marker.
+        try grounds.save(RootMarker.path, "root")
         try grounds.save("Work/X.md", "one")
         let known = try #require(try folder.setIdentifier(path, to: "x", of: grounds.stamp("Work/X.md")))
         func takeBack() throws -> Bool {
