@@ -89,7 +89,8 @@ struct TrashTests {
         try grounds.save("Work/X.md", "one")
         let known = try #require(try folder.setIdentifier(path, to: "x", of: grounds.stamp("Work/X.md")))
         func takeBack() throws -> Bool {
-            try folder.takeBackFromTrash(path, unlike: known, from: folder.trashEntries())
+            // One whose directory has gone keeps nobody else from coming back.
+            try folder.takeBackFromTrash([TaskPath("Gone/X.md"): known, path: known]) == [path]
         }
         _ = try trash(grounds, [item("Work/X.md")])
         #expect(try !takeBack())

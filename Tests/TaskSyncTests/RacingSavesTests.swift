@@ -11,6 +11,16 @@ import Testing
 
 /// Saves that come while Ferry writes the same file.
 @Suite(.serialized) struct RacingSavesTests {
+    /// A machine that has made a task, and another one, on `disk`, that has its file and is at rest.
+    private func pair(_ store: MemoryDocumentStore, _ disk: MemoryDisk) async throws -> (maker: Machine, other: Machine)
+    {
+        let (maker, other) = (try await Machine(store), try await Machine(store, disk: disk))
+        try maker.write("Call.md", "now\n")
+        #expect(await other.eventually { (try? disk.status("Call.md")) != nil })
+        #expect(await other.eventually { (try? await other.sync.isSettled()) == true })
+        return (maker, other)
+    }
+
     @Test func `of two saves around the exchange of a file neither is lost, nor takes the other one back`() async throws
     {
         let disk = MemoryDisk()
@@ -78,11 +88,7 @@ import Testing
     /// one as well, before Ferry's own rename is told of.
     @Test func `a task that has got the name of one that Ferry renamed is not that one`() async throws {
         let disk = MemoryDisk()
-        let store = MemoryDocumentStore(Machine.database)
-        let (laptop, desk) = (try await Machine(store), try await Machine(store, disk: disk))
-        try laptop.write("Call.md", "now\n")
-        #expect(await desk.eventually { (try? disk.status("Call.md")) != nil })
-        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        let (laptop, desk) = try await pair(MemoryDocumentStore(Machine.database), disk)
         let isLeft = Mutex(true)
         disk.setFault { [unowned disk] operation, path in
             // As soon as the other task's file is there.
@@ -118,11 +124,7 @@ import Testing
         async throws
     {
         let disk = MemoryDisk()
-        let store = MemoryDocumentStore(Machine.database)
-        let (laptop, desk) = (try await Machine(store), try await Machine(store, disk: disk))
-        try laptop.write("Call.md", "now\n")
-        #expect(await desk.eventually { (try? disk.status("Call.md")) != nil })
-        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        let (laptop, desk) = try await pair(MemoryDocumentStore(Machine.database), disk)
         let task = try #require(await desk.sync.task(atPath: "Call.md"))
         let steps = Mutex(0)
         disk.setFault { [unowned disk] operation, path in
@@ -162,10 +164,7 @@ import Testing
     @Test func `what was saved just before its file went to the trash unseen comes back`() async throws {
         let disk = MemoryDisk()
         let store = MemoryDocumentStore(Machine.database)
-        let (laptop, before) = (try await Machine(store), try await Machine(store, disk: disk))
-        try laptop.write("Call.md", "now\n")
-        #expect(await before.eventually { (try? disk.status("Call.md")) != nil })
-        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        let (laptop, before) = try await pair(store, disk)
         await before.stop()
         laptop.remove("Call.md")
         #expect(await laptop.eventually { await laptop.sync.catalog.trashed.count == 1 })

@@ -39,15 +39,6 @@ package struct FolderEventSettler: Sendable {
         var foundEmpty: Duration?
     }
 
-    private struct Move: Hashable, Sendable {
-        let from: TaskPath
-        let to: TaskPath
-    }
-
-    private let times: SettleTimes
-    private var pending: [TaskPath: Pending] = [:]
-    private var queue = DeadlineQueue()
-    private var lastNumber: UInt64 = 0
     /// The first half of a rename.
     private struct Leaving: Sendable {
         var path: TaskPath
@@ -57,7 +48,17 @@ package struct FolderEventSettler: Sendable {
         let isUntouched: Bool
         let since: Duration
     }
-    /// By the rename's cookie.
+
+    private struct Move: Hashable, Sendable {
+        let from: TaskPath
+        let to: TaskPath
+    }
+
+    private let times: SettleTimes
+    private var pending: [TaskPath: Pending] = [:]
+    private var queue = DeadlineQueue()
+    private var lastNumber: UInt64 = 0
+    /// First halves of renames, by cookie.
     private var leaving: [UInt32: Leaving] = [:]
     /// Where the file that was at a path has gone to: that is reported before anything new at the path.
     private var movedAway: [TaskPath: TaskPath] = [:]

@@ -46,7 +46,7 @@ extension DiskTaskFolder {
 
     /// One of the two directories may have got another name meanwhile: the move is made nevertheless, and all of the file system is
     /// written to the disk instead.
-    private func synchronizeMove(_ path: TaskPath, to target: TaskPath) throws(FolderError) {
+    func synchronizeMove(_ path: TaskPath, to target: TaskPath) throws(FolderError) {
         do throws(SystemError) {
             try disk.synchronizeDirectory(target.parent.string)
             if path.parent != target.parent { try disk.synchronizeDirectory(path.parent.string) }

@@ -134,23 +134,32 @@ extension DiskTaskFolder {
         return true
     }
 
-    package func takeBackFromTrash(
-        _ path: TaskPath, unlike expected: FileStamp, from entries: [TrashEntry]
-    ) throws(FolderError) -> Bool {
-        for entry in entries.reversed() {
-            // Its directory may have got another name since.
-            guard entry.origins.contains(where: { $0.name == path.name }) else { continue }
-            let trashed = TaskPath(unchecked: try directory(of: entry) + "/" + path.name)
-            guard let status = try status(trashed), status.kind == .file else { continue }
-            let stamp = FileStamp(status)
-            // Whatever went there as it was known says whose it is; what a program has just put in its place does not.
-            let isUnmarked = try identifier(trashed) == nil && keepsIdentifiers
-            let isNews = stamp.isFile(of: expected) ? !stamp.hasContent(of: expected) : isUnmarked
-            guard isNews, try renameExclusively(trashed.string, to: path.string) else { continue }
-            try translating { () throws(SystemError) in try disk.synchronizeDirectory(path.parent.string) }
-            return true
+    package func takeBackFromTrash(_ missing: [TaskPath: FileStamp]) throws(FolderError) -> [TaskPath] {
+        guard !missing.isEmpty else { return [] }
+        // By the name of what is in it, as its directory may have got another one since.
+        var entries: [String: [TrashEntry]] = [:]
+        for entry in try trashEntries() {
+            for origin in entry.origins { entries[origin.name, default: []].append(entry) }
         }
-        return false
+        return missing.keys.sorted().filter { path in
+            guard let known = missing[path], let there = entries[path.name] else { return false }
+            // What cannot be put back, as where its directory has gone, is safe where it is.
+            return there.reversed().contains { (try? takeBack(path, unlike: known, from: $0)) == true }
+        }
+    }
+
+    private func takeBack(
+        _ path: TaskPath, unlike known: FileStamp, from entry: TrashEntry
+    ) throws(FolderError) -> Bool {
+        let trashed = TaskPath(unchecked: try directory(of: entry) + "/" + path.name)
+        guard let status = try status(trashed), status.kind == .file else { return false }
+        let stamp = FileStamp(status)
+        // Whatever went there as it was known says whose it is; what a program has just put in its place does not.
+        let isUnmarked = try identifier(trashed) == nil && keepsIdentifiers
+        let isNews = stamp.isFile(of: known) ? !stamp.hasContent(of: known) : isUnmarked
+        guard isNews, try renameExclusively(trashed.string, to: path.string) else { return false }
+        try synchronizeMove(trashed, to: path)
+        return true
     }
 
     private func lastDirectory(of entry: TrashEntry) throws(FolderError) -> String? {

@@ -76,12 +76,12 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// there already.
     func takeFromTrash(_ entry: TrashEntry, _ name: String, to target: TaskPath) throws(FolderError) -> Bool
 
-    /// Puts the file of `path` back there which a move to the trash took away although it was not `expected` any more, and did not put
-    /// back, since the process died or the directory has got another name; false where none of `entries` has such a file, or
-    /// something is there already.
-    func takeBackFromTrash(
-        _ path: TaskPath, unlike expected: FileStamp, from entries: [TrashEntry]
-    ) throws(FolderError) -> Bool
+    /// Puts those of missing files back that moves to the trash took away although they had been saved since, and did not put back
+    /// themselves, since the process died or a directory got another name. Answers which are back. What cannot be put back, as where
+    /// something is there already, stays.
+    ///
+    /// - Parameter missing: what is known of each.
+    func takeBackFromTrash(_ missing: [TaskPath: FileStamp]) throws(FolderError) -> [TaskPath]
 
     /// Deletes an entry for good; fine where it is gone already.
     func purge(_ entry: TrashEntry) throws(FolderError)

@@ -30,9 +30,10 @@ extension TaskSync {
         var gone = try await client.reading { [tasks] transaction in
             try tasks.filter { try TaskFacts(transaction.task($0)).claim == nil }
         }
-        let back = try await takeBackFromTrash(Set(gone.compactMap { index.path(of: $0) }))
-        tasks.removeAll { task in back.contains { index[$0]?.task == task } }
-        gone.removeAll { !tasks.contains($0) }
+        let missing = Set(gone.compactMap { index.path(of: $0) })
+        let back = Set(try await takeBackFromTrash(missing).compactMap { index[$0]?.task })
+        tasks.removeAll(where: back.contains)
+        gone.removeAll(where: back.contains)
         if !gone.isEmpty { try await discardFiles(of: gone) }
         // What is empty under another name is read when it has been filled.
         tasks.removeAll { held[$0] != nil || gone.contains($0) || pathOfUnfilled($0) != nil }

@@ -35,14 +35,10 @@ extension TaskSync {
     /// Brings those of missing files back that were saved just before they were moved to the local trash, where the move could not put
     /// them back itself, and reads them. Answers which.
     func takeBackFromTrash(_ missing: Set<TaskPath>) async throws -> [TaskPath] {
-        guard !missing.isEmpty else { return [] }
         var back: [TaskPath] = []
+        let known = missing.map { ($0, index[$0]?.stamp ?? .none) }.filter { $0.1 != .none }
         do throws(FolderError) {
-            let entries = try folder.trashEntries()
-            for path in missing.sorted() {
-                guard let known = index[path]?.stamp, known != .none else { continue }
-                if try folder.takeBackFromTrash(path, unlike: known, from: entries) { back.append(path) }
-            }
+            back = try folder.takeBackFromTrash(Dictionary(uniqueKeysWithValues: known))
         } catch {
             logger.warning("the local trash cannot be looked through for what was saved last", ["error": "\(error)"])
         }
