@@ -108,7 +108,7 @@ struct EditorTests {
                 switch change {
                 case .changed(let path, _): seen.insert(path)
                 case .rescanNeeded:
-                    _ = try grounds.folder.scan(puttingAsideLeftovers: false) { seen.insert($0.path) }
+                    _ = try grounds.folder.scan(.watch) { seen.insert($0.path) }
                 default: break
                 }
             }
@@ -181,7 +181,7 @@ final class WatchedGrounds {
         folder = DirectoryTaskFolder(path: root)
         changes = FolderChanges(folder)
         try folder.startWatching()
-        let scan = try folder.scan(puttingAsideLeftovers: true) { _ in }
+        let scan = try folder.scan(.begin) { _ in }
         #expect(scan.isWatched)
     }
 
@@ -207,7 +207,7 @@ final class WatchedGrounds {
 
     func allFiles() throws -> Set<TaskPath> {
         var files: Set<TaskPath> = []
-        _ = try folder.scan(puttingAsideLeftovers: false) { files.insert($0.path) }
+        _ = try folder.scan(.watch) { files.insert($0.path) }
         return files
     }
 }

@@ -273,7 +273,7 @@ struct FaultTests {
         disk.losePower()
         #expect(["base", "new"].contains(try text()))
         if case .written = outcome { #expect(try text() == "new") }
-        _ = try folder.scan(puttingAsideLeftovers: true) { _ in }
+        _ = try folder.scan(.begin) { _ in }
         #expect(names.filter { !$0.hasPrefix(".ferry") } == ["a.md"])
     }
 
@@ -314,14 +314,16 @@ struct FaultTests {
         try disk.makeDirectories("A/B/C")
         disk.setWatchLimit(2)
         try folder.startWatching()
-        let scan = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        let scan = try folder.scan(.watch) { _ in }
         #expect(!scan.isWatched && !folder.isFullyWatched && scan.isComplete)
         #expect(scan.problems.map(\.kind) == [.watchLimit])
         #expect(scan.problems.first?.message.contains("needs 4 watches") == true)
         let changes = FolderChanges(folder, scanInterval: .milliseconds(1))
         #expect(try await changes.next() == [.rescanNeeded(.notWatched)])
         disk.setWatchLimit(100)
-        _ = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        _ = try folder.scan(.look) { _ in }
+        #expect(!folder.isFullyWatched)
+        _ = try folder.scan(.watch) { _ in }
         #expect(folder.isFullyWatched)
         try disk.save("A/B/C/x.md", bytes("x"))
         let x = try TaskPath("A/B/C/x.md")
@@ -348,7 +350,7 @@ struct FaultTests {
         defer { try? FileSystem.removeTree(root) }
         let folder = DirectoryTaskFolder(path: root)
         try folder.startWatching()
-        let scan = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        let scan = try folder.scan(.watch) { _ in }
         #expect(!scan.isWatched)
         #expect(scan.problems.first?.message.contains("sudo sysctl fs.inotify.max_user_watches=") == true)
     }

@@ -62,9 +62,9 @@ final class Grounds {
         ])[0].get()
     }
 
-    func scan(puttingAsideLeftovers: Bool = false) throws -> (files: [String], scan: FolderScan) {
+    func scan(_ purpose: ScanPurpose = .watch) throws -> (files: [String], scan: FolderScan) {
         var files: [String] = []
-        let scan = try folder.scan(puttingAsideLeftovers: puttingAsideLeftovers) { files.append($0.path.string) }
+        let scan = try folder.scan(purpose) { files.append($0.path.string) }
         return (files.sorted(), scan)
     }
 

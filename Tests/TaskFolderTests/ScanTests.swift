@@ -84,7 +84,7 @@ struct ScanTests {
         for mode in [0o000, 0o400, 0o100] as [UInt32] {
             try disk.setMode("Work", mode)
             var files: [String] = []
-            let scan = try folder.scan(puttingAsideLeftovers: false) { files.append($0.path.string) }
+            let scan = try folder.scan(.watch) { files.append($0.path.string) }
             #expect(files == ["b.md"])
             #expect(!scan.isComplete && scan.unreadable.map(\.string) == ["Work"])
             #expect(scan.problems.map(\.kind) == [.unreadable])
@@ -97,7 +97,7 @@ struct ScanTests {
         try disk.makeDirectories("Work")
         try disk.save("Work/a.md", bytes("x"))
         disk.setFault { operation, path in operation == "list" && path == "Work" ? 5 : nil }
-        let scan = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        let scan = try folder.scan(.watch) { _ in }
         #expect(!scan.isComplete)
     }
 
@@ -129,12 +129,12 @@ struct ScanTests {
         try grounds.save("Work/a.md", "x")
         _ = try grounds.scan()
         #expect(try grounds.names("Work").count == 2)
-        _ = try grounds.scan(puttingAsideLeftovers: true)
+        _ = try grounds.scan(.begin)
         #expect(try grounds.names("Work") == ["a.md"])
         let first = try #require(try grounds.folder.recoveredNames().first)
         #expect(try grounds.text(".ferry/recovered/\(first)") == "the user's own, displaced")
         try grounds.save("Work/.ferry-0123456789abcdef.tmp", "more")
-        _ = try grounds.scan(puttingAsideLeftovers: true)
+        _ = try grounds.scan(.begin)
         let both = try grounds.folder.recoveredNames()
         #expect(Set(both).count == 2 && both.contains(first))
         #expect(try grounds.text(".ferry/recovered/\(first)") == "the user's own, displaced")

@@ -355,7 +355,7 @@ struct SettlerTests {
         try FileSystem.makeDirectories(path)
         let folder = DirectoryTaskFolder(path: path)
         try folder.startWatching()
-        _ = try folder.scan(puttingAsideLeftovers: false) { _ in }
+        _ = try folder.scan(.watch) { _ in }
         try FileSystem.rename(path, to: path + "-away")
         #expect(try folder.takeEvents() == [.rootChanged])
         try FileSystem.removeTree(path + "-away")

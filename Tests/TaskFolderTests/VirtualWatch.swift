@@ -21,7 +21,7 @@ final class VirtualWatch {
     /// Takes over what a scan finds; what it does not find is only suspected to be gone.
     func rescan() throws {
         var found: [TaskPath: FileStamp] = [:]
-        let scan = try folder.scan(puttingAsideLeftovers: false) { found[$0.path] = $0.stamp }
+        let scan = try folder.scan(.watch) { found[$0.path] = $0.stamp }
         for path in known.keys.sorted() where found[path] == nil && scan.isComplete {
             settler.handleMissing(path, at: now)
         }
@@ -83,7 +83,7 @@ final class VirtualWatch {
     /// What is really there.
     func files() throws -> [TaskPath: FileStamp] {
         var files: [TaskPath: FileStamp] = [:]
-        _ = try folder.scan(puttingAsideLeftovers: false) { files[$0.path] = $0.stamp }
+        _ = try folder.scan(.watch) { files[$0.path] = $0.stamp }
         return files
     }
 }

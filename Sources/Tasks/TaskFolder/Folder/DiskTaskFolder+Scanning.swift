@@ -6,11 +6,12 @@ extension DiskTaskFolder {
     private static var maximalDepth: Int { 32 }
 
     package func scan(
-        puttingAsideLeftovers: Bool, _ body: (ScannedFile) -> Void
+        _ purpose: ScanPurpose, _ body: (ScannedFile) -> Void
     ) throws(FolderError) -> FolderScan {
         var scan = FolderScan(root: try rootState())
         var watchFailure: SystemError?
-        if watching.withLock({ $0.isWanted && !$0.isStarted }) {
+        let watches = purpose != .look
+        if watches, watching.withLock({ $0.isWanted && !$0.isStarted }) {
             // There was no room for a queue before; each scan asks again.
             do throws(SystemError) {
                 try disk.startWatching()
@@ -19,7 +20,7 @@ extension DiskTaskFolder {
                 watchFailure = error
             }
         }
-        let isWatching = watching.withLock { $0.isStarted }
+        let isWatching = watches && watching.withLock { $0.isStarted }
         var left: [(path: TaskPath, kind: TaskPath.Kind, parent: Int32?)] = [(.root, .list, nil)]
         var directoryCount = 0
         while let (path, kind, parent) = left.popLast() {
@@ -48,7 +49,7 @@ extension DiskTaskFolder {
             for file in found.files { body(file) }
             scan.fileCount += found.files.count
             scan.add(found.problems)
-            if puttingAsideLeftovers { for leftover in found.leftovers { putAside(leftover) } }
+            if purpose == .begin { for leftover in found.leftovers { putAside(leftover) } }
             for (child, kind) in found.directories {
                 guard child.components.count <= Self.maximalDepth else {
                     scan.add([
@@ -65,7 +66,7 @@ extension DiskTaskFolder {
         }
         if let watchFailure { scan.addWatchFailure(watchFailure, directoryCount: directoryCount) }
         scan.isWatched = isWatching && watchFailure == nil
-        watching.withLock { $0.isComplete = scan.isWatched }
+        if watches { watching.withLock { $0.isComplete = scan.isWatched } }
         scan.isSameRoot = (try? rootState())?.identity == scan.root.identity
         return scan
     }

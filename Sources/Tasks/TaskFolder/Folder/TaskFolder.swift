@@ -16,15 +16,8 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     // MARK: Scan
 
-    /// Walks the tree by names and stat only, arming watches first where watching has started, and gives each file once,
-    /// in no order.
-    ///
-    /// - Parameter puttingAsideLeftovers: moves temporary files that a crash left to `.ferry/recovered`: such a file may
-    ///   be the user's own, displaced and not yet checked, so it is not deleted. Only where nobody writes meanwhile,
-    ///   that is in the first scan.
-    func scan(
-        puttingAsideLeftovers: Bool, _ body: (ScannedFile) -> Void
-    ) throws(FolderError) -> FolderScan
+    /// Walks the tree by names and stat only and gives each file once, in no order.
+    func scan(_ purpose: ScanPurpose, _ body: (ScannedFile) -> Void) throws(FolderError) -> FolderScan
 
     // MARK: Files
 
@@ -141,11 +134,11 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     // MARK: Events
 
-    /// Begins to collect events; each `scan` from now on arms the watches. `.limit` where this user has no watch queue
-    /// left: go on without, each scan asks again.
+    /// Begins to collect events; each `scan` to watch arms the watches from now on. `.limit` where this user has no watch queue
+    /// left: go on without, each such scan asks again.
     func startWatching() throws(FolderError)
 
-    /// Whether the last scan could watch each directory; otherwise only scans find all changes.
+    /// Whether the last scan to watch could watch each directory; otherwise only scans find all changes.
     var isFullyWatched: Bool { get }
 
     /// The events that are there, in order; a bounded number of them at once.

@@ -67,9 +67,7 @@ extension TaskSync {
         let directories = movedAttachmentDirectories
         movedAttachmentDirectories = []
         var found: [ScannedFile] = []
-        // It may set the watches that were short, and does not look at what nobody told of until then.
-        if !folder.isFullyWatched { changes.askForScan() }
-        let scan = try? folder.scan(puttingAsideLeftovers: false) { file in
+        let scan = try? folder.scan(.look) { file in
             if file.isAttachment, directories.contains(where: { file.path.isBeneath($0) }) { found.append(file) }
         }
         for file in found { await noteAttachment(file.path, file.stamp) }
@@ -178,7 +176,7 @@ extension TaskSync {
     /// Somebody has put attachments beside a task's new name already: those that were beside the old one come to them.
     private func uniteAttachments(_ source: TaskPath, _ target: TaskPath) throws(FolderError) {
         var files: [TaskPath] = []
-        _ = try folder.scan(puttingAsideLeftovers: false) { file in
+        _ = try folder.scan(.look) { file in
             if file.isAttachment, file.path.parent == source { files.append(file.path) }
         }
         try moveFiles(files, to: target)

@@ -102,7 +102,7 @@ extension TaskSync {
             index[directory.taskFileOfAttachments] == nil, try folder.hasDirectory(directory)
         else { return }
         var files: [TaskPath] = []
-        _ = try folder.scan(puttingAsideLeftovers: false) { file in
+        _ = try folder.scan(.look) { file in
             let isTold = left.told[ExactText(file.path.name)] == LeftBeside.Version(file.stamp)
             if file.isAttachment, file.path.parent == directory, !isTold { files.append(file.path) }
         }

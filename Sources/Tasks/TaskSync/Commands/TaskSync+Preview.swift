@@ -86,7 +86,7 @@ extension TaskSync {
         var attached: [ScannedFile] = []
         var steps: [SyncStep] = []
         var call = index.rollCall
-        let scan = try folder.scan(puttingAsideLeftovers: false) { file in
+        let scan = try folder.scan(.look) { file in
             if file.isAttachment { return attached.append(file) }
             let known = index.entry(file.path, seenIn: &call)
             if known.map({ !$0.stamp.hasContent(of: file.stamp) }) ?? true { changed.append(file) }

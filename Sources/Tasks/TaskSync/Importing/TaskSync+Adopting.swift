@@ -8,7 +8,7 @@ extension TaskSync {
     /// With a new state and a remote that has tasks: files that say what their documents say are those documents' files.
     func adoptKnownFiles() async throws {
         var found: [ScannedFile] = []
-        _ = try? folder.scan(puttingAsideLeftovers: false) { found.append($0) }
+        _ = try? folder.scan(.look) { found.append($0) }
         var byTitle: [String: [TaskCatalog.Entry]] = [:]
         for entry in catalog.living { byTitle[entry.title, default: []].append(entry) }
         guard !byTitle.isEmpty else { return }

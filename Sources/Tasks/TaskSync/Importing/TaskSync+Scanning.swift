@@ -12,7 +12,7 @@ extension TaskSync {
         var call = index.rollCall
         let scan: FolderScan
         do throws(FolderError) {
-            scan = try folder.scan(puttingAsideLeftovers: isFirst) { file in
+            scan = try folder.scan(isFirst ? .begin : .watch) { file in
                 if file.isAttachment { return found.append(file) }
                 let known = index.entry(file.path, seenIn: &call)
                 guard let known else {
