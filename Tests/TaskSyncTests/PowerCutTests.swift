@@ -1,5 +1,8 @@
 import DocumentClient
+import DocumentModel
 import DocumentStore
+import Glibc
+import SQLite
 import Synchronization
 import SystemIO
 import TaskFolder
@@ -48,6 +51,34 @@ import Testing
         await other.stop()
     }
 
+    /// What is empty there once it opens was not emptied by anybody.
+    @Test func `a file that a power cut has emptied where nobody could look at the start gets back what it said`()
+        async throws
+    {
+        let disk = MemoryDisk()
+        try disk.makeDirectories("Home")
+        try disk.write("Home/Call.md", Array("now\n".utf8))
+        try disk.write("Home/Mark.md", Array("soon\n".utf8))
+        let before = try await Machine(store, disk: disk)
+        let other = try await Machine(store)
+        #expect(await other.has("Home/Call.md", "now\n"))
+        #expect(await other.has("Home/Mark.md", "soon\n"))
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        try disk.save("Home/Call.md", [])
+        try disk.setMode("Home", 0)
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await machine.sync.allProblems.contains { $0.subject == "Home" } })
+        try disk.setMode("Home", 0o755)
+        #expect(await machine.eventually { disk.text("Home/Call.md") == "now\n" })
+        // As far as anybody could look, what its user empties is emptied.
+        try disk.save("Home/Mark.md", [])
+        #expect(await other.has("Home/Mark.md", ""))
+        #expect(other.read("Home/Call.md") == "now\n")
+        await machine.stop()
+        await other.stop()
+    }
+
     /// Which a power cut has left empty.
     @Test func `a new file with the name of a known one is not filled with what that says under its new name`()
         async throws
@@ -66,6 +97,30 @@ import Testing
         #expect(disk.text("Anna.md") == "now\n")
         #expect(disk.text("Call.md") == "")
         await machine.stop()
+    }
+
+    /// Made by its user, and taken for the list's by a process that was cut off before it noted which tasks wait for it.
+    @Test func `tasks that came before their list go to a directory that the last run found`() async throws {
+        let desk = try await Machine(store)
+        let laptop = try await Machine(store)
+        try laptop.write("Call.md", "now\n")
+        #expect(await desk.has("Call.md", "now\n"))
+        let task = try #require(await desk.sync.task(atPath: "Call.md"))
+        let list = try #require(ListIndex.ids(named: "Work", of: "alice").first)
+        try await laptop.client.merge(laptop.sync.name(of: task), [FieldPath(key: "listId"): .string(list)])
+        #expect(await desk.eventually { await desk.sync.catalog[task]?.list == list })
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        await desk.stop()
+        mkdir(desk.path("Work"), 0o700)
+        let state = try SQLiteDatabase(path: "\(desk.root)/replica.db")
+        try state.execute("INSERT INTO sync_list VALUES (?, 'Work')", [.text(list)])
+        state.close()
+        try laptop.write("Work/Mark.md", "soon\n")
+        let again = try await Machine(store, home: desk.home)
+        #expect(await again.has("Work/Mark.md", "soon\n"))
+        #expect(await again.has("Work/Call.md", "now\n"))
+        await laptop.stop()
+        await again.stop()
     }
 
     @Test

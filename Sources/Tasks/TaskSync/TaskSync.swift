@@ -85,6 +85,8 @@ package actor TaskSync {
     var unfinishedWrites: [String: [UInt8]] = [:]
     /// A move that the last run announced, and of which nobody could see yet whether it was made.
     var unfinishedMoves: [(from: TaskPath, to: TaskPath)] = []
+    /// Directories that nobody has looked into since the start: a power cut may have left known files in them empty.
+    var unexplored: [TaskPath] = [.root]
     /// By task, files that a power cut has left empty and that could not be filled yet, as on a full disk; see `fillEmptied`.
     var unfilled: [String: (path: TaskPath, stamp: FileStamp)] = [:]
     /// Lists whose directories have other names than they should, because those are taken.
@@ -273,6 +275,8 @@ package actor TaskSync {
         try await loadCatalog()
         try await forgetLeftOfPurged()
         try await loadSharing()
+        // The last run may have died between making a directory and noting who waits for it.
+        retryMisplaced()
         let database = try await client.reading { $0.databaseName }
         try await client.keep(Self.queries(of: configuration.userID, in: database))
         // Servers whose rules do not know of sharing refuse the question.

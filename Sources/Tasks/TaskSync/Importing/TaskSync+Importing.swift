@@ -60,6 +60,10 @@ extension TaskSync {
                     _ = try await list(at: path)
                 }
                 noteAbsent(beneath: path)
+                // Before what is empty there counts as emptied by its user.
+                if unexplored.contains(where: { $0.isBeneath(path) || path.isBeneath($0) }) {
+                    try await rescan(isFirst: false)
+                }
             case .directoryRemoved(let path): try await directoryRemoved(path)
             case .obstructed(let path):
                 switch path.kind(isDirectory: false) {

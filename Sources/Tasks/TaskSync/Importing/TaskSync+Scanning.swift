@@ -16,7 +16,7 @@ extension TaskSync {
                 if file.isAttachment { return found.append(file) }
                 let known = index.entry(file.path, seenIn: &call)
                 guard let known else {
-                    if isFirst, file.stamp.size == 0 { emptied.append(file) }
+                    if file.stamp.size == 0, isUnexplored(file.path) { emptied.append(file) }
                     return changed.append(file.path)
                 }
                 // One that is back from a held delete says that nobody wants that.
@@ -25,7 +25,7 @@ extension TaskSync {
                     if !problems.isEmpty { problems[file.path.string] = nil }
                     return
                 }
-                if isFirst, file.stamp.size == 0, known.stamp.size > 0 { return emptied.append(file) }
+                if file.stamp.size == 0, known.stamp.size > 0, isUnexplored(file.path) { return emptied.append(file) }
                 changed.append(file.path)
             }
         } catch {
@@ -42,6 +42,9 @@ extension TaskSync {
         guard scan.isSameRoot else {
             _ = try await checkRoot()
             return
+        }
+        unexplored = unexplored.flatMap { old in
+            scan.unreadable.compactMap { $0.isBeneath(old) ? $0 : old.isBeneath($0) ? old : nil }
         }
         forgetProblemsOfAbsentFiles()
         changed += try await fillEmptied(emptied, beside: changed)
@@ -63,4 +66,6 @@ extension TaskSync {
         if scan.isComplete { try await forgetMissingLists() }
         noteMissingAttachments(scan, found: found.map(\.path))
     }
+
+    private func isUnexplored(_ path: TaskPath) -> Bool { unexplored.contains(where: path.isBeneath) }
 }

@@ -45,7 +45,7 @@ extension TaskSync {
         let number = listBook.number(of: list)
         let right = try? ListIndex.directory(named: TaskList(fields: view.fields).name, from: number) { _ in false }
         if right != path { retriedLists.insert(view.name) }
-        retryMisplaced(in: list, at: path)
+        retryMisplaced(in: list)
         return list
     }
 
@@ -65,6 +65,7 @@ extension TaskSync {
 
     /// Everything beneath moves along; lists are renamed.
     func directoryMoved(_ from: TaskPath, _ to: TaskPath) async throws {
+        unexplored = unexplored.map { $0.moved(from: from, to: to) }
         attachments.removeOrphans(beneath: from)
         if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
             if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }

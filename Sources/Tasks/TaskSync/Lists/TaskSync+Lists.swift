@@ -132,7 +132,7 @@ extension TaskSync {
             return error.isTransient && error.code != .wrongKind
         }
         missedLists[list] = nil
-        retryMisplaced(in: list, at: target)
+        retryMisplaced(in: list)
         retryMisnamedLists(but: name)
         return false
     }
@@ -241,9 +241,14 @@ extension TaskSync {
     }
 
     /// Tasks that came before their list are in the root.
-    func retryMisplaced(in list: String, at directory: TaskPath) {
-        let tasks = catalog.living.filter { $0.list == list }.map(\.id)
-        retries.formUnion(tasks.filter { index.path(of: $0).map { $0.parent != directory } ?? false })
+    ///
+    /// - Parameter list: nil: any.
+    func retryMisplaced(in list: String? = nil) {
+        let tasks = catalog.living.filter { task in
+            guard let own = task.list, own == list ?? own, let directory = lists.path(own) else { return false }
+            return index.path(of: task.id).map { $0.parent != directory } ?? false
+        }
+        retries.formUnion(tasks.map(\.id))
     }
 
     /// The list that a file beside the others of `list` is in: none as long as nothing is known of that but its id.
