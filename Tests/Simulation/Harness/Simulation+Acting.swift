@@ -390,7 +390,10 @@ extension Simulation {
             let left = machine.files(.attachment)
             for (path, bytes) in attached where left[path] != bytes {
                 guard let path = try? TaskPath(path) else { continue }
-                words.detach(from: tasks[path.taskFileOfAttachments.string] ?? [], named: path.name)
+                let task = tasks[path.taskFileOfAttachments.string]
+                words.detach(from: task ?? [], named: path.name)
+                // The task's file may be back from before its deletion, and empty.
+                if task == nil { words.leaveBehind(bytes) }
             }
             // A file that it has emptied gets back what it said before.
             words.forget(lost, left: machine.words().union(machine.notedWords(ofEmptied: true)))
