@@ -58,6 +58,26 @@ struct FaultTests {
         #expect(try text() == "edited" && names == ["a.md"])
     }
 
+    /// Its user takes values out that just came: they are taken out of what it is known to say.
+    @Test func `what is put into a file counts as written where its directory gets another name just then`() throws {
+        try disk.makeDirectories("Work")
+        try disk.save("Work/b.md", bytes("base"))
+        let path = try TaskPath("Work/b.md")
+        before("remove") { try $0.rename("Work", to: "Office", .exclusive) }
+        let write = FolderWrite(
+            path: path, bytes: bytes("merged"), expecting: .stamp(try #require(try folder.stamp(path))))
+        guard case .written(let stamp) = try folder.write([write])[0].get() else {
+            Issue.record("not written")
+            return
+        }
+        let moved = try TaskPath("Office/b.md")
+        #expect(try folder.stamp(moved)?.hasContent(of: stamp) == true)
+        #expect(try folder.read(moved).bytes == bytes("merged"))
+        // What was there before is put aside by the next start.
+        _ = try folder.scan(.begin) { _ in }
+        #expect(try folder.recoveredNames().count == 1)
+    }
+
     @Test func `of two edits around the exchange the later one stands and the first is handed over`() throws {
         let read = try stamp()
         // The first edit comes before the exchange, the second before it is taken back.

@@ -238,10 +238,16 @@ extension DiskTaskFolder {
             return nil
         }
         return try translating { () throws(SystemError) in
-            let displaced = FileStamp(try disk.status(temporary))
-            if displaced.hasContent(of: expected) {
-                try disk.remove(temporary)
-                return nil
+            do throws(SystemError) {
+                let displaced = FileStamp(try disk.status(temporary))
+                if displaced.hasContent(of: expected) {
+                    try disk.remove(temporary)
+                    return nil
+                }
+            } catch {
+                // The directory has got another name just now, and ours has gone with it: what it displaced is put aside at the next start.
+                if error.code == .notFound { return nil }
+                throw error
             }
             if try takeBack(temporary, stamp, path) {
                 return .changed((try? disk.status(path.string)).map { FileStamp($0) })
