@@ -65,6 +65,19 @@ import Testing
         }
     }
 
+    @Test func `an attachment that went with a held delete comes back with the task's file`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try await removeTwelveTrips(laptop, desk)
+            laptop.remove("Trip 1.files/ticket.txt")
+            #expect(await laptop.eventually { await laptop.sync.heldDeletes.count == 12 })
+            // As seen: it waits with the task, and nothing else is told of it.
+            try await laptop.sync.rescanNow()
+            try laptop.write("Trip 1.md", "go\n")
+            #expect(await laptop.has("Trip 1.files/ticket.txt", "seat 12\n"))
+            #expect(desk.read("Trip 1.files/ticket.txt") == "seat 12\n")
+        }
+    }
+
     @Test func `an attachment taken away elsewhere while its task has no file goes when that is back`() async throws {
         try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
             try await removeTwelveTrips(laptop, desk)

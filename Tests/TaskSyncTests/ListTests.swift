@@ -408,17 +408,6 @@ extension Machine {
             try await client.waitForChanges(after: last)
         }
     }
-
-    /// Whether a merge has kept this value.
-    fileprivate func hasDisplaced(_ value: String) async -> Bool {
-        await eventually { [client] in
-            let found = try? await client.reading { transaction in
-                try transaction.documents(TaskSync.localQueries(in: transaction.databaseName).history)
-                    .contains { $0["value"] == .string(value) }
-            }
-            return found == true
-        }
-    }
 }
 
 extension TaskSync {

@@ -143,6 +143,17 @@ final class Machine: Sendable {
         return tasks.count == count && known == count
     }
 
+    /// Whether a merge has kept this value.
+    func hasDisplaced(_ value: String) async -> Bool {
+        await eventually { [client] in
+            let found = try? await client.reading { transaction in
+                try transaction.documents(TaskSync.localQueries(in: transaction.databaseName).history)
+                    .contains { $0["value"] == .string(value) }
+            }
+            return found == true
+        }
+    }
+
     func has(_ name: String, _ text: String) async -> Bool {
         await eventually { self.read(name) == text }
     }

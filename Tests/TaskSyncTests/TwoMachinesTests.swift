@@ -251,6 +251,72 @@ import Testing
         }
     }
 
+    @Test func `a file that was away while sync is paused is its task's when it is back`() async throws {
+        try await withMachines { laptop, desk in
+            await laptop.sync.setPaused(true)
+            try laptop.write("Call.md", "now\n")
+            #expect(await desk.has("Call.md", "now\n"))
+            let task = try #require(await desk.sync.task(atPath: "Call.md"))
+            try desk.write("Call.md", "soon\n")
+            let name = try await laptop.sync.name(of: task)
+            while case let (view, last) = try await laptop.client.reading({ (try $0.document(name), $0.latestSequence) }
+            ),
+                view["notes"]?.stringValue != "soon\n"
+            {
+                try await laptop.client.waitForChanges(after: last)
+            }
+            // Its delete gives way to the edit, which gets no file as long as nothing is exported.
+            laptop.rename("Call.md", to: ".Call.md")
+            #expect(await laptop.eventually { await laptop.sync.path(ofTask: task) == nil })
+            laptop.rename(".Call.md", to: "Call.md")
+            #expect(await laptop.eventually { await laptop.sync.task(atPath: "Call.md") == task })
+            await laptop.sync.setPaused(false)
+            // Nobody knows any more what it said when it was last in step, so that what it says is the later.
+            #expect(await desk.has("Call.md", "now\n"))
+            #expect(await laptop.hasDisplaced("soon\n"))
+            #expect(await desk.sync.catalog.count == 1)
+        }
+    }
+
+    /// The first of them leaves its name to a task that is to have it, and the name that it gets for so long is not to be the next
+    /// one's.
+    @Test func `three tasks of one title, of which one goes to a list, come together`() async throws {
+        try await withMachines { laptop, desk in
+            let titles = (1...12).map { "Task \($0)" }
+            for title in titles { try laptop.write("\(title).md", "\(title)\n") }
+            for title in titles { #expect(await desk.has("\(title).md", "\(title)\n")) }
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            await laptop.sync.setPaused(true)
+            mkdir(desk.path("Work"), 0o700)
+            for title in titles { desk.rename("\(title).md", to: "Work/\(title).md") }
+            #expect(
+                await desk.eventually { await desk.sync.catalog.living.allSatisfy { $0.list != nil } })
+            for title in titles {
+                var edit = TaskEdit()
+                edit.title = title
+                for _ in 1...2 { _ = try await desk.sync.add(edit) }
+            }
+            try await desk.client.waitForPendingWrites()
+            while case let (views, last) = try await laptop.client.reading({ transaction in
+                let tasks = TaskSync.localQueries(in: transaction.databaseName).tasks
+                return (try transaction.documents(tasks), transaction.latestSequence)
+            }), views.count < 36 {
+                try await laptop.client.waitForChanges(after: last)
+            }
+            await laptop.sync.setPaused(false)
+            #expect(
+                await laptop.eventually {
+                    titles.allSatisfy { title in
+                        ["\(title).md", "\(title) (2).md", "Work/\(title).md"].allSatisfy { laptop.read($0) != nil }
+                    }
+                })
+            for title in titles { #expect(laptop.read("Work/\(title).md") == "\(title)\n") }
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            #expect(try laptop.names("").filter { $0.hasSuffix(".md") }.count == 24)
+            #expect(await laptop.sync.catalog.count == 36)
+        }
+    }
+
     @Test func `what cannot be read is left alone and said`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Odd.md", "fine\n")

@@ -109,7 +109,7 @@ extension TaskSync {
                     retries.insert(item.task)
                     continue
                 }
-                if let other = try await makeWay(for: item, in: directory) { moved.insert(other) }
+                if let other = try await makeWay(for: item, in: directory, reserved) { moved.insert(other) }
                 let plan = try FileExport.plan(
                     item.view, row: item.row, directory: directory, number: names.number(of: item.task)
                 ) { path in
@@ -220,7 +220,11 @@ extension TaskSync {
     }
 
     /// Where another task's file has the name that is this task's by right, that one is called otherwise first. Answers which.
-    private func makeWay(for item: Pending, in directory: TaskPath) async throws -> String? {
+    ///
+    /// - Parameter reserved: the names of files that are about to be written.
+    private func makeWay(
+        for item: Pending, in directory: TaskPath, _ reserved: Set<TaskPath>
+    ) async throws -> String? {
         guard let path = try rightPath(of: item.task, in: directory), let other = index[path]?.task,
             other != item.task, let claim = names.claim(of: other)
         else { return nil }
@@ -233,7 +237,9 @@ extension TaskSync {
         while true {
             let free = try path.parent.appending(TaskFileName.file(for: claim.title, number: number).name)
             number += 1
-            guard free != path, index[free] == nil, try folder.stamp(free) == nil else { continue }
+            guard free != path, index[free] == nil, !reserved.contains(free), try folder.stamp(free) == nil else {
+                continue
+            }
             // Its new name may ask for a `title`, which a restart must not forget.
             try await rememberRetry(other)
             var changedHere: [TaskPath] = []

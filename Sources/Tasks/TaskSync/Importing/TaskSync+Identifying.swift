@@ -14,7 +14,7 @@ extension TaskSync {
         func isFree(_ task: String) async throws -> Bool {
             guard !isClaimed(task) else { return false }
             // One in the trash as well: a file that is back says that it is not to be there.
-            guard let known = index.path(of: task) else { return catalog[task] != nil }
+            guard let known = index.path(of: task) else { return try await isTask(task) }
             guard known != path else { return false }
             guard index[known]?.stamp == FileStamp.none || unfinishedWrites[task] != nil else {
                 return folder.isAbsent(known)
@@ -54,6 +54,15 @@ extension TaskSync {
             return (task, false)
         }
         return (DocumentID.make(in: surroundings), true)
+    }
+
+    /// Whether there is a task of this id, which may be anything. The catalog may not know it yet, as while sync is paused.
+    private func isTask(_ id: String) async throws -> Bool {
+        if catalog[id] != nil { return true }
+        return try await client.reading { transaction in
+            let name = try? DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
+            return try name.map { try transaction.document($0).exists } ?? false
+        }
     }
 
     /// Whether a file that is where one of `task` is, or was to be written, is somebody else's, as far as the two tell.

@@ -176,6 +176,7 @@ extension TaskSync {
         }
         rememberedRetries = retries
         for list in madeLists { learn(list: list) }
+        let back = rows.map(\.row.task).filter { held[$0] != nil }
         for (file, (row, isAppended)) in zip(imported, rows) {
             index.set(row.path, FileIndex.Entry(task: row.task, stamp: row.stamp))
             held[row.task] = nil
@@ -187,6 +188,7 @@ extension TaskSync {
             // Written by a run that was cut off before it did that.
             try await bringBackLeft(of: row.task, beside: row.path)
         }
+        try await reviewAttachments(of: back)
         // A name that one of them has left may be another one's by right.
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
     }
