@@ -4,9 +4,11 @@ package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user at the files
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
-            removeList, passName, passNamesUnseen
+            removeList, passName, passNamesUnseen, putBack, bringBack, leave
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
+        // A program that uses the library
+        case count
         // A user at the command line
         case addByCommand, tagByCommand, removeByCommand, restoreByCommand, decideDeletes, pause, rescan
         // The machine
@@ -26,6 +28,8 @@ package struct Action: Sendable {
             case .editAgain: 0
             // Only where they are asked for: a name goes to another task, and is gone again or unseen.
             case .passName, .passNamesUnseen: 0
+            // As these: files that are back before their deletes are sent, and a machine that does not come back.
+            case .putBack, .bringBack, .leave: 0
             case .rename: 60
             case .move: 50
             case .copy: 25
@@ -35,6 +39,8 @@ package struct Action: Sendable {
             case .renameList: 8
             case .remakeList: 6
             case .removeList: 6
+            // Only where it is asked for: programs count in documents of their own.
+            case .count: 0
             case .addByCommand: 20
             case .tagByCommand: 40
             case .removeByCommand: 10
@@ -73,7 +79,7 @@ package struct Action: Sendable {
         /// How much more often it comes where it is asked for.
         var oftenWeight: Int {
             switch self {
-            case .restoreServer: 40
+            case .restoreServer, .leave: 40
             case .dieWriting, .denyExchange: 150
             default: max(20, weight) * 19
             }
@@ -84,7 +90,8 @@ package struct Action: Sendable {
             switch self {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
-                .removeList, .passName, .passNamesUnseen, .attach, .replaceAttachment, .renameAttachment, .detach,
+                .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .attach, .replaceAttachment,
+                .renameAttachment, .detach, .count,
                 .addByCommand, .tagByCommand,
                 .removeByCommand, .restoreByCommand:
                 true

@@ -46,6 +46,8 @@ final class SimulatedMachine: @unchecked Sendable {
     /// Keeps the state file, which is in memory, while no process has it open.
     private let stateFile: SQLiteDatabase
     private var process: Process?
+    /// Another program on this machine.
+    private(set) var program: SimulatedProgram?
     /// The one that was killed and whose tasks have not ended yet.
     private var dying: Process?
     /// Added to the local clock, in milliseconds.
@@ -69,6 +71,10 @@ final class SimulatedMachine: @unchecked Sendable {
     private(set) var justRenamed: (from: String, marks: Set<String>)?
     /// Called before the process puts a file that it has written into its place.
     var onPlacing: (() -> Void)?
+    /// Called before the process looks whether the directory is the known one.
+    var onCheckingRoot: (() -> Void)?
+    /// Whether it is never heard of again.
+    private(set) var hasLeft = false
     private var isInterfering = false
     /// The file that its user edited last, with what it said before and after that.
     var lastEdit: (path: String, before: [UInt8], after: [UInt8])?
@@ -168,7 +174,7 @@ final class SimulatedMachine: @unchecked Sendable {
 
     /// - Parameter rebinds: goes on with the server and the directory as they are now.
     func start(rebinds: Bool = false) {
-        guard process == nil else { return }
+        guard process == nil, !hasLeft else { return }
         guard dying == nil else { return scheduler.after(.milliseconds(10)) { self.start(rebinds: rebinds) } }
         started = scheduler.now
         let surroundings = scheduler.surroundings { [scheduler, unowned self] in
@@ -193,6 +199,7 @@ final class SimulatedMachine: @unchecked Sendable {
                 surroundings: surroundings)
             let process = Process(client: client, folder: folder, sync: sync, remote: remote, objects: objects)
             self.process = process
+            let other = try program?.start(SimulatedRemote(store, server, scheduler), surroundings)
             tell()
             if isStateFull { setStateFull(true) }
             // As the daemon does; before a server was put back nothing depends on it.
@@ -203,6 +210,12 @@ final class SimulatedMachine: @unchecked Sendable {
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await client.run() }
                         group.addTask { try await sync.run() }
+                        if let other {
+                            group.addTask {
+                                try await other.keep([SimulatedProgram.query])
+                                try await other.run()
+                            }
+                        }
                         if rebinds { group.addTask { try await Self.rebind(sync, client) } }
                         try await group.next()
                         group.cancelAll()
@@ -248,12 +261,21 @@ final class SimulatedMachine: @unchecked Sendable {
     /// What the network, the remote and the account are like at the moment.
     private func tell() {
         guard let process else { return }
-        process.remote.set(link)
-        process.remote.lossRate = lossRate
-        process.remote.isSignedOut = isSignedOut
-        process.remote.refuses = refuses
+        func tell(_ remote: SimulatedRemote) {
+            remote.set(link)
+            remote.lossRate = lossRate
+            remote.isSignedOut = isSignedOut
+            remote.refuses = refuses
+        }
+        tell(process.remote)
+        program?.tell(tell)
         process.objects.link = link
         process.objects.lossRate = lossRate
+    }
+
+    /// There is another program here from now on.
+    func install(hasReceipt: Bool) throws {
+        program = try SimulatedProgram(on: name, statePath: statePath, hasReceipt: hasReceipt)
     }
 
     /// A state file without room ends the process; whoever started it starts it again.
@@ -287,6 +309,7 @@ final class SimulatedMachine: @unchecked Sendable {
         process.remote.hangUp()
         process.objects.hangUp()
         process.client.assumeIsolated { $0.close() }
+        program?.kill()
         if let error, restarts(after: error) { return }
         failures.append("\(name) ended by itself: \(error.map { "\($0)" } ?? "without a reason")")
     }
@@ -302,7 +325,13 @@ final class SimulatedMachine: @unchecked Sendable {
         process.remote.hangUp()
         process.objects.hangUp()
         process.client.assumeIsolated { $0.close() }
+        program?.kill()
         process.work?.cancel()
+    }
+
+    func leave() {
+        hasLeft = true
+        kill()
     }
 
     /// As `kill`, and what was not synchronised is gone too. Answers the words that are, and that no document has.
@@ -406,6 +435,7 @@ final class SimulatedMachine: @unchecked Sendable {
         }
         isInterfering = true
         interfere(path)
+        if operation == "read", path == TaskPath.privateDirectory + "/root" { onCheckingRoot?() }
         isInterfering = false
         justRenamed = operation == "rename" && !path.hasSuffix(Directory.temporarySuffix) ? (path, marks(path)) : nil
         return nil
@@ -480,17 +510,17 @@ final class SimulatedMachine: @unchecked Sendable {
         Task { try? await body(sync) }
     }
 
+    var clients: [DocumentClient] { [process?.client, program?.client].compactMap(\.self) }
+
     func serverWentDown() { process?.remote.closeStreams() }
 
     func networkChanged() {
-        guard let client = process?.client else { return }
-        Task { await client.networkChanged() }
+        for client in clients { Task { await client.networkChanged() } }
     }
 
     func signIn() {
         isSignedOut = false
-        guard let client = process?.client else { return }
-        Task { await client.signedIn() }
+        for client in clients { Task { await client.signedIn() } }
     }
 
     /// As `chmod 0` does, and back.

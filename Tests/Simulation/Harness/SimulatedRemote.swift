@@ -13,18 +13,25 @@ final class SimulatedServer: @unchecked Sendable {
     fileprivate(set) var underWay = 0
     /// Tasks whose birth mark a commit took away, which no user does. A file that is new may be read while its editor writes it.
     private(set) var robbed: Set<String> = []
-    private var marked: Set<String> = []
+    /// The birth marks of each task.
+    private var marks: [String: Set<String>] = [:]
+    /// Told of each task that goes into the trash, with its birth marks.
+    var onDeletion: (_ path: String, _ marks: Set<String>) -> Void = { _, _ in }
 
     /// Looks at what is about to be stored.
     fileprivate func check(_ writes: [Write]) {
         for write in writes {
-            guard case .update(let name, let fields) = write.operation, name.collectionPath == "tasks",
-                write.mask?.contains(FieldPath(key: "notes")) != false
-            else { continue }
-            let notes = fields["notes"]?.stringValue ?? ""
-            if !Words.found(in: Array(notes.utf8), "b").isEmpty {
-                marked.insert(name.path)
-            } else if marked.contains(name.path) {
+            guard case .update(let name, let fields) = write.operation, name.collectionPath == "tasks" else { continue }
+            if fields["deletedTime"] != nil
+                || write.transforms.contains(where: { $0.path == FieldPath(key: "deletedTime") })
+            {
+                onDeletion(name.path, marks[name.path] ?? [])
+            }
+            guard write.mask?.contains(FieldPath(key: "notes")) != false else { continue }
+            let found = Words.found(in: Array((fields["notes"]?.stringValue ?? "").utf8), "b")
+            if !found.isEmpty {
+                marks[name.path] = found
+            } else if marks[name.path] != nil {
                 robbed.insert(name.path)
             }
         }

@@ -22,11 +22,15 @@ extension Action.Kind {
 extension Simulation {
     func perform(_ action: Action, on machine: SimulatedMachine, at path: String?) {
         var random = SeededRandom(action.seed)
-        if action.kind.isFile || action.kind == .deleteMany || action.kind == .removeList
-            || action.kind == .passNamesUnseen
+        if action.kind.isFile
+            || [.deleteMany, .removeList, .passNamesUnseen, .putBack, .bringBack, .leave].contains(action.kind)
         {
             // Where the disk says no, the user has not done it.
             try? machine.byUser { _ in try touchFiles(action.kind, machine, path, &random) }
+        } else if action.kind == .count {
+            let word = words.make()
+            tell(machine, "counts, with \(word)")
+            Task { try? await machine.program?.count(word, &random) }
         } else if action.kind.isUser || [.decideDeletes, .pause, .rescan].contains(action.kind) {
             command(action.kind, machine, random)
         } else {
@@ -100,34 +104,6 @@ extension Simulation {
         case .delete:
             guard let path = random.pick(paths) else { return }
             try delete(path, machine)
-        case .passName:
-            // Another task gets the name at once, and somebody elsewhere is rid of that one as soon as it is there.
-            guard let path = random.pick(paths.filter(machine.hasSeen)), try rename(path, machine, &random) else {
-                return
-            }
-            try create(path, machine, &random)
-            let others = machines.filter { $0 !== machine }
-            guard let other = random.pick(others), let mark = Words.found(in: machine.files[path] ?? [], "b").first
-            else {
-                return
-            }
-            meet(mark, at: path, other, until: scheduler.now + .seconds(5), random)
-        case .passNamesUnseen:
-            // While no process looks: one file takes the name of another, which has a new one.
-            let known = paths.filter { machine.hasSeen($0) && !machine.isNew($0) }
-            guard let path = random.pick(known), let other = random.pick(known), other != path else { return }
-            if machine.isRunning {
-                tell(machine, "is off for a while")
-                machine.kill()
-                scheduler.after(random.milliseconds(100...5000)) { machine.start() }
-            }
-            guard try rename(path, machine, &random) else { return }
-            try disk.rename(other, to: path, .exclusive)
-            words.place(files[other] ?? [], at: path)
-            words.leaveAttachments(of: files[other] ?? [])
-            words.rename(other, to: path)
-            machine.noteRename(path)
-            tell(machine, "puts '\(other)' where that was")
         case .replace:
             // A file that Ferry has not taken up is another version of the one whose place it takes, as editors save.
             guard let path = random.pick(paths.filter { machine.hasSeen($0) && !machine.isNew($0) }),
@@ -183,20 +159,9 @@ extension Simulation {
             }
         case .removeList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
-            // All of them, also two whose names differ in Unicode form only.
-            for (path, bytes) in machine.exactFiles(.taskFile) where path.string.hasPrefix(directory + "/") {
-                words.delete(bytes)
-                words.rename(path.string, to: "")
-            }
-            for (path, bytes) in machine.exactFiles(.attachment) where path.string.hasPrefix(directory + "/") {
-                words.replace(bytes, with: [])
-            }
-            for path in machine.directories where path == directory || path.hasPrefix(directory + "/") {
-                words.rename(path, to: "")
-                words.changeDirectories(path)
-            }
-            try disk.removeTree(directory)
-            tell(machine, "removes the list '\(directory)' and all in it")
+            try removeList(directory, machine)
+        case .passName, .passNamesUnseen, .putBack, .bringBack, .leave:
+            try encounter(kind, machine, paths, &random)
         case .attach, .replaceAttachment, .renameAttachment, .detach:
             try touchAttachments(kind, machine, paths, &random)
         default: break
@@ -204,7 +169,7 @@ extension Simulation {
     }
 
     /// Answers whether the new name was free.
-    private func rename(
+    func rename(
         _ path: String, _ machine: SimulatedMachine, _ random: inout SeededRandom
     ) throws -> Bool {
         let directory = Words.directory(of: path)
@@ -218,7 +183,7 @@ extension Simulation {
         return true
     }
 
-    private func delete(_ path: String, _ machine: SimulatedMachine) throws {
+    func delete(_ path: String, _ machine: SimulatedMachine) throws {
         guard let bytes = machine.files[path] else { return }
         try machine.disk.remove(path)
         words.delete(bytes)
@@ -229,27 +194,24 @@ extension Simulation {
         tell(machine, "deletes '\(path)'")
     }
 
-    /// Renames or deletes the file of a task as soon as it is there.
-    private func meet(
-        _ mark: String, at path: String, _ machine: SimulatedMachine, until end: Duration, _ random: SeededRandom
-    ) {
-        guard scheduler.now < end else { return }
-        scheduler.after(.milliseconds(3)) { [unowned self] in
-            var random = random
-            let bytes = machine.byUser { try? $0.read(path, limit: .max).bytes } ?? []
-            guard Words.found(in: bytes, "b").contains(mark), !machine.busy.contains(path) else {
-                return meet(mark, at: path, machine, until: end, random)
-            }
-            scheduler.after(random.milliseconds(0...15)) { [unowned self] in
-                try? machine.byUser { _ in
-                    guard machine.files[path] == bytes, !machine.busy.contains(path) else { return }
-                    if random.chance(50) { try delete(path, machine) } else { _ = try rename(path, machine, &random) }
-                }
-            }
+    func removeList(_ directory: String, _ machine: SimulatedMachine) throws {
+        // All of them, also two whose names differ in Unicode form only.
+        for (path, bytes) in machine.exactFiles(.taskFile) where path.string.hasPrefix(directory + "/") {
+            words.delete(bytes)
+            words.rename(path.string, to: "")
         }
+        for (path, bytes) in machine.exactFiles(.attachment) where path.string.hasPrefix(directory + "/") {
+            words.replace(bytes, with: [])
+        }
+        for path in machine.directories where path == directory || path.hasPrefix(directory + "/") {
+            words.rename(path, to: "")
+            words.changeDirectories(path)
+        }
+        try machine.disk.removeTree(directory)
+        tell(machine, "removes the list '\(directory)' and all in it")
     }
 
-    private func create(_ path: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+    func create(_ path: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
         var draft = Draft([])
         draft.body = ["born \(words.makeBirth())"]
         for _ in 0..<random.below(4) { _ = draft.edit(&random, words.make()) }
@@ -262,11 +224,11 @@ extension Simulation {
         tell(machine, "makes '\(path)': \(Words.short(draft.bytes))")
     }
 
-    private func isIdle(_ directory: String, _ machine: SimulatedMachine) -> Bool {
+    func isIdle(_ directory: String, _ machine: SimulatedMachine) -> Bool {
         !machine.busy.contains { $0.hasPrefix(directory + "/") }
     }
 
-    private func title(_ random: inout SeededRandom) -> String {
+    func title(_ random: inout SeededRandom) -> String {
         if random.chance(12) {
             return random.pick(["Same", "same", "Caf\u{E9}", "Cafe\u{301}", "Call: \"Anna\"", "Same 2"]) ?? "Same"
         }
@@ -397,6 +359,11 @@ extension Simulation {
             }
             // A file that it has emptied gets back what it said before.
             words.forget(lost, left: machine.words().union(machine.notedWords(ofEmptied: true)))
+            // What was just put back is aside again.
+            for (path, bytes) in machine.byUser({ $0.contents() }) where path.string.hasPrefix(".aside/") {
+                words.delete(bytes ?? [])
+                words.rename(path.string, to: "")
+            }
             // An editor that removes its file first loses it, as where it cannot go on.
             words.delete(machine.taken)
             scheduler.after(random.milliseconds(100...5000)) { machine.start() }

@@ -1,0 +1,189 @@
+import SystemIO
+import TaskFolder
+
+/// What takes several moments, or several users, to come about. It is rare unless it is asked for.
+extension Simulation {
+    func encounter(
+        _ kind: Action.Kind, _ machine: SimulatedMachine, _ paths: [String], _ random: inout SeededRandom
+    ) throws {
+        let files = machine.files
+        let known = paths.filter { machine.hasSeen($0) && !machine.isNew($0) }
+        switch kind {
+        case .passName:
+            // Another task gets the name at once, and somebody elsewhere is rid of that one as soon as it is there.
+            guard let path = random.pick(paths.filter(machine.hasSeen)), try rename(path, machine, &random) else {
+                return
+            }
+            try create(path, machine, &random)
+            let others = machines.filter { $0 !== machine }
+            guard let other = random.pick(others), let mark = Words.found(in: machine.files[path] ?? [], "b").first
+            else {
+                return
+            }
+            meet(mark, at: path, other, until: scheduler.now + .seconds(5), random)
+        case .passNamesUnseen:
+            // While no process looks: one file takes the name of another, which has a new one.
+            guard let path = random.pick(known), let other = random.pick(known), other != path else { return }
+            if machine.isRunning {
+                tell(machine, "is off for a while")
+                machine.kill()
+                scheduler.after(random.milliseconds(100...5000)) { machine.start() }
+            }
+            guard try rename(path, machine, &random) else { return }
+            try machine.disk.rename(other, to: path, .exclusive)
+            words.place(files[other] ?? [], at: path)
+            words.leaveAttachments(of: files[other] ?? [])
+            words.rename(other, to: path)
+            machine.noteRename(path)
+            tell(machine, "puts '\(other)' where that was")
+        case .putBack:
+            guard machine.isRunning, machine.onCheckingRoot == nil, let path = random.pick(known) else { return }
+            try putBack(path, machine)
+        case .bringBack:
+            try bringBack(known, machine, &random)
+        case .leave:
+            try leave(machine, &random)
+        default: break
+        }
+    }
+
+    /// Renames or deletes the file of a task as soon as it is there.
+    private func meet(
+        _ mark: String, at path: String, _ machine: SimulatedMachine, until end: Duration, _ random: SeededRandom
+    ) {
+        guard scheduler.now < end else { return }
+        scheduler.after(.milliseconds(3)) { [unowned self] in
+            var random = random
+            let bytes = machine.byUser { try? $0.read(path, limit: .max).bytes } ?? []
+            guard Words.found(in: bytes, "b").contains(mark), !machine.busy.contains(path) else {
+                return meet(mark, at: path, machine, until: end, random)
+            }
+            scheduler.after(random.milliseconds(0...15)) { [unowned self] in
+                try? machine.byUser { _ in
+                    guard machine.files[path] == bytes, !machine.busy.contains(path) else { return }
+                    if random.chance(50) { try delete(path, machine) } else { _ = try rename(path, machine, &random) }
+                }
+            }
+        }
+    }
+
+    /// Moves a file to where Ferry does not look. Answers where that is.
+    private func takeAside(_ path: String, _ machine: SimulatedMachine) throws -> String {
+        let place = ".aside/\(words.make()) \(path.replacing("/", with: " "))"
+        try machine.disk.makeDirectories(".aside")
+        try machine.disk.rename(path, to: place, .exclusive)
+        return place
+    }
+
+    /// Takes a file away for as long as it takes to count as deleted; it is back just before Ferry looks for the last time.
+    private func putBack(_ path: String, _ machine: SimulatedMachine) throws {
+        guard let bytes = machine.files[path] else { return }
+        let aside = try takeAside(path, machine)
+        machine.busy.insert(path)
+        tell(machine, "takes '\(path)' away")
+        let (time, powerCuts) = (scheduler.now, machine.powerCuts)
+        var isBack = false
+        func back(inTime: Bool) {
+            guard !isBack else { return }
+            isBack = true
+            machine.onCheckingRoot = nil
+            // Where it is moved on at once it is not where it was when Ferry looks.
+            scheduler.after(.seconds(1)) { machine.busy.remove(path) }
+            let wasLost = machine.powerCuts != powerCuts
+            // What is put into a directory of this name then may be in another list.
+            let isElsewhere = words.changedDirectories.contains { path.hasPrefix($0 + "/") }
+            if wasLost || isElsewhere || !inTime {
+                words.delete(bytes)
+                words.rename(path, to: "")
+            }
+            guard machine.byUser({ (try? $0.rename(aside, to: path, .exclusive)) != nil }) else {
+                // Its directory has another name.
+                words.delete(bytes)
+                return words.rename(path, to: "")
+            }
+            machine.noteRename(path)
+            tell(machine, "puts '\(path)' back\(inTime ? "" : ", late")")
+        }
+        machine.onCheckingRoot = { [unowned self] in
+            if scheduler.now > time + .milliseconds(950) { back(inTime: true) }
+        }
+        scheduler.after(.seconds(3)) { back(inTime: false) }
+    }
+
+    /// Takes so many files away that their deletes are held, and brings them back as they were; meanwhile one of these tasks gets
+    /// another name elsewhere.
+    private func bringBack(_ known: [String], _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        guard known.count > 11 else {
+            for _ in 0..<4 {
+                let path = title(&random) + ".md"
+                if machine.files[path] == nil, !machine.busy.contains(path) { try create(path, machine, &random) }
+            }
+            return
+        }
+        let files = machine.files.filter { known.contains($0.key) }
+        var aside: [String: String] = [:]
+        for (path, bytes) in files.sorted(by: { $0.key < $1.key }) {
+            aside[path] = try takeAside(path, machine)
+            machine.busy.insert(path)
+            words.delete(bytes)
+            words.leaveAttachments(of: bytes)
+            words.rename(path, to: "")
+        }
+        let hidden = aside
+        tell(machine, "takes \(files.count) files away")
+        let marks = files.values.reduce(into: Set<String>()) { $0.formUnion(Words.found(in: $1, "b")) }
+        let others = machines.filter { $0 !== machine }
+        if let other = random.pick(others) {
+            scheduler.after(random.milliseconds(1500...3000)) { [unowned self, random] in
+                var random = random
+                let there = other.files.keys.sorted().filter { !other.busy.contains($0) && other.hasSeen($0) }
+                guard let path = random.pick(there.filter { !marks.isDisjoint(with: other.marks($0)) }) else { return }
+                _ = try? other.byUser { _ in try rename(path, other, &random) }
+            }
+        }
+        scheduler.after(random.milliseconds(3500...9000)) { [unowned self] in
+            // One whose task Ferry has given a file again is a copy.
+            let there = machine.files.values.reduce(into: Set<String>()) { $0.formUnion(Words.found(in: $1, "b")) }
+            for (path, bytes) in files.sorted(by: { $0.key < $1.key }) {
+                machine.busy.remove(path)
+                machine.byUser { disk in
+                    let directory = Words.directory(of: path)
+                    if !directory.isEmpty { try? disk.makeDirectories(directory) }
+                    guard let place = hidden[path], (try? disk.rename(place, to: path, .exclusive)) != nil else {
+                        return
+                    }
+                    machine.noteRename(path)
+                    words.place(bytes, at: path)
+                    if !there.isDisjoint(with: Words.found(in: bytes, "b")) { words.copy(bytes) }
+                }
+            }
+            tell(machine, "brings them back")
+        }
+    }
+
+    /// Removes a list, and is never heard of again; somebody else puts a task into that list meanwhile.
+    private func leave(_ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        let others = present.filter { $0 !== machine }
+        guard let other = random.pick(others), let directory = random.pick(machine.directories),
+            isIdle(directory, machine)
+        else { return }
+        try removeList(directory, machine)
+        scheduler.after(random.milliseconds(900...1200)) { [unowned self, random] in
+            var random = random
+            let path = "\(directory)/\(title(&random)).md"
+            try? other.byUser { disk in
+                guard (try? disk.status(path)) == nil else { return }
+                try disk.makeDirectories(directory)
+                try create(path, other, &random)
+            }
+        }
+        scheduler.after(random.milliseconds(1000...1500)) { [unowned self] in
+            guard present.count > 1 else { return }
+            tell(machine, "is never heard of again")
+            // What it has not told of stays there, and what it took away and has not told of stays here.
+            words.unite()
+            for bytes in machine.byUser({ $0.contents() }).values { words.leaveBehind(bytes ?? []) }
+            machine.leave()
+        }
+    }
+}
