@@ -78,11 +78,12 @@ final class ListenHub: Sendable {
 
     /// Called in the order of the commits, after they and the lease are on the disk.
     ///
-    /// The clock learns of them under the lock too: a separating time never lies between a commit and its delivery.
+    /// The clock learns of them under the lock too: a separating time never lies between a commit and its delivery. It does before
+    /// anybody is told, who may read at once, and must find what was told of.
     func publish(_ records: [CommitRecord], lease: Int64?) {
         state.withLock { state in
-            for record in records { Self.deliver(record, in: state) }
             clock.publish(newest: records.last?.time.microseconds, lease: lease)
+            for record in records { Self.deliver(record, in: state) }
         }
     }
 

@@ -11,7 +11,7 @@ final class CommitClock: Sendable {
     private struct State {
         var lastIssued: Int64
         var lastAssigned: Int64
-        /// The newest commit that is on the disk and that listeners were told of.
+        /// The newest commit that is on the disk. Listeners are told of it, or are being told.
         var published: Int64
         /// A time before the first commit of those that have been under way without a pause.
         var beforeUnpublished: Int64
@@ -77,7 +77,7 @@ final class CommitClock: Sendable {
         }
     }
 
-    /// The newest commit that is on the disk and that listeners were told of.
+    /// The newest commit that is on the disk. Listeners are told of it, or are being told.
     var published: Int64 { state.withLock { $0.published } }
 
     /// The newest time that was given to a commit, which may still be under way.

@@ -1,0 +1,31 @@
+import DocumentModel
+import Testing
+
+@testable import DocumentStore
+
+struct ListenHubTests {
+    /// So many are told that the first of them has long begun to read when the last is.
+    @Test func `who is told of a commit can read it at once`() async throws {
+        let clock = CommitClock(persisted: 0, lastCommit: 0) { 1_000_000 }
+        let hub = ListenHub(clock: clock)
+        let name = try DocumentName(database: DatabaseName(project: "ferry"), collection: "lists", id: "work")
+        let mailboxes = (0..<5000).map { _ in
+            let (stream, mailbox) = hub.open(mailboxLimit: 10)
+            _ = hub.register(1, of: stream, .documents([name]))
+            return mailbox
+        }
+        let time = clock.assign()
+        let readers = mailboxes.prefix(200).map { mailbox in
+            Task { () -> Int64 in
+                _ = await mailbox.next()
+                // As a reader on another thread does, whose snapshot has the commit.
+                return clock.readTime(visible: time).time
+            }
+        }
+        let change = CommitRecord.Change(
+            name: name, before: nil, after: nil, encoded: nil)
+        hub.publish([CommitRecord(time: Timestamp(microseconds: time), changes: [change])], lease: nil)
+        for reader in readers { #expect(await reader.value >= time) }
+        hub.closeAll()
+    }
+}
