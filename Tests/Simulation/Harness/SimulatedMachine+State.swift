@@ -1,0 +1,45 @@
+import DocumentClient
+import DocumentStore
+import SQLite
+import SystemService
+import TaskFolder
+import TaskSync
+
+/// What a machine begins with.
+extension SimulatedMachine {
+    /// A state file with its tables, and nothing in them: making these takes as long as a dozen edits.
+    nonisolated(unsafe) static let newState = Result {
+        let path = "/new"
+        var configuration = SQLiteConfiguration()
+        configuration.fileSystem = "memdb"
+        let state = try SQLiteDatabase(path: path, configuration: configuration)
+        let scheduler = Scheduler(seed: 0)
+        let surroundings = scheduler.surroundings { 0 }
+        var options = ClientOptions()
+        options.surroundings = surroundings
+        options.fileSystem = "memdb"
+        let remote = StoreRemote(MemoryDocumentStore(Simulation.database))
+        let client = try DocumentClient(path: path, database: Simulation.database, remote: remote, options: options)
+        let sync = TaskSync(
+            configuration: TaskSync.Configuration(userID: "alice", remote: "simulated", wallClock: { 0 }),
+            folder: MemoryTaskFolder(disk: MemoryDisk()), client: client, objects: nil, logger: .silent,
+            surroundings: surroundings)
+        try scheduler.run {
+            try await sync.load()
+            await client.close()
+        }.get()
+        var tables: [String] = []
+        try state.query("SELECT name FROM sqlite_schema WHERE type='table' AND name<>'schema_migration'") {
+            tables.append($0.text(0))
+        }
+        for table in tables { try state.execute("DELETE FROM \(table)") }
+        // What the replica knows of a document never gets older.
+        try state.executeScript(
+            """
+            CREATE TRIGGER simulated_time BEFORE UPDATE OF version ON client_document
+            WHEN old.state<>0 AND new.state<>0 AND new.version<old.version
+            BEGIN SELECT RAISE(ABORT, 'an older version replaced a newer one'); END
+            """)
+        return state
+    }
+}
