@@ -350,6 +350,20 @@ struct FaultTests {
         #expect(try await changes.next().contains(.changed(x, try #require(try folder.stamp(x)))))
     }
 
+    @Test(arguments: DiskKind.allCases)
+    func `a new directory is looked for where one above it gets another name before it is watched`(kind: DiskKind)
+        throws
+    {
+        let grounds = try Grounds(kind)
+        try grounds.folder.startWatching()
+        _ = try grounds.scan()
+        try grounds.user.makeDirectories("Work")
+        _ = try grounds.folder.takeEvents()
+        try grounds.user.makeDirectories("Work/Sub")
+        try grounds.user.rename("Work", to: "Other", .exclusive)
+        #expect(try grounds.folder.takeEvents().contains(.rescanNeeded(.unreadable)))
+    }
+
     @Test func `the kernel's limit of watches is named with its sysctl`() throws {
         // A user namespace of its own, so that nothing else on the machine meets the limit; this program runs again in it.
         guard Shell.has("unshare"), try Shell.status(of: "unshare -U -r true 2>/dev/null") == 0 else { return }

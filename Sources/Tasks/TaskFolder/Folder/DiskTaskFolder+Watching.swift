@@ -50,8 +50,8 @@ extension DiskTaskFolder {
                     watching.withLock { $0.isComplete = false }
                 }
             } catch {
-                // Gone by itself, and not with the whole tree, which comes back with it.
-                if error.code == .notFound, (try? disk.status("")) != nil { continue }
+                // Gone by itself, and not with what it is in: that may have another name, or be back, and it with that.
+                if error.code == .notFound, (try? disk.status(directory.path.parent.string)) != nil { continue }
                 events.append(.directoryAppeared(directory.path))
                 events.append(.rescanNeeded(.unreadable))
             }
