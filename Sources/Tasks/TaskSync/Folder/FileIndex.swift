@@ -39,7 +39,12 @@ struct FileIndex {
             self.files.append(file)
             places[file.path] = place
             tasks[file.entry.task] = place
-            inodes[Inode(file.entry.stamp)] = place
+            let inode = Inode(file.entry.stamp)
+            // A number that was given to a new file: where the old one's delete is held, say.
+            if let other = inodes[inode].flatMap({ self[$0] }), other.entry.stamp.changed > file.entry.stamp.changed {
+                continue
+            }
+            inodes[inode] = place
         }
     }
 

@@ -5,6 +5,23 @@ import TaskModel
 
 /// Whose a file is.
 extension TaskSync {
+    /// Files in the order in which it is to be found out whose they are.
+    func inOrderOfIdentity(_ paths: [TaskPath]) -> [TaskPath] {
+        // Whose name was given to another may be found under a new one, which is looked at first.
+        let order = paths.filter { index[$0] == nil } + paths.filter { index[$0] != nil }
+        // A copy says the same as a file that has gone; where that has come to another name, its identifier tells.
+        guard !missingPaths.isEmpty else { return order }
+        let news = Set(
+            order.filter { path in
+                guard let identifier = (try? folder.identifier(path)) ?? nil else { return false }
+                return identifier != index[path]?.task
+            })
+        return order.filter(news.contains) + order.filter { !news.contains($0) }
+    }
+
+    /// Known files that are not where they were.
+    private var missingPaths: Set<TaskPath> { missingInScan.union(changes.missingPaths) }
+
     /// Whose a file is: the task known at the path, a known file under a new name, or a new task. A copy is a new task.
     func identify(
         _ path: TaskPath, _ content: TaskFileContent, _ identifier: String?, claimed: [ImportedFile],
@@ -17,7 +34,8 @@ extension TaskSync {
             guard let known = index.path(of: task) else { return try await isTask(task) }
             guard known != path else { return false }
             guard index[known]?.stamp == FileStamp.none || unfinishedWrites[task] != nil else {
-                return folder.isAbsent(known)
+                guard let there = try? folder.stamp(known) else { return folder.isAbsent(known) }
+                return index[known]?.stamp.isFile(of: there) == false && isOther(there, at: known, than: task)
             }
             // One that was written and not noted has no inode to know it by, so that where nobody can look is as good as gone.
             guard let there = try? folder.read(known) else { return (try? folder.stamp(known)) == nil }
@@ -81,7 +99,7 @@ extension TaskSync {
 
     /// The task of a file that has just gone, and that this one continues: it says the same, or some of it under the same name elsewhere.
     private func missingTask(like content: TaskFileContent, named name: String) async throws -> String? {
-        let missing = missingInScan.union(changes.missingPaths)
+        let missing = missingPaths
         let likely = missing.filter { index[$0].map { $0.stamp.size == content.stamp.size } ?? false }
         let tasks = likely.prefix(100).compactMap { index[$0]?.task }
         let same = try await client.reading { transaction in

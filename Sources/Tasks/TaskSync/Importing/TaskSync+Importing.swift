@@ -112,9 +112,7 @@ extension TaskSync {
         var imported: [ImportedFile] = []
         var seen = Set<TaskPath>()
         var replaced = Set<String>()
-        // Whose name was given to another may be found under a new one, which is looked at first.
-        let known = paths.filter { index[$0] != nil }
-        for path in paths.filter({ index[$0] == nil }) + known where seen.insert(path).inserted {
+        for path in inOrderOfIdentity(paths) where seen.insert(path).inserted {
             if let file = try await read(path, settled: settled[path], claimed: imported, &replaced) {
                 imported.append(file)
             }
@@ -392,7 +390,7 @@ extension TaskSync {
     }
 
     /// Whether a file is the known one of another task, to which the name that it left did not belong any more.
-    private func isOther(_ stamp: FileStamp, at path: TaskPath, than task: String) -> Bool {
+    func isOther(_ stamp: FileStamp, at path: TaskPath, than task: String) -> Bool {
         guard let known = index.path(withInodeOf: stamp).flatMap({ index[$0] }), known.task != task else {
             return false
         }

@@ -1,0 +1,176 @@
+import DocumentModel
+import DocumentStore
+import Glibc
+import SQLite
+import Simulation
+import SystemIO
+import TaskFolder
+import Testing
+
+@testable import TaskSync
+
+/// What was done while no process ran, or what the last one left undone.
+@Suite(.serialized) struct RestartTests {
+    @Test func `a task that lost its file to a crash gets one at the next start`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let before = try await Machine(store)
+        try before.write("Call Anna.md", "now\n")
+        #expect(await before.eventually { await before.hasUnited(1) })
+        await before.stop()
+        // Between a delete that was taken back, which forgets the file, and the new file.
+        let database = try SQLiteDatabase(path: "\(before.root)/replica.db")
+        try database.execute("DELETE FROM sync_file", [])
+        database.close()
+        before.remove("Call Anna.md")
+        let desk = try await Machine(store, home: before.home)
+        #expect(await desk.has("Call Anna.md", "now\n"))
+        await desk.stop()
+    }
+
+    @Test func `what Ferry put into a file just before it was killed is nobody's edit`() async throws {
+        func text(_ color: String) -> String { "---\ncolor: \(color)\n---\n" }
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
+        try laptop.write("A.md", text("red"))
+        #expect(await before.has("A.md", text("red")))
+        await before.stop()
+        // Between the new text and the note of it.
+        let database = try SQLiteDatabase(path: "\(before.root)/replica.db")
+        try database.execute(
+            "INSERT INTO sync_write SELECT task, ? FROM sync_file", [.blob(Array(text("blue").utf8))])
+        database.close()
+        try before.write("A.md", text("blue"))
+        let count = laptop.commitCount
+        try laptop.write("A.md", text("green"))
+        #expect(await laptop.eventually { laptop.commitCount > count })
+        let desk = try await Machine(store, home: before.home)
+        #expect(await desk.has("A.md", text("green")))
+        #expect(laptop.read("A.md") == text("green"))
+        #expect(await desk.sync.openConflicts.isEmpty)
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    @Test func `a machine that was off takes over what changed on both sides`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
+        try laptop.write("A.md", "a\n")
+        try laptop.write("B.md", "b\n")
+        #expect(await before.has("A.md", "a\n"))
+        #expect(await before.has("B.md", "b\n"))
+        await before.stop()
+        try laptop.write("A.md", "a2\n")
+        try before.write("B.md", "b2\n")
+        before.rename("B.md", to: "C.md")
+        try before.write("New.md", "new\n")
+        let desk = try await Machine(store, home: before.home)
+        #expect(await desk.has("A.md", "a2\n"))
+        #expect(await laptop.has("C.md", "b2\n"))
+        #expect(await laptop.lacks("B.md"))
+        #expect(await laptop.has("New.md", "new\n"))
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    @Test func `a lost state and a directory that is there make no duplicates and no deletes`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
+        for number in 1...15 { try laptop.write("T\(number).md", "---\ncustom: x\n---\n\(number)\n") }
+        #expect(await before.eventually { (1...15).allSatisfy { before.read("T\($0).md") != nil } })
+        await before.stop()
+        for suffix in ["", "-wal", "-shm"] { unlink("\(before.root)/replica.db\(suffix)") }
+        let desk = try await Machine(store, home: before.home)
+        #expect(await desk.eventually { await desk.hasUnited(15) })
+        try laptop.write("T1.md", "---\ncustom: x\n---\nchanged\n")
+        #expect(await desk.has("T1.md", "---\ncustom: x\n---\nchanged\n"))
+        #expect(await laptop.sync.catalog.count == 15)
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    @Test func `binding anew brings missing files back and deletes nothing`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
+        for number in 1...3 { try laptop.write("T\(number).md", "\(number)\n") }
+        #expect(await before.eventually { (1...3).allSatisfy { before.read("T\($0).md") != nil } })
+        mkdir(laptop.path("Later"), 0o700)
+        #expect(await before.eventually { await before.sync.lists.paths.count == 1 })
+        await before.stop()
+        rename("\(before.root)/Tasks", "\(before.root)/Elsewhere")
+        mkdir("\(before.root)/Tasks", 0o700)
+        try before.write("T9.md", "9\n")
+        let desk = try await Machine(store, home: before.home, rebinds: true)
+        #expect(await desk.eventually { (1...3).allSatisfy { desk.read("T\($0).md") == "\($0)\n" } })
+        #expect(await laptop.has("T9.md", "9\n"))
+        #expect(await laptop.sync.catalog.count == 4)
+        #expect(await desk.eventually { await desk.sync.lists.paths.count == 1 })
+        #expect(await laptop.sync.catalog.listNames.map(\.value) == ["Later"])
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    @Test func `a directory that is not the known one is held, and nothing is deleted`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let laptop = try await Machine(store)
+        let before = try await Machine(store)
+        try laptop.write("Keep.md", "me\n")
+        #expect(await before.has("Keep.md", "me\n"))
+        await before.stop()
+        rename("\(before.root)/Tasks", "\(before.root)/Elsewhere")
+        mkdir("\(before.root)/Tasks", 0o700)
+        let desk = try await Machine(store, home: before.home)
+        #expect(await desk.eventually { await desk.sync.rootHold?.code == "root-unmarked" })
+        #expect(laptop.read("Keep.md") == "me\n")
+        rmdir("\(desk.root)/Tasks")
+        rename("\(desk.root)/Elsewhere", "\(desk.root)/Tasks")
+        #expect(await desk.eventually { await desk.sync.rootHold == nil })
+        try desk.write("Keep.md", "you\n")
+        #expect(await laptop.has("Keep.md", "you\n"))
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    /// While nothing ran, `Old.md` was deleted, `Call.md` got its name, and was copied: the copy is found before the known name.
+    @Test func `a copy is no task that its identifier shows under a known name`() async throws {
+        let (store, disk) = (MemoryDocumentStore(Machine.database), MemoryDisk())
+        try disk.write("Call.md", Array("now\n".utf8))
+        try disk.write("Old.md", Array("old\n".utf8))
+        let before = try await Machine(store, disk: disk)
+        #expect(await before.eventually { await before.hasUnited(2) })
+        let task = try #require(await before.sync.task(atPath: "Call.md"))
+        let deleted = try #require(await before.sync.task(atPath: "Old.md"))
+        await before.stop()
+        try disk.rename("Call.md", to: "Old.md", .replacing)
+        try disk.write("Copy.md", Array("now\n".utf8))
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await machine.sync.path(ofTask: task) == "Old.md" })
+        #expect(await machine.eventually { await machine.sync.catalog.trashed.map(\.id) == [deleted] })
+        #expect(await machine.eventually { await machine.sync.catalog.count == 2 })
+        #expect(await machine.sync.task(atPath: "Copy.md") != nil)
+        await machine.stop()
+    }
+
+    /// Its number is another one's, as where it was copied with its attributes and removed: only the identifier tells.
+    @Test func `a file is its task's where its old name went to another known one`() async throws {
+        let (store, disk) = (MemoryDocumentStore(Machine.database), MemoryDisk())
+        try disk.write("Call.md", Array("now\n".utf8))
+        try disk.write("Mail.md", Array("later\n".utf8))
+        let before = try await Machine(store, disk: disk)
+        #expect(await before.eventually { await before.hasUnited(2) })
+        let call = try #require(await before.sync.task(atPath: "Call.md"))
+        let mail = try #require(await before.sync.task(atPath: "Mail.md"))
+        await before.stop()
+        try disk.write("Copy.md", Array("now\n".utf8))
+        for attribute in try disk.attributes("Call.md") { try disk.setAttribute("Copy.md", attribute, of: nil) }
+        try disk.rename("Mail.md", to: "Call.md", .replacing)
+        let machine = try await Machine(store, home: before.home, disk: disk)
+        #expect(await machine.eventually { await machine.sync.path(ofTask: call) == "Copy.md" })
+        #expect(await machine.eventually { await machine.sync.path(ofTask: mail) == "Call.md" })
+        #expect(await machine.sync.catalog.count == 2)
+        await machine.stop()
+    }
+}
