@@ -84,7 +84,7 @@ final class SimulatedMachine: @unchecked Sendable {
     private var unread: (path: String, isBeingRead: Bool)?
     private var renames: [String: Duration] = [:]
     private var news: [String: Duration] = [:]
-    private var deletions: [String: (marks: Set<String>, time: Duration)] = [:]
+    private var deletions: [String: (marks: Set<String>, time: Duration, mayBeHeld: Bool)] = [:]
     /// When the power went last, and whose files have lost their content by that: nobody can see any more whose they are.
     private var powerLoss: Duration?
     private(set) var powerCuts = 0
@@ -428,12 +428,14 @@ final class SimulatedMachine: @unchecked Sendable {
     /// Whether the process may not know yet that the file is here.
     func isNew(_ path: String) -> Bool { !hasHeard(of: path, since: news) }
 
-    func noteDeletion(of path: String, _ marks: Set<String>) { deletions[path] = (marks, scheduler.now) }
+    func noteDeletion(of path: String, _ marks: Set<String>, mayBeHeld: Bool) {
+        deletions[path] = (marks, scheduler.now, mayBeHeld)
+    }
 
-    /// Tasks that were deleted here, and of which the process may not know that yet.
+    /// Tasks that were deleted here, and of which the process may not know that yet, or waits for somebody to say so.
     func marksJustDeleted(at path: String) -> Set<String> {
-        guard let (marks, time) = deletions[path] else { return [] }
-        return isRunning && max(time, started) + .seconds(5) < scheduler.now ? [] : marks
+        guard let (marks, time, mayBeHeld) = deletions[path] else { return [] }
+        return isRunning && !mayBeHeld && max(time, started) + .seconds(5) < scheduler.now ? [] : marks
     }
 
     private func hasHeard(of path: String, since times: [String: Duration]) -> Bool {

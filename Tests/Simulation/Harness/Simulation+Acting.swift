@@ -44,6 +44,8 @@ extension Simulation {
         _ kind: Action.Kind, _ machine: SimulatedMachine, _ wanted: String?, _ random: inout SeededRandom
     ) throws {
         let disk = machine.disk
+        // Nobody gets at what is in a directory that is not mounted.
+        _ = try disk.status("")
         let files = machine.files
         // What is just being saved is left alone by its user, and what a power cut has emptied until Ferry has filled it: nobody could
         // tell that from a user who empties it.
@@ -119,10 +121,7 @@ extension Simulation {
             tell(machine, "puts '\(path)' in the place of '\(other)'")
         case .deleteMany:
             for path in paths where random.chance(80) {
-                try disk.remove(path)
-                words.delete(files[path] ?? [])
-                words.rename(path, to: "")
-                tell(machine, "deletes '\(path)' with many others")
+                try delete(path, machine, withOthers: true)
             }
         case .renameList, .remakeList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine),
@@ -183,15 +182,15 @@ extension Simulation {
         return true
     }
 
-    func delete(_ path: String, _ machine: SimulatedMachine) throws {
+    func delete(_ path: String, _ machine: SimulatedMachine, withOthers: Bool = false) throws {
         guard let bytes = machine.files[path] else { return }
         try machine.disk.remove(path)
         words.delete(bytes)
         // One that a power cut has emptied may be any of those.
         if Words.found(in: bytes, "b").isEmpty { words.delete(machine.emptied) }
         words.rename(path, to: "")
-        machine.noteDeletion(of: path, Words.found(in: bytes, "b"))
-        tell(machine, "deletes '\(path)'")
+        machine.noteDeletion(of: path, Words.found(in: bytes, "b"), mayBeHeld: withOthers)
+        tell(machine, "deletes '\(path)'\(withOthers ? " with many others" : "")")
     }
 
     func removeList(_ directory: String, _ machine: SimulatedMachine) throws {
