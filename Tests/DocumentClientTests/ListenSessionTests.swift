@@ -71,6 +71,28 @@ import Testing
         #expect(applied.map(\.targets) == [[1]])
     }
 
+    /// As of a list that has just been shared, whose rules the remote does not see yet.
+    @Test mutating func `a refused target is asked for again a minute later, and counts as refused until it is there`()
+        throws
+    {
+        _ = session.open()
+        func refuse(_ session: inout ListenSession) {
+            _ = session.received(.targetChange(.init(.removed, targetIDs: [1], cause: RemoteError(.permission, "no"))))
+        }
+        refuse(&session)
+        #expect(targets(session.received(boundary(100, token: [2]))).isEmpty)
+        #expect(targets(session.received(boundary(159, token: [2]))).isEmpty)
+        #expect(targets(session.received(boundary(160, token: [2]))).map(\.id) == [1])
+        #expect(targets(session.received(boundary(300, token: [2]))).isEmpty)
+        refuse(&session)
+        #expect(targets(session.received(boundary(400, token: [2]))).isEmpty)
+        #expect(boundaries(session.received(boundary(800, token: [2]))).map(\.isComplete) == [true])
+        _ = session.received(.targetChange(.init(.added, targetIDs: [1])))
+        _ = session.received(.changed(try document("tasks/a"), added: [1], removed: []))
+        _ = session.received(.targetChange(.init(.current, targetIDs: [1])))
+        #expect(boundaries(session.received(boundary(801, token: [2]))).map(\.targets) == [[1]])
+    }
+
     @Test mutating func `a mismatch asks again without a token, and drops what comes before the answer`() throws {
         _ = session.open()
         _ = session.received(.targetChange(.init(.added, targetIDs: [1])))

@@ -3,7 +3,8 @@ import DocumentModel
 /// Follows one listen stream after another for a set of targets. A value: events in, actions out; no clock, no I/O.
 ///
 /// What the remote says is collected until a boundary and handed on as one. A target that the remote cannot resume is asked
-/// anew, without a token. After a stream ends, targets go on from the last boundary that was handed on.
+/// anew, without a token; one that it refuses, a minute later, since the right to it may come after the wish. After a stream
+/// ends, targets go on from the last boundary that was handed on.
 struct ListenSession: Sendable {
     enum Action: Sendable {
         case open([RemoteTarget])
@@ -11,7 +12,7 @@ struct ListenSession: Sendable {
         case remove(Int32)
         case close
         case apply(Boundary)
-        /// The target is refused until the next stream.
+        /// The target is refused, until `currentTargets` has it.
         case refused(Int32, RemoteError)
         /// Whether all of these are consistent with the remote as of a recent time.
         case currentTargets(Set<Int32>)
@@ -29,7 +30,17 @@ struct ListenSession: Sendable {
             case active
             /// Taken back; nothing counts any more. `again`: to be asked anew as soon as that is confirmed.
             case removing(again: Bool)
-            case refused
+            /// since: a read time of the remote; nil: the next one.
+            case refused(since: Timestamp?)
+            /// Asked for once more; until the remote says more, it is refused.
+            case askedAgain
+
+            var isRefused: Bool {
+                switch self {
+                case .refused, .askedAgain: true
+                case .closed, .adding, .active, .removing: false
+                }
+            }
         }
 
         var query: Query
@@ -49,6 +60,8 @@ struct ListenSession: Sendable {
 
     /// How much read time may pass before an idle boundary is handed on, so that its token is kept.
     static let idleMicroseconds: Int64 = 300_000_000
+    /// How much read time passes before what was refused is asked for once more.
+    static let refusalMicroseconds: Int64 = 60_000_000
 
     var isWanted: Bool { !targets.isEmpty }
 
@@ -75,7 +88,7 @@ struct ListenSession: Sendable {
         guard isOpen else { return [] }
         switch target.phase {
         case .closed, .refused: return []
-        case .adding, .active, .removing: return [.remove(id), currentTargets]
+        case .adding, .active, .removing, .askedAgain: return [.remove(id), currentTargets]
         }
     }
 
@@ -92,10 +105,24 @@ struct ListenSession: Sendable {
         return actions + [currentTargets]
     }
 
-    private mutating func ask(_ id: Int32) -> [Action] {
+    private mutating func ask(_ id: Int32, as phase: Target.Phase = .adding) -> [Action] {
         guard let target = targets[id] else { return [] }
-        targets[id]?.phase = .adding
+        targets[id]?.phase = phase
         return [.add(RemoteTarget(id: id, query: target.query, resumeToken: target.token))]
+    }
+
+    private mutating func askForRefused(at readTime: Timestamp) -> [Action] {
+        var due: [Int32] = []
+        for (id, target) in targets {
+            guard case .refused(let since) = target.phase else { continue }
+            guard let since else {
+                targets[id]?.phase = .refused(since: readTime)
+                continue
+            }
+            let age = readTime.microseconds.subtractingReportingOverflow(since.microseconds)
+            if age.overflow || age.partialValue >= Self.refusalMicroseconds { due.append(id) }
+        }
+        return due.sorted().flatMap { ask($0, as: .askedAgain) }
     }
 
     // MARK: Streams
@@ -162,7 +189,10 @@ struct ListenSession: Sendable {
         switch change.kind {
         case .added:
             for id in ids {
-                guard case .adding? = targets[id]?.phase else { continue }
+                switch targets[id]?.phase {
+                case .adding, .askedAgain: break
+                default: continue
+                }
                 targets[id]?.phase = .active
                 if targets[id]?.token.isEmpty == true { items.append(.reset([id])) }
             }
@@ -181,7 +211,7 @@ struct ListenSession: Sendable {
             return ids.flatMap { wasRemoved($0, cause: change.cause) }
         case .noChange:
             guard change.targetIDs.isEmpty, let readTime = change.readTime else { return [] }
-            return boundary(readTime, token: change.resumeToken)
+            return askForRefused(at: readTime) + boundary(readTime, token: change.resumeToken)
         }
         return []
     }
@@ -195,7 +225,7 @@ struct ListenSession: Sendable {
             targets[id]?.token = []
             return ask(id) + [currentTargets]
         }
-        targets[id]?.phase = .refused
+        targets[id]?.phase = .refused(since: nil)
         let reason = cause ?? RemoteError(.transient, "The remote stopped watching a query without a reason.")
         return [.refused(id, reason), currentTargets]
     }
@@ -214,7 +244,7 @@ struct ListenSession: Sendable {
         handedOn = readTime
         let boundary = Boundary(
             items: items, readTime: readTime, resumeToken: token, targets: Set(speaksFor.keys),
-            isComplete: targets.values.allSatisfy { if case .refused = $0.phase { true } else { $0.isCurrent } })
+            isComplete: targets.values.allSatisfy { $0.phase.isRefused || $0.isCurrent })
         items = []
         return [.apply(boundary), currentTargets]
     }
