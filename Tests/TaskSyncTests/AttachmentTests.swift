@@ -1,3 +1,4 @@
+import Cryptography
 import Dispatch
 import DocumentClient
 import DocumentModel
@@ -42,6 +43,32 @@ import Testing
             chmod(desk.path("Trip.files/ticket.txt"), 0o640)
             laptop.remove("Trip.files/ticket.txt")
             #expect(await desk.lacks("Trip.files/ticket.txt"))
+        }
+    }
+
+    /// As one that was only touched: what is here is what was here before.
+    @Test func `a file that is uploaded once more gives way to the version that another machine made meanwhile`()
+        async throws
+    {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+            let task = try #require(await desk.sync.task(atPath: "Trip.md"))
+            let hash = SHA256.hash(Array("seat 13\n".utf8)).hex
+            try await desk.sync.exclusively {
+                await desk.sync.queueUpload(task, "ticket.txt", size: 8)
+                try laptop.write("Trip.files/ticket.txt", "seat 13\n")
+                let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
+                for try await snapshot in desk.client.snapshots(of: name, from: .cache) {
+                    let fields = snapshot.documents.first?.fields(pendingTimes: .previous) ?? [:]
+                    if TaskItem(fields: fields).attachments.values.contains(where: { $0.sha256 == hash }) { break }
+                }
+            }
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 13\n"))
+            #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+            #expect(laptop.read("Trip.files/ticket.txt") == "seat 13\n")
+            #expect(await laptop.sync.openConflicts.isEmpty)
         }
     }
 

@@ -155,9 +155,10 @@ extension TaskSync {
                 try Self.record($0.uploads, of: $0.task, beside: $0.here, namespace, userID, surroundings, transaction)
             }
         }
-        for (row, _) in rows {
+        for (row, _, isBehind) in rows {
             attachments.set(row)
             try await setAttachedPartial(Self.partialKey(row.task, row.name), false)
+            if isBehind { retries.insert(row.task) }
         }
         for upload in uploads {
             end(upload.transfer.id, .done)
@@ -165,7 +166,8 @@ extension TaskSync {
             try await lookAgain(path)
         }
         // The store may only say that it has them.
-        for case (let row, let damaged?) in rows { queueRepair(row, damaged) }
+        for case (let row, let damaged?, _) in rows { queueRepair(row, damaged) }
+        if rows.contains(where: \.isBehind) { try await exportRetries() }
         try await endOffersIfAllTaken()
     }
 
@@ -180,7 +182,7 @@ extension TaskSync {
     private static func record(
         _ uploads: [Upload], of task: String, beside here: Set<String>, _ namespace: ObjectNamespace, _ userID: String,
         _ surroundings: Surroundings, _ transaction: ReplicaTransaction
-    ) throws -> [(row: AttachmentRow, damaged: TaskAttachment?)] {
+    ) throws -> [(row: AttachmentRow, damaged: TaskAttachment?, isBehind: Bool)] {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
         let view = try transaction.document(name)
         guard view.exists else { return [] }
@@ -204,7 +206,7 @@ extension TaskSync {
             let id = DocumentID.derived(from: "ferry attachment\n\(upload.file.sha256.hex)\n\(upload.name)")
             return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: surroundings)
         }
-        var rows: [(row: AttachmentRow, damaged: TaskAttachment?)] = []
+        var rows: [(row: AttachmentRow, damaged: TaskAttachment?, isBehind: Bool)] = []
         var repaired: [FieldPath] = []
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
         for upload in uploads {
@@ -214,8 +216,10 @@ extension TaskSync {
             try tables.put(row)
             let known = present[id].flatMap { TaskAttachment($0) }
             let damaged = known?.sha256 == row.sha256 && known?.isDamaged == true
-            rows.append((row, damaged && !upload.isRepair ? known : nil))
-            guard known?.sha256 != row.sha256 else {
+            // Another machine replaced it, and what is here is still what was here before.
+            let isBehind = known.map { $0.sha256 != row.sha256 && upload.known == row.sha256 } ?? false
+            rows.append((row, damaged && !upload.isRepair ? known : nil, isBehind))
+            guard known?.sha256 != row.sha256, !isBehind else {
                 if upload.isRepair, damaged { repaired.append(damageMark(of: id)) }
                 continue
             }
