@@ -165,7 +165,7 @@ import Testing
         let mail = try #require(await before.sync.task(atPath: "Mail.md"))
         await before.stop()
         try disk.write("Copy.md", Array("now\n".utf8))
-        for attribute in try disk.attributes("Call.md") { try disk.setAttribute("Copy.md", attribute, of: nil) }
+        for attribute in try disk.attributes("Call.md") { _ = try disk.setAttribute("Copy.md", attribute, of: nil) }
         try disk.rename("Mail.md", to: "Call.md", .replacing)
         let machine = try await Machine(store, home: before.home, disk: disk)
         #expect(await machine.eventually { await machine.sync.path(ofTask: call) == "Copy.md" })
