@@ -340,6 +340,21 @@ struct SettlerTests {
         #expect(watch.known == (try watch.files()) && watch.known.count == 500)
     }
 
+    @Test func `scans that are asked for before one is made are one, after all that was seen meanwhile`() throws {
+        let (first, second) = (try TaskPath("a"), try TaskPath("b"))
+        var settler = FolderEventSettler()
+        settler.handle(.rescanNeeded(.unreadable), at: .zero)
+        settler.handle(.directoryAppeared(first), at: .zero)
+        settler.handle(.rescanNeeded(.unreadable), at: .zero)
+        settler.handle(.rescanNeeded(.overflow), at: .zero)
+        settler.handle(.directoryAppeared(second), at: .zero)
+        settler.handle(.rescanNeeded(.notWatched), at: .zero)
+        // Those that are taken later are not made up for by an earlier one.
+        #expect(settler.take(5) == [.directoryAppeared(first), .rescanNeeded(.overflow), .directoryAppeared(second)])
+        #expect(settler.take() == [.rescanNeeded(.notWatched)])
+        #expect(settler.take().isEmpty)
+    }
+
     @Test func `a directory that takes the place of a task is not a delete`() throws {
         let path = try establish("a.md")
         try disk.remove("a.md")

@@ -85,14 +85,13 @@ package struct FolderEventSettler: Sendable {
     /// When to call `duePaths` next; nil while nothing waits.
     package var nextDeadline: Duration? { queue.first?.deadline }
 
-    /// At most `limit` settled changes, in an order in which they can be applied.
+    /// At most `limit` settled changes, in an order in which they can be applied. One scan sees what all that were asked for until
+    /// now would have seen: only the last is among them.
     package mutating func take(_ limit: Int = .max) -> [SettledChange] {
-        if settled.count <= limit {
-            defer { settled = [] }
-            return settled
-        }
-        defer { settled.removeFirst(limit) }
-        return Array(settled.prefix(limit))
+        let taken = settled.prefix(limit)
+        defer { settled.removeFirst(taken.count) }
+        guard let scan = taken.lastIndex(where: \.isScan) else { return Array(taken) }
+        return taken[..<scan].filter { !$0.isScan } + taken[scan...]
     }
 
     package mutating func handle(_ event: FolderEvent, at now: Duration) {
