@@ -41,6 +41,8 @@ package struct TaskCatalog: Sendable {
     package private(set) var count = 0
     package private(set) var openCount = 0
     package var trashedCount: Int { boxes.count - count }
+    /// How many tasks of each list are not in the trash.
+    private var counts: [String: Int] = [:]
 
     /// Tasks that are not in the trash.
     package var living: some Sequence<Entry> { all.filter { $0.deletion == nil } }
@@ -50,6 +52,9 @@ package struct TaskCatalog: Sendable {
     package var trashed: [Entry] { all.filter { $0.deletion != nil } }
 
     private var all: LazyMapSequence<Dictionary<String, Box>.Values, Entry> { boxes.values.lazy.map(\.entry) }
+
+    /// Whether a list has tasks that are not in the trash: asked for at every change of a list.
+    func hasLiving(inList list: String) -> Bool { counts[list] != nil }
 
     /// The tasks of a list, also those in the trash.
     func tasks(ofList list: String) -> [String] { all.filter { $0.list == list }.map(\.id) }
@@ -70,6 +75,9 @@ package struct TaskCatalog: Sendable {
         guard entry.deletion == nil else { return }
         count += change
         if !entry.isCompleted { openCount += change }
+        guard let list = entry.list else { return }
+        let left = counts[list, default: 0] + change
+        counts[list] = left > 0 ? left : nil
     }
 
     mutating func update(list view: DocumentSnapshot) {

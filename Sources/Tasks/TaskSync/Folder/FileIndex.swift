@@ -25,6 +25,8 @@ struct FileIndex {
     private var places: [TaskPath: Int32] = [:]
     private var tasks: [String: Int32] = [:]
     private var inodes: [Inode: Int32] = [:]
+    /// How many files are in each directory itself: there are far fewer directories than files to look through.
+    private var directories: [TaskPath: Int] = [:]
 
     init() {}
 
@@ -39,6 +41,7 @@ struct FileIndex {
             self.files.append(file)
             places[file.path] = place
             tasks[file.entry.task] = place
+            directories[file.path.parent, default: 0] += 1
             let inode = Inode(file.entry.stamp)
             // A number that was given to a new file: where the old one's delete is held, say.
             if let other = inodes[inode].flatMap({ self[$0] }), other.entry.stamp.changed > file.entry.stamp.changed {
@@ -59,7 +62,12 @@ struct FileIndex {
 
     var allPaths: some Sequence<TaskPath> { places.keys }
 
-    func paths(beneath directory: TaskPath) -> [TaskPath] { places.keys.filter { $0.isBeneath(directory) } }
+    func paths(beneath directory: TaskPath) -> [TaskPath] {
+        guard places[directory] != nil || directories.keys.contains(where: { $0.isBeneath(directory) }) else {
+            return []
+        }
+        return places.keys.filter { $0.isBeneath(directory) }
+    }
 
     mutating func set(_ path: TaskPath, _ entry: Entry) {
         remove(task: entry.task)
@@ -68,12 +76,15 @@ struct FileIndex {
         if Int(place) < files.count { files[Int(place)] = (path, entry) } else { files.append((path, entry)) }
         places[path] = place
         tasks[entry.task] = place
+        directories[path.parent, default: 0] += 1
         inodes[Inode(entry.stamp)] = place
     }
 
     mutating func remove(task: String) {
         guard let place = tasks.removeValue(forKey: task), let (path, entry) = self[place] else { return }
         places[path] = nil
+        let left = directories[path.parent, default: 0] - 1
+        directories[path.parent] = left > 0 ? left : nil
         if inodes[Inode(entry.stamp)] == place { inodes[Inode(entry.stamp)] = nil }
         files[Int(place)] = nil
         freePlaces.append(place)

@@ -226,8 +226,7 @@ extension TaskSync {
     func settleVanishedLists() async throws {
         guard !vanishedLists.isEmpty else { return }
         vanishedLists = vanishedLists.filter { lists.path($0.key) == nil }
-        let used = Set(catalog.living.compactMap(\.list))
-        let gone = vanishedLists.filter { !used.contains($0.key) && !isNewlyMissed($0.key) }
+        let gone = vanishedLists.filter { !catalog.hasLiving(inList: $0.key) && !isNewlyMissed($0.key) }
         guard !gone.isEmpty else { return }
         for list in gone.keys {
             vanishedLists[list] = nil

@@ -244,11 +244,13 @@ extension TaskSync {
     ///
     /// - Parameter list: nil: any.
     func retryMisplaced(in list: String? = nil) {
-        let tasks = catalog.living.filter { task in
-            guard let own = task.list, own == list ?? own, let directory = lists.path(own) else { return false }
-            return index.path(of: task.id).map { $0.parent != directory } ?? false
+        if let list, !catalog.hasLiving(inList: list) { return }
+        for task in catalog.livingBoxes {
+            guard let own = task.entry.list, own == list ?? own, let directory = lists.path(own),
+                let path = index.path(of: task.entry.id), path.parent != directory
+            else { continue }
+            retries.insert(task.entry.id)
         }
-        retries.formUnion(tasks.map(\.id))
     }
 
     /// The list that a file beside the others of `list` is in: none as long as nothing is known of that but its id.
@@ -273,8 +275,8 @@ extension TaskSync {
 
     /// Makes a list that was deleted again if living tasks are in it. What the catalog shows of these may be older than the delete is.
     private func makeAgain(deleted name: DocumentName, at path: TaskPath) async throws -> DocumentSnapshot? {
+        guard catalog.hasLiving(inList: name.id) else { return nil }
         let tasks = catalog.living.filter { $0.list == name.id }.map(\.id)
-        guard !tasks.isEmpty else { return nil }
         let userID = configuration.userID
         return try await client.transaction { transaction in
             let isUsed = try tasks.contains { task in
