@@ -18,6 +18,11 @@ import Testing
         #expect(index.paths(beneath: try TaskPath("Work")).isEmpty)
         try set("Work/Sub/b.md")
         #expect(index.paths(beneath: try TaskPath("Work")).map(\.string) == ["Work/Sub/b.md"])
+        // Two directories, whose names differ in Unicode form only.
+        for path in ["Caf\u{e9}/a.md", "Cafe\u{301}/b.md"] { try set(path) }
+        index.remove(task: "Caf\u{e9}/a.md")
+        #expect(index.paths(beneath: try TaskPath("Cafe\u{301}")).count == 1)
+        #expect(index.paths(beneath: try TaskPath("Caf\u{e9}")).isEmpty)
     }
 
     /// Numbers of files are given to new ones: the known one that had it before has gone, though nobody has been told yet.

@@ -20,6 +20,7 @@ package enum SettledChange: Hashable, Sendable {
     case problem(FolderProblem)
     case rescanNeeded(RescanReason)
     case rootChanged
+
     /// Whether it asks for a scan and says nothing else.
     var isScan: Bool { if case .rescanNeeded = self { true } else { false } }
 }

@@ -164,13 +164,11 @@ extension TaskSync {
 
     /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be that of `list` from now on.
     private func isLeft(_ directory: TaskPath, to list: String) -> Bool {
-        guard let owner = lists.id(directory), owner != list, catalog.listNames[owner] == nil, !hasTasks(owner),
-            !isNewlyMissed(list)
+        guard let owner = lists.id(directory), owner != list, catalog.listNames[owner] == nil,
+            !catalog.hasLiving(inList: owner), !isNewlyMissed(list)
         else { return false }
         return lists.path(list) == nil || (try? folder.hasDirectory(directory)) == true
     }
-
-    private func hasTasks(_ list: String) -> Bool { catalog.living.contains { $0.list == list } }
 
     /// A deleted list has no directory any more. Should it be made again, its name is remembered.
     private func forget(deleted list: String, at directory: TaskPath) async throws {
