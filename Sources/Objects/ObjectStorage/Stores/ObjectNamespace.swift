@@ -17,6 +17,26 @@ public struct ObjectNamespace: Hashable, Sendable {
 
     public func manifest(_ id: ContentHash) -> ObjectKey { key(manifestPrefix, id) }
 
+    /// Where `CondemnedObjects` are.
+    var condemned: ObjectKey { ObjectKey(unchecked: "\(user)/condemned") }
+
+    /// What the key names; nil for one that is not a chunk's or a manifest's of this user.
+    package func reference(_ key: ObjectKey) -> ContentReference? {
+        guard key.text.utf8.starts(with: user.utf8), let reference = ContentReference(key: key.text),
+            reference.key(in: self) == key
+        else { return nil }
+        return reference
+    }
+
+    /// The user whose objects a key is among; nil for a key that is not made as those of namespaces are.
+    package init?(of key: ObjectKey) {
+        guard let namespace = try? Self(user: String(key.text.prefix { $0 != "/" })), namespace.reference(key) != nil
+        else {
+            return nil
+        }
+        self = namespace
+    }
+
     private func key(_ prefix: String, _ id: ContentHash) -> ObjectKey {
         let hex = id.hex
         return ObjectKey(unchecked: "\(prefix)\(hex.prefix(2))/\(hex)")

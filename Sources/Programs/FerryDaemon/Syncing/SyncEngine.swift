@@ -144,8 +144,14 @@ actor SyncEngine {
         if server.keepsObjects { (place.integrity, place.usesArchives) = (.crc32c, true) }
         let store = S3ObjectStore(
             place, credentials: keys(for: server), client: http)
-        let objects = LimitedObjectStore(store, up: limits.up, down: limits.down)
-        self.objects = objects
+        let limited = LimitedObjectStore(store, up: limits.up, down: limits.down)
+        self.objects = limited
+        // A store that knows nothing of documents is cleared by those who do.
+        let objects: any ObjectStore =
+            server.keepsObjects
+            ? limited
+            : CollectedObjectStore(
+                limited, namespace: try ObjectNamespace(user: userID), storeTime: { store.storeTime })
         var configuration = configuration
         configuration.rebinds = rebinds || takesOver && isOfAnother(than: userID)
         (takesOver, rebinds) = (false, false)
@@ -171,7 +177,18 @@ actor SyncEngine {
 
     private func keys(for server: ServerDescription) -> S3Credentials.Provider {
         if server.keepsObjects { return { [account] in try await account.storageKeys() } }
-        let keys = ObjectKeys(file: configuration.objectsKeys, place: server.objectsPlace)
+        guard let file = configuration.objectsKeys else {
+            return {
+                guard let keys = S3Credentials.fromEnvironment() else {
+                    throw ObjectStorageError(
+                        .permission,
+                        "attachments are kept in \(server.objectsPlace), and this machine has no keys for it; name a file with them "
+                            + "as objects-keys in ferryd.yaml")
+                }
+                return keys
+            }
+        }
+        let keys = S3CredentialsFile(path: file, for: server.objectsPlace)
         return { try keys.credentials(now: Clocks.wallSeconds()) }
     }
 

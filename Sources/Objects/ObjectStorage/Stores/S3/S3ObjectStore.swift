@@ -215,7 +215,8 @@ public final class S3ObjectStore: ObjectStore {
         }
     }
 
-    private var storeTime: Int64 { localTime() + clockOffset.withLock { $0 } }
+    /// The store's clock as far as it is known, in seconds since 1970: a wrong one of this machine shows with the first refusal.
+    package var storeTime: Int64 { localTime() + clockOffset.withLock { $0 } }
 
     private func clockSkew(_ response: HTTPResponse) -> Int64? {
         response.headers["Date"].flatMap(S3Time.http).map { $0 - localTime() }

@@ -1,11 +1,10 @@
 import Glibc
-import ObjectStorage
 import SystemIO
 import Testing
 
-@testable import FerryDaemon
+@testable import ObjectStorage
 
-struct ObjectKeysTests {
+struct S3CredentialsFileTests {
     private static let file = """
         ; a comment
         [other]
@@ -20,20 +19,20 @@ struct ObjectKeysTests {
         """
 
     @Test func `keys are those of the default profile`() throws {
-        let keys = try #require(ObjectKeys.keys(in: Self.file, expires: 7))
+        let keys = try #require(S3CredentialsFile.keys(in: Self.file, expires: 7))
         #expect(keys.accessKey == "A" && keys.secretKey == "B=/+" && keys.sessionToken == nil && keys.expires == 7)
-        let token = ObjectKeys.keys(
+        let token = S3CredentialsFile.keys(
             in: "aws_access_key_id=A\r\naws_secret_access_key=B\r\naws_session_token=T\r\n", expires: nil)
         #expect(token?.sessionToken == "T")
         for text in ["", "[default]", "[x]\naws_access_key_id=A\naws_secret_access_key=B", "aws_access_key_id=A"] {
-            #expect(ObjectKeys.keys(in: text, expires: nil) == nil)
+            #expect(S3CredentialsFile.keys(in: text, expires: nil) == nil)
         }
     }
 
     @Test func `keys that others can read are not taken, and files are read again`() throws {
         let directory = try TemporaryDirectory()
         let path = "\(directory.path)/keys"
-        let keys = ObjectKeys(file: path, place: "https://h/b")
+        let keys = S3CredentialsFile(path: path, for: "https://h/b")
         func refusal() -> ObjectStorageError? {
             do { _ = try keys.credentials(now: 0) } catch { return error }
             return nil

@@ -1,36 +1,31 @@
-import ObjectStorage
 import SystemIO
 
-/// This machine's keys for a store of objects that is not the server's.
-struct ObjectKeys: Sendable {
-    /// As `~/.aws/credentials`; nil: they are in the environment.
-    let file: String?
-    /// The bucket they are for, in messages.
-    let place: String
+/// Keys for an S3 store in a file that is written as `~/.aws/credentials`, of which the profile `default` counts.
+package struct S3CredentialsFile: Sendable {
+    package let path: String
+    /// What the keys are for, in messages.
+    private let place: String
 
     /// So long keys count before they are looked up again: who mends them need not restart anything.
     private static let interval: Int64 = 60
     /// So long before their end the store replaces keys.
     private static let margin: Int64 = 300
 
-    /// - Throws: `ObjectStorageError` with `.permission`.
-    func credentials(now: Int64) throws(ObjectStorageError) -> S3Credentials {
-        guard let file else {
-            guard let keys = S3Credentials.fromEnvironment() else {
-                throw ObjectStorageError(
-                    .permission,
-                    "attachments are kept in \(place), and this machine has no keys for it; name a file with them as objects-keys "
-                        + "in ferryd.yaml")
-            }
-            return keys
-        }
+    package init(path: String, for place: String) {
+        self.path = path
+        self.place = place
+    }
+
+    /// - Parameter now: in seconds since 1970.
+    /// - Throws: `ObjectStorageError` with `.permission`, also for a file that others can read.
+    package func credentials(now: Int64) throws(ObjectStorageError) -> S3Credentials {
         let (text, mode): (String, UInt32)
         do throws(SystemError) {
             // It is read again and again, and a pipe would let its reader wait for ever.
-            let descriptor = try FileDescriptor(path: file, [.read, .nonBlocking])
+            let descriptor = try FileDescriptor(path: path, [.read, .nonBlocking])
             let status = try descriptor.status()
             guard status.kind == .file else {
-                throw SystemError(.unsupported, operation: "read", path: file, remedy: "This is no regular file")
+                throw SystemError(.unsupported, operation: "read", path: path, remedy: "This is no regular file")
             }
             mode = status.mode
             text = String(decoding: try descriptor.readAll(limit: 1 << 16), as: UTF8.self)
@@ -40,11 +35,11 @@ struct ObjectKeys: Sendable {
         }
         guard mode & 0o077 == 0 else {
             throw ObjectStorageError(
-                .permission, "the keys in \(file) can be read by others; chmod 600 it, and get new keys")
+                .permission, "the keys in \(path) can be read by others; chmod 600 it, and get new keys")
         }
         guard let keys = Self.keys(in: text, expires: now + Self.interval + Self.margin) else {
             throw ObjectStorageError(
-                .permission, "\(file) has no aws_access_key_id and aws_secret_access_key in its profile 'default'")
+                .permission, "\(path) has no aws_access_key_id and aws_secret_access_key in its profile 'default'")
         }
         return keys
     }
