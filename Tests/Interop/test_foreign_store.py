@@ -4,20 +4,24 @@ it is installed, and `ferry-server` in that part, which is strict about keys.
 FERRY_LARGE is the size of the largest attachment in MiB.
 """
 import contextlib
+import hashlib
 import json
 import os
 import random
+import sqlite3
+import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import ceph
 import pytest
 import stores
 from conftest import working_keys
-from harness import Machine, Server, agree, until
+from harness import BIN, Machine, Server, agree, until
 from proxy import CountingProxy
 
-BUCKET = "attachments"
+BUCKET, DAY = "attachments", 24 * 3600
 LARGE = int(os.environ.get("FERRY_LARGE", "24")) << 20
 
 
@@ -72,6 +76,11 @@ class Home:
     def give(machine, keys):
         machine.keys.write_text(f"[default]\naws_access_key_id = {keys[0]}\naws_secret_access_key = {keys[1]}\n")
         machine.keys.chmod(0o600)
+
+    def restart(self):
+        for machine in self.machines:
+            machine.stop()
+            machine.start()
 
     def client(self):
         return stores.client(self.store.url, self.store.keys)
@@ -213,9 +222,7 @@ def test_moving_to_a_store_elsewhere(root, store):
         options, h.server.options = h.server.options, []
         h.server.stop()
         h.server.start()
-        for machine in h.machines:
-            machine.stop()
-            machine.start()
+        h.restart()
         laptop.ferry("add", "Film")
         files = attach(h, "Film", root, 1, 5 << 20)
         laptop.sync()
@@ -224,9 +231,7 @@ def test_moving_to_a_store_elsewhere(root, store):
         h.server.stop()
         h.server.options = options
         h.server.start()
-        for machine in h.machines:
-            machine.stop()
-            machine.start()
+        h.restart()
         until(lambda: sum(objects(h).values()) >= 5 << 20, lambda: laptop.status(), timeout=60, step=0.1)
         third = Machine(root, "third")
         third.keys = third.home / "keys"
@@ -241,3 +246,118 @@ def test_moving_to_a_store_elsewhere(root, store):
                 assert target.read_bytes() == file.read_bytes()
         finally:
             third.daemon.kill()
+
+
+
+
+class Collector:
+    """`ferry-server objects` for a home, with keys of the server's own, and the user's part of the bucket."""
+
+    def __init__(self, home, root):
+        self.home, self.keys = home, root / "server-keys"
+        home.give(type("", (), {"keys": self.keys}), home.store.keys)
+        self.user = next(iter(objects(home))).split("/")[0]
+        self.list = f"{self.user}/condemned"
+
+    def run(self, command, *options):
+        result = subprocess.run(
+            [BIN / "ferry-server", "objects", command, "--data", self.home.server.data, "--objects",
+             f"{self.home.store.url}/{BUCKET}", "--objects-keys", self.keys, *options], text=True, capture_output=True, timeout=120)
+        assert result.returncode == 0, result
+        counts = {}
+        for line in result.stdout.split(f"{BUCKET}:\n")[1].splitlines():
+            word, rest = line.split(": ")
+            counts[word] = int(rest.split()[0])
+        return counts
+
+    def put_chunk(self, content):
+        """A chunk that no document refers to."""
+        data = b"FRYC\x01\x00\x00\x00" + len(content).to_bytes(8, "big") + content
+        name = hashlib.sha256(data).hexdigest()
+        key = f"{self.user}/chunks/{name[:2]}/{name}"
+        self.home.client().put_object(Bucket=BUCKET, Key=key, Body=data)
+        return key
+
+    def read_list(self):
+        return json.loads(self.home.client().get_object(Bucket=BUCKET, Key=self.list)["Body"].read())
+
+    def write_list(self, value):
+        self.home.client().put_object(Bucket=BUCKET, Key=self.list, Body=json.dumps(value).encode())
+
+    def condemned(self):
+        return {hash for group in self.read_list()["condemned"] for hash in group["chunks"] + group["manifests"]}
+
+
+def test_what_is_condemned_is_put_again(root, store):
+    """A machine does not rely on what the server is about to remove, though the store has it still."""
+    with home(root, store) as h:
+        h.client().create_bucket(Bucket=BUCKET)
+        h.laptop.ferry("add", "Film")
+        attach(h, "Film", root, 5 << 20)
+        agree(*h.machines)
+        collector = Collector(h, root)
+        there = len(objects(h))
+        assert collector.run("check") == {"needed": there, "unused": 0, "to remove": 0}
+        content = noise(3, 200 << 10)
+        key = collector.put_chunk(content)
+        assert collector.run("gc") == {"needed": there, "unused": 1, "removed": 0}
+        # As if it had been there for long.
+        since = int(time.time()) - 20 * DAY
+        condemned = {"version": 1, "removals": 1, "until": 0,
+                     "condemned": [{"since": since, "chunks": [key.split("/")[-1]], "manifests": []}]}
+        collector.write_list(condemned)
+        # A machine looks at the list again after half a minute.
+        h.restart()
+        start = h.proxy.up
+        (h.laptop.tasks / "Film.files/same.bin").write_bytes(content)
+        until((h.desk.tasks / "Film.files/same.bin").exists, lambda: h.laptop.status(), timeout=60, step=0.05)
+        assert h.proxy.up - start > len(content)
+        assert collector.run("gc") == {"needed": there + 1, "unused": 0, "removed": 0}
+        assert collector.condemned() == set()
+        agree(*h.machines)
+
+
+def test_removing_what_nothing_needs():
+    """What is old, and has been condemned for long, goes; a machine that needs it while it goes puts it again afterwards."""
+    with tempfile.TemporaryDirectory(prefix="ferry-") as directory:
+        root = Path(directory)
+        store = ours(root)
+        store.start()
+        try:
+            remove_unneeded(root, store)
+        finally:
+            store.stop()
+
+
+def remove_unneeded(root, store):
+    with home(root, store) as h:
+        h.client().create_bucket(Bucket=BUCKET)
+        h.laptop.ferry("add", "Film")
+        attach(h, "Film", root, 5 << 20)
+        agree(*h.machines)
+        collector = Collector(h, root)
+        there = set(objects(h))
+        contents = [noise(seed, 200 << 10) for seed in (4, 5)]
+        keys = {collector.put_chunk(content) for content in contents}
+        store.stop()
+        with sqlite3.connect(store.data / "objects/index.db") as index:
+            index.execute("UPDATE object SET modified = modified - ? WHERE bucket = ?", (60 * DAY * 10**6, BUCKET))
+        index.close()
+        store.start()
+        assert collector.run("gc") == {"needed": len(there), "unused": 2, "removed": 0}
+        assert collector.condemned() == {key.split("/")[-1] for key in keys}
+        assert collector.run("gc", "--grace", "2") == {"needed": len(there), "unused": 2, "removed": 0}
+        value = collector.read_list()
+        value["condemned"][0]["since"] -= 31 * DAY
+        # A removal was cut short: until it cannot be at work any more nothing that it may remove can be put.
+        value["until"] = int(time.time()) - 3600 + 12
+        collector.write_list(value)
+        h.restart()
+        (h.laptop.tasks / "Film.files/again.bin").write_bytes(contents[0])
+        waits_for(h.laptop, "is being removed")
+        assert collector.run("gc") == {"needed": len(there), "unused": 2, "removed": 0}
+        until((h.desk.tasks / "Film.files/again.bin").exists, lambda: h.laptop.status(), timeout=120, step=0.05)
+        assert collector.run("gc") == {"needed": len(there) + 1, "unused": 0, "removed": 1}
+        left = set(objects(h)) - there - {collector.list}
+        assert len(left) == 1 and left < keys and collector.condemned() == set()
+        agree(*h.machines)

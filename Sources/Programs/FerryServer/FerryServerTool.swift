@@ -56,7 +56,7 @@ package enum FerryServerTool {
             "Configuration file",
             """
             The file that --config names is YAML with the names of the options as keys: data, documents, http, tls-cert, tls-key,
-            url, documents-url, objects, objects-region, project, emulator, objects-grace, log-level. Options on the command line
+            url, documents-url, objects, objects-region, objects-keys, project, emulator, objects-grace, log-level. Options on the command line
             win. SIGHUP reads it again; what the running server cannot change is said in the log.
 
                 documents: 0.0.0.0:7440

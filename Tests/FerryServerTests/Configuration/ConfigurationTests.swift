@@ -56,6 +56,8 @@ struct ConfigurationTests {
             #expect(throws: ServerError.self, "\(wrong)") { try read("--objects", wrong) }
         }
         #expect(throws: ServerError.self) { try read("--objects-region", "eu-1") }
+        #expect(try read("--objects", "https://h/tasks", "--objects-keys", "/k").objectsKeys == "/k")
+        #expect(throws: ServerError.self) { try read("--objects-keys", "/k") }
     }
 
     @Test func `an unknown key names the nearest one and its line`() throws {

@@ -11,15 +11,25 @@ struct CollectionServiceTests {
     func `collects again and again, also after a fault, until it is told to stop`() async throws {
         let (rounds, next) = AsyncStream.makeStream(of: Int.self)
         let count = Atomic(0)
-        var service = CollectionService(logger: .silent) { isCancelled in
-            let round = count.add(1, ordering: .relaxed).newValue
-            next.yield(round)
-            if round == 1 { throw Failure() }
-            // The third is still at work when the end comes.
-            while round == 3, !isCancelled() {}
-            if isCancelled() { throw CancellationError() }
-            return ObjectCollection.Report()
-        }
+        let others = Atomic(0)
+        var service = CollectionService(
+            [
+                {
+                    try await CollectionService.aside { isCancelled in
+                        let round = count.add(1, ordering: .relaxed).newValue
+                        next.yield(round)
+                        if round == 1 { throw Failure() }
+                        // The third is still at work when the end comes.
+                        while round == 3, !isCancelled() {}
+                        if isCancelled() { throw CancellationError() }
+                        return CollectionReport()
+                    }
+                },
+                {
+                    others.add(1, ordering: .relaxed)
+                    return CollectionReport()
+                },
+            ], logger: .silent)
         service.delay = .zero
         service.interval = .zero
         let group = ServiceGroup([.init("objects", service)])
@@ -28,5 +38,7 @@ struct CollectionServiceTests {
         running.cancel()
         try await running.value
         #expect(count.load(ordering: .relaxed) == 3)
+        // A fault in one place leaves the others alone.
+        #expect(others.load(ordering: .relaxed) >= 2)
     }
 }

@@ -81,7 +81,7 @@ private final class Ground {
         ])
     }
 
-    func collect() throws -> ObjectCollection.Report {
+    func collect() throws -> CollectionReport {
         try ObjectCollection(layout: DataLayout(path: directory.path), now: now, grace: 30 * Self.day).run(
             changes: true)
     }

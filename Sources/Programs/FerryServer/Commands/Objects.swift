@@ -8,47 +8,57 @@ extension Command {
         subcommands: [
             Command(
                 "check", summary: "tells what is needed, unused and missing; changes nothing",
-                options: [.objects, .data, .config], action: { try collect($0, changes: false) }),
+                options: [.objects, .objectsKeys, .data, .config], action: { try await collect($0, changes: false) }),
             Command(
                 "gc", summary: "takes away what no document has needed for a while, also while the server runs",
                 discussion: """
                     What nothing refers to is put aside first, and removed by a later run once it has been aside for the grace without
                     anybody needing it again. A running server does the same once a day. Multipart uploads that were begun a
-                    week ago are given up. From a bucket of another S3 store nothing is taken away.
+                    week ago are given up. In a bucket of another S3 store the same is done with the keys that objects-keys names.
                     """,
                 options: [
                     Option(
                         "grace", value: "DAYS",
                         summary:
                             "days aside; more than any machine stays away after an upload; objects-grace by default"),
-                    .objects, .data, .config,
+                    .objects, .objectsKeys, .data, .config,
                 ],
                 action: { arguments in
-                    let status = try collect(arguments, changes: true)
+                    let status = try await collect(arguments, changes: true)
                     try await giveBack(try Administration.dataDirectory(arguments))
                     return status
                 }),
         ])
 }
 
-private func collect(_ arguments: ParsedArguments, changes: Bool) throws -> ExitStatus {
-    let configuration = try ConfigurationReader(arguments).configuration()
-    let days =
-        try arguments.integer("grace", in: ServerConfiguration.objectsGraceRange) ?? configuration.objectsGraceDays
-    let layout = DataLayout(path: try Administration.dataDirectory(arguments))
+private func collect(_ arguments: ParsedArguments, changes: Bool) async throws -> ExitStatus {
+    var configuration = try ConfigurationReader(arguments).configuration()
+    if let days = try arguments.integer("grace", in: ServerConfiguration.objectsGraceRange) {
+        configuration.objectsGraceDays = days
+    }
+    configuration.data = try Administration.dataDirectory(arguments)
     let collection = ObjectCollection(
-        layout: layout, now: WallClock.microseconds(), grace: ObjectCollection.microseconds(days: days),
+        layout: DataLayout(path: configuration.data), now: WallClock.microseconds(),
+        grace: ObjectCollection.microseconds(days: configuration.objectsGraceDays),
         keepsAttachments: configuration.objects == nil)
-    let report = try collection.run(changes: changes)
     let console = Console()
-    if let bucket = configuration.objects {
+    var status = tell(try collection.run(changes: changes), changes: changes, console)
+    guard let bucket = configuration.objects else { return status }
+    console.print("in \(bucket):")
+    if let collection = try ForeignCollection(configuration) {
+        let other = tell(try await collection.run(changes: changes), changes: changes, console)
+        if other != .success { status = other }
+    } else {
         console.note(
             """
-            ferry-server: attachments are kept in \(bucket), where nothing is looked at or taken away; this is what the server \
-            itself keeps. To get space back there, name an empty bucket as objects: the machines offer it all that they have, \
-            and once they are in step the other one can go.
+            ferry-server: nothing is looked at or taken away there, as the server has no keys for it; name a file with them as \
+            objects-keys
             """)
     }
+    return status
+}
+
+private func tell(_ report: CollectionReport, changes: Bool, _ console: Console) -> ExitStatus {
     console.print("needed: \(report.needed.objects) objects, \(report.needed.bytes) bytes")
     console.print("unused: \(report.unused.objects) objects, \(report.unused.bytes) bytes")
     console.print(

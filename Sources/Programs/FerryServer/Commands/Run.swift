@@ -44,17 +44,13 @@ private struct ServerRun {
         umask(0o077)
         let signals = try SignalEvents([.terminate, .interrupt, .hangup])
         let supervisor = Supervisor()
+        var collections = try CollectionService(configuration, logger: logger)
         let server = try await Server.start(configuration, logger: logger)
+        collections.discardReleased = server.discardReleased
         let group = ServiceGroup(
             [
                 .init("data", DataService(server: server, supervisor: supervisor, logger: logger)),
-                .init(
-                    "objects",
-                    CollectionService(
-                        DataLayout(path: configuration.data), graceDays: configuration.objectsGraceDays,
-                        keepsAttachments: configuration.objects == nil, logger: logger,
-                        discardReleased: server.discardReleased),
-                    stopLimit: .seconds(3)),
+                .init("objects", collections, stopLimit: .seconds(3)),
                 .init("http", WebService(server: server), stopLimit: .seconds(3)),
                 .init("documents", DocumentService(server: server), stopLimit: .seconds(3)),
             ],

@@ -23,6 +23,7 @@ struct ConfigurationReader {
         .project,
         .objects,
         Option("objects-region", value: "REGION", summary: "the region of that bucket (default us-east-1)"),
+        .objectsKeys,
         Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
         Option(
             "objects-grace", value: "DAYS",
@@ -64,6 +65,10 @@ struct ConfigurationReader {
         configuration.project = try project() ?? configuration.project
         configuration.isEmulator = try flag("emulator")
         configuration.objects = try foreignBucket()
+        configuration.objectsKeys = try value("objects-keys")
+        if configuration.objectsKeys != nil, configuration.objects == nil {
+            throw invalid("objects-keys", "needs objects beside it")
+        }
         if let days = try value("objects-grace") {
             guard let days = Int(days), ServerConfiguration.objectsGraceRange.contains(days) else {
                 throw invalid("objects-grace", "takes whole days from 2 to 3650, not '\(days)'")
@@ -203,5 +208,9 @@ extension Option {
         "objects", value: "URL",
         summary:
             "attachments are kept in a bucket of another S3 store, to which machines have keys: https://HOST/BUCKET")
+    static let objectsKeys = Option(
+        "objects-keys", value: "FILE",
+        summary: "the server's own keys for that bucket, to remove from it what nothing needs; as ~/.aws/credentials",
+        completion: .files)
     static let config = Option("config", value: "FILE", summary: "YAML file with the same settings", completion: .files)
 }

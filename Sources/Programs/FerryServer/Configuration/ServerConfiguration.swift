@@ -22,7 +22,9 @@ struct ServerConfiguration: Sendable, Hashable {
     var project = "ferry"
     /// Where attachments are kept, if not here.
     var objects: ForeignBucket?
-    /// How long what no document needs stays put aside before it is removed; see `ObjectCollection`.
+    /// A file with keys for that bucket; nil: nothing is removed from it.
+    var objectsKeys: String?
+    /// How long what no document needs stays put aside before it is removed; see `CollectionTerms`.
     var objectsGraceDays = 30
     static let objectsGraceRange = 2...3650
     var logLevel = LogLevel.info

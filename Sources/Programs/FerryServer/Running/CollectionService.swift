@@ -5,35 +5,39 @@ import SystemService
 
 /// Takes away, once a day, what of the attachments no document needs any more.
 struct CollectionService: Service {
-    /// Collects; asked in between whether to stop.
-    let collect: @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> ObjectCollection.Report
+    typealias Collection = @Sendable () async throws -> CollectionReport
+
+    /// Of one place each; when the service stops they are cancelled.
+    let collections: [Collection]
     let logger: Logger
-    /// Called after each collection.
+    /// Called after each round.
     var discardReleased: @Sendable () async throws -> Void = {}
     /// From the start to the first time: whoever restarts the server wants it up, not busy.
     var delay = Duration.seconds(3600)
     var interval = Duration.seconds(24 * 3600)
 
-    /// The collection of a data directory, by the wall clock.
-    init(
-        _ layout: DataLayout, graceDays: Int, keepsAttachments: Bool, logger: Logger,
-        discardReleased: @escaping @Sendable () async throws -> Void
-    ) {
-        self.init(logger: logger) { isCancelled in
-            try ObjectCollection(
-                layout: layout, now: WallClock.microseconds(), grace: ObjectCollection.microseconds(days: graceDays),
-                keepsAttachments: keepsAttachments, isCancelled: isCancelled
-            ).run(changes: true)
+    /// Of what a server keeps itself, and of what it keeps elsewhere if it has the keys.
+    init(_ configuration: ServerConfiguration, logger: Logger) throws {
+        let layout = DataLayout(path: configuration.data)
+        var collections: [Collection] = []
+        collections.append {
+            try await Self.aside { isCancelled in
+                try ObjectCollection(
+                    layout: layout, now: WallClock.microseconds(),
+                    grace: ObjectCollection.microseconds(days: configuration.objectsGraceDays),
+                    keepsAttachments: configuration.objects == nil, isCancelled: isCancelled
+                ).run(changes: true)
+            }
         }
-        self.discardReleased = discardReleased
+        if let collection = try ForeignCollection(configuration) {
+            collections.append { try await collection.run(changes: true) }
+        }
+        self.init(collections, logger: logger)
     }
 
-    init(
-        logger: Logger,
-        collect: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> ObjectCollection.Report
-    ) {
+    init(_ collections: [Collection], logger: Logger) {
+        self.collections = collections
         self.logger = logger
-        self.collect = collect
     }
 
     func run() async throws {
@@ -44,26 +48,23 @@ struct CollectionService: Service {
     }
 
     private func work() async {
-        let thread = SerialThread()
-        defer { thread.stop() }
         var pause = delay
         while (try? await Task.sleep(for: pause)) != nil {
             pause = interval
-            let flag = Flag()
-            do {
-                let report = try await withTaskCancellationHandler {
-                    try await thread.run { [collect] in try collect { flag.isSet.load(ordering: .relaxed) } }
-                } onCancel: {
-                    flag.isSet.store(true, ordering: .relaxed)
-                }
-                tell(report)
-                try await discardReleased()
-            } catch is CancellationError {
-                return
-            } catch {
-                logger.error("attachments that nothing needs were not removed", ["error": "\(error)"])
+            for collection in collections {
+                await attempt { tell(try await collection()) }
             }
+            await attempt(discardReleased)
             ProcessMemory.giveBack()
+        }
+    }
+
+    private func attempt(_ work: () async throws -> Void) async {
+        do {
+            try await work()
+        } catch is CancellationError {
+        } catch {
+            logger.error("attachments that nothing needs were not removed", ["error": "\(error)"])
         }
     }
 
@@ -71,7 +72,21 @@ struct CollectionService: Service {
         let isSet = Atomic(false)
     }
 
-    private func tell(_ report: ObjectCollection.Report) {
+    /// Runs, on a thread of its own, what blocks and asks now and then whether its task was cancelled.
+    static func aside<Result: Sendable>(
+        _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Result
+    ) async throws -> Result {
+        let thread = SerialThread()
+        defer { thread.stop() }
+        let flag = Flag()
+        return try await withTaskCancellationHandler {
+            try await thread.run { try work { flag.isSet.load(ordering: .relaxed) } }
+        } onCancel: {
+            flag.isSet.store(true, ordering: .relaxed)
+        }
+    }
+
+    private func tell(_ report: CollectionReport) {
         for problem in report.problems.prefix(20) { logger.warning("attachments", ["problem": problem]) }
         guard report.removed.objects > 0 || report.expiredUploads > 0 else { return }
         logger.notice(

@@ -4,11 +4,9 @@ import SystemIO
 
 /// Finds, and takes away, the chunks and manifests that no document needs any more. Beside a running server, too.
 ///
-/// In two phases, because an upload relies on chunks that it found in the store long before its document says so. An object that
-/// nothing refers to is condemned first: it can still be read, but HEAD and listings no longer show it, so that from then on an
-/// upload that needs it puts it again, which acquits it. Only what has been condemned for the whole grace, longer than any
-/// upload takes or any machine stays away between its upload and its document, and is still not referred to, is removed. Killed
-/// at any point it leaves at worst a file that no record knows. What lies in segments is left to the store to give back.
+/// `CollectionTerms` say what and when. What is condemned can still be read, but HEAD and listings no longer show it, and to put it again
+/// acquits it. Killed at any point it leaves at worst a file that no record knows. What lies in segments is left to the store to give
+/// back.
 struct ObjectCollection {
     let layout: DataLayout
     /// Microseconds since 1970, by the server's clock.
@@ -28,26 +26,6 @@ struct ObjectCollection {
 
     static func microseconds(days: Int) -> Int64 { Int64(days) * 24 * 3600 * 1_000_000 }
 
-    struct Tally: Equatable {
-        var objects = 0
-        var bytes: Int64 = 0
-
-        mutating func add(_ size: Int64) {
-            objects += 1
-            bytes += size
-        }
-    }
-
-    struct Report {
-        var needed = Tally()
-        /// Nothing needs them, and they are too young, or their grace is not over.
-        var unused = Tally()
-        var removed = Tally()
-        var expiredUploads = 0
-        /// What is missing or damaged, or why somebody's objects were left alone.
-        var problems: [String] = []
-    }
-
     private struct Stored {
         let key: String
         let hash: ContentHash
@@ -60,8 +38,8 @@ struct ObjectCollection {
     }
 
     /// - Parameter changes: false only reports.
-    func run(changes: Bool) throws -> Report {
-        var report = Report()
+    func run(changes: Bool) throws -> CollectionReport {
+        var report = CollectionReport()
         let path = "\(layout.path)/\(DataLayout.index)"
         guard FileSystem.exists(path) else { return report }
         let database = try SQLiteDatabase(path: path)
@@ -86,7 +64,7 @@ struct ObjectCollection {
 
     private func collect(
         _ objects: [Stored], of user: String, _ references: ObjectReferences, _ database: SQLiteDatabase,
-        changes: Bool, _ report: inout Report
+        changes: Bool, _ report: inout CollectionReport
     ) throws {
         var needed = references.manifests
         let isKnown = references.usersWithDocuments.contains(user)
@@ -100,17 +78,17 @@ struct ObjectCollection {
         }
         needed.formUnion(references.chunks)
         var (acquitted, condemned, dead): ([Stored], [Stored], [Stored]) = ([], [], [])
+        let terms = CollectionTerms(now: now, grace: grace, youth: Self.youth)
         for object in objects {
-            if needed.contains(object.hash) || !isKnown || !isWhole {
-                report.needed.add(object.size)
-                if object.condemned != nil { acquitted.append(object) }
-            } else if let since = object.condemned, since <= now - grace, object.modified < since {
-                report.removed.add(object.size)
-                dead.append(object)
-            } else {
-                report.unused.add(object.size)
-                if object.condemned == nil, object.modified < now - Self.youth { condemned.append(object) }
+            let isNeeded = needed.contains(object.hash) || !isKnown || !isWhole
+            let verdict = terms.verdict(isNeeded: isNeeded, modified: object.modified, condemned: object.condemned)
+            switch verdict {
+            case .acquit: acquitted.append(object)
+            case .condemn: condemned.append(object)
+            case .remove: dead.append(object)
+            case .keep, .wait: break
             }
+            report.add(object.size, isNeeded: isNeeded, isRemoved: verdict == .remove)
         }
         guard changes else { return }
         try inBatches(acquitted, database) { try database.acquit(ServerEndpoints.bucket, $0.key) }
@@ -150,7 +128,7 @@ struct ObjectCollection {
 
     /// Adds the chunks of the manifests to `needed`; false where one cannot be read, so that nobody knows what it needs.
     private func chunks(
-        of manifests: [Stored], _ needed: inout Set<ContentHash>, _ report: inout Report
+        of manifests: [Stored], _ needed: inout Set<ContentHash>, _ report: inout CollectionReport
     ) throws -> Bool {
         var isWhole = true
         for manifest in manifests {

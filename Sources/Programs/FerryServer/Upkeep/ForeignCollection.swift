@@ -1,0 +1,125 @@
+import ObjectStorage
+import SystemIO
+
+/// The same as `ObjectCollection` in a bucket of another S3 store, with keys of the server's own; see `ObjectCollector`. Beside a running
+/// server, too, but not beside another one of its kind.
+struct ForeignCollection: Sendable {
+    let layout: DataLayout
+    let store: any ObjectStore
+    /// The store's clock, in seconds since 1970.
+    let now: @Sendable () -> Int64
+    let graceDays: Int
+
+    private static let youth: Int64 = 24 * 3600
+    /// Manifests that are read at once.
+    private static let width = 8
+
+    init(layout: DataLayout, store: any ObjectStore, now: @escaping @Sendable () -> Int64, graceDays: Int) {
+        (self.layout, self.store, self.now, self.graceDays) = (layout, store, now, graceDays)
+    }
+
+    /// nil where the configuration names no such bucket, or no keys for it.
+    init?(_ configuration: ServerConfiguration) throws {
+        guard let bucket = configuration.objects, let keys = configuration.objectsKeys else { return nil }
+        let place = try S3Configuration(endpoint: bucket.url, bucket: bucket.bucket, region: bucket.region)
+        let file = S3CredentialsFile(path: keys, for: bucket.description)
+        let store = S3ObjectStore(place) { try file.credentials(now: WallClock.seconds()) }
+        self.init(
+            layout: DataLayout(path: configuration.data), store: RetryingObjectStore(store), now: { store.storeTime },
+            graceDays: configuration.objectsGraceDays)
+    }
+
+    /// A cancelled one throws `CancellationError`, and the next does the rest.
+    ///
+    /// - Parameter changes: false only reports.
+    func run(changes: Bool) async throws -> CollectionReport {
+        guard let lock = try FileLock.acquire("\(layout.path)/collection.lock") else {
+            throw ServerError(.failed, "another collection of the same objects is under way; wait for its end")
+        }
+        defer { extendLifetime(lock) }
+        // First what is stored, then what is needed: an object that came between is not among those looked at.
+        let stored = try await objects()
+        let references = try await references(of: Set(stored.keys.map(\.user)))
+        var report = CollectionReport()
+        var missing = references.manifests.union(references.chunks)
+        for (namespace, objects) in stored.sorted(by: { $0.key.user < $1.key.user }) {
+            missing.subtract(objects.lazy.map(\.reference.id))
+            do {
+                try await collect(objects, of: namespace, references, changes: changes, &report)
+            } catch let error as ObjectStorageError where !error.code.isTransient {
+                report.problems.append("the objects of the user \(namespace.user) are left alone: \(error)")
+            }
+        }
+        report.problems += missing.map { "the object \($0) is missing, and documents refer to it" }.sorted()
+        return report
+    }
+
+    private func collect(
+        _ objects: [ObjectCollector.Stored], of namespace: ObjectNamespace, _ references: ObjectReferences,
+        changes: Bool,
+        _ report: inout CollectionReport
+    ) async throws {
+        guard references.usersWithDocuments.contains(namespace.user) else {
+            report.problems.append(
+                "the user \(namespace.user) has objects and no documents here; they are left alone")
+            for object in objects { report.needed.add(object.size) }
+            return
+        }
+        let chunks = try await chunks(of: objects.lazy.map(\.reference), in: namespace, references)
+        let there = Set(objects.lazy.map(\.reference))
+        for chunk in chunks.sorted() where !there.contains(.chunk(chunk)) {
+            report.problems.append(
+                "the chunk \(chunk) of the user \(namespace.user) is missing, and manifests refer to it")
+        }
+        let needed = chunks.union(references.manifests).union(references.chunks)
+        let collector = ObjectCollector(
+            store, namespace: namespace, grace: Int64(graceDays) * 24 * 3600, youth: Self.youth, now: now)
+        let outcome = try await collector.collect(objects, needed: { needed.contains($0.id) }, changes: changes)
+        for object in outcome.needed { report.needed.add(object.size) }
+        for object in outcome.unused { report.unused.add(object.size) }
+        for object in outcome.removed { report.removed.add(object.size) }
+    }
+
+    /// What the manifests among `objects` list that documents refer to. Throws where one cannot be read, as nobody knows then what it
+    /// needs.
+    private func chunks(
+        of objects: some Sequence<ContentReference>, in namespace: ObjectNamespace, _ references: ObjectReferences
+    ) async throws -> Set<ContentHash> {
+        try await withThrowingTaskGroup(of: [ContentHash].self) { group in
+            var needed: Set<ContentHash> = []
+            var started = 0
+            for case .manifest(let id) in objects where references.manifests.contains(id) {
+                if started >= Self.width, let chunks = try await group.next() { needed.formUnion(chunks) }
+                started += 1
+                group.addTask {
+                    let bytes = try await store.read(namespace.manifest(id), limit: Manifest.byteLimit)
+                    guard ContentHash(of: bytes) == id else {
+                        throw ObjectStorageError(.corrupt, "the manifest \(id) is not what was put there")
+                    }
+                    return try Manifest(parsing: bytes).chunks.map(\.id)
+                }
+            }
+            for try await chunks in group { needed.formUnion(chunks) }
+            return needed
+        }
+    }
+
+    /// The chunks and manifests of each user; whatever else there is under other keys is nobody's business.
+    private func objects() async throws -> [ObjectNamespace: [ObjectCollector.Stored]] {
+        var objects: [ObjectNamespace: [ObjectCollector.Stored]] = [:]
+        var last: ObjectNamespace?
+        try await store.forEach(prefix: "") { info in
+            let known = last.flatMap { $0.reference(info.key) == nil ? nil : $0 }
+            guard let namespace = known ?? ObjectNamespace(of: info.key), let reference = namespace.reference(info.key)
+            else { return }
+            last = namespace
+            objects[namespace, default: []].append(
+                ObjectCollector.Stored(reference, size: info.size, modified: info.modified))
+        }
+        return objects
+    }
+
+    private func references(of users: Set<String>) async throws -> ObjectReferences {
+        try await CollectionService.aside { [layout] _ in try ObjectReferences(in: layout, of: users) }
+    }
+}
