@@ -93,6 +93,7 @@ extension Exchange {
 
     private func make(_ body: HTTPBody) -> OpaquePointer? {
         switch body.content {
+        case .bytes(let bytes) where bytes.count > Self.copiedLimit: return makeShared(bytes)
         case .bytes(let bytes):
             return bytes.withUnsafeBytes {
                 MHD_create_response_from_buffer(
@@ -110,6 +111,27 @@ extension Exchange {
         case .omitted(let length): return makeStream(length: length)
         case .stream(let length, _): return makeStream(length: length)
         }
+    }
+
+    /// Longer ones are sent from where they are: copying them into new memory costs as much as sending them.
+    private static let copiedLimit = 16 << 10
+
+    /// Keeps the array as it is until the library has sent it: the storage of one that nobody changes stays in its place.
+    private func makeShared(_ bytes: [UInt8]) -> OpaquePointer? {
+        let kept = Unmanaged.passRetained(KeptBytes(bytes))
+        let made = bytes.withUnsafeBytes {
+            MHD_create_response_from_buffer_with_free_callback_cls(
+                $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress),
+                { kept in if let kept { Unmanaged<KeptBytes>.fromOpaque(kept).release() } }, kept.toOpaque())
+        }
+        if made == nil { kept.release() }
+        return made
+    }
+
+    private final class KeptBytes {
+        private let bytes: [UInt8]
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
     }
 
     /// A file that is read into a buffer to be encrypted; left to itself, libmicrohttpd takes 4 KiB at a time.
