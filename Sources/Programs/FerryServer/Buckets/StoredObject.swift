@@ -39,6 +39,19 @@ struct StoredObject: ~Copyable, Sendable {
         try descriptor.read(Int(max(0, min(Int64(count), size - position))), at: start + position)
     }
 
+    /// Fills the buffer from the beginning of the object. Answers how many bytes there were, fewer only where it is shorter.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let count = Int(max(0, min(Int64(buffer.count), size)))
+        var done = 0
+        while done < count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done..<count])
+            let got = try descriptor.read(into: rest, at: start + Int64(done))
+            if got == 0 { break }
+            done += got
+        }
+        return done
+    }
+
     /// Calls `body` with all bytes in order.
     func forEachPart(_ body: ([UInt8]) throws -> Void) throws {
         var position: Int64 = 0

@@ -18,7 +18,9 @@ extension S3Handler {
         for condition in ["If-Match", "If-None-Match"] where call.request.headers[condition] != nil {
             throw S3Error.notImplemented("\(condition) for an archive")
         }
-        guard let length = call.request.headers.contentLength else { throw S3Error.missingLength }
+        guard let length = call.request.headers.contentLength, call.request.headers["Transfer-Encoding"] == nil else {
+            throw S3Error.missingLength
+        }
         guard length <= Self.archiveLimit else { throw S3Error.entityTooLarge }
         // Whoever would have to wait for slow ones goes on without.
         guard let share = archiveMemory.takeNow(length) else {
@@ -80,11 +82,11 @@ extension S3Handler {
         archive.reserveCapacity(min(archiveLimit, TarArchive.size(of: small.lazy.map { Int($0.size) })))
         for record in small {
             let size = Int(record.size)
-            guard archive.count + TarArchive.size(of: CollectionOfOne(size)) <= archiveLimit,
-                let content = try? store.open(record).read(size, at: 0), content.count == size
-            else { continue }
-            TarArchive.append(content, named: record.key, to: &archive)
-            count += 1
+            guard archive.count + TarArchive.size(ofOne: size) <= archiveLimit else { continue }
+            let isWhole = try? TarArchive.append(size, named: record.key, to: &archive) { room in
+                try store.open(record).read(into: room)
+            }
+            if isWhole == true { count += 1 }
         }
         TarArchive.end(&archive)
         return (archive, count)
@@ -93,14 +95,7 @@ extension S3Handler {
     private typealias File = (key: String, content: ArraySlice<UInt8>, digest: SHA256Digest)
 
     private func files(of call: S3Call, _ length: Int) async throws -> [File] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(length)
-        var body = PayloadReader(call)
-        while let chunk = try await body.next() {
-            guard chunk.count <= length - bytes.count else { throw S3Error.entityTooLarge }
-            bytes += chunk
-        }
-        let trailer = body.trailer
+        let (bytes, trailer) = try await whole(call, length)
         return try await store.run { [bytes] in
             _ = try Self.checked(bytes, call, trailer)
             let files: [(name: String, content: ArraySlice<UInt8>)]
@@ -116,6 +111,21 @@ extension S3Handler {
                 return (name, content, SHA256.hash(content))
             }
         }
+    }
+
+    private func whole(_ call: S3Call, _ length: Int) async throws -> (bytes: [UInt8], trailer: [String: String]) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(length)
+        if case .chunked = call.authentication.payload {
+            var body = PayloadReader(call)
+            while let chunk = try await body.next() {
+                guard chunk.count <= length - bytes.count else { throw S3Error.entityTooLarge }
+                bytes += chunk
+            }
+            return (bytes, body.trailer)
+        }
+        try await call.request.body.appendRest(to: &bytes)
+        return (bytes, [:])
     }
 
     /// Makes the files durable, together; where one cannot be, nothing is left of any.

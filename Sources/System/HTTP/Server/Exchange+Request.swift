@@ -18,7 +18,13 @@ extension Exchange {
             answerEarly(.text(.contentTooLarge, "A body may have \(limit) bytes here.\n"), headers, hasBody)
             return true
         }
-        let body: HTTPBody = hasBody ? .stream(length: headers.contentLength) { try await self.nextChunk() } : .none
+        let body: HTTPBody =
+            hasBody
+            ? HTTPBody(incoming: headers.contentLength) {
+                try await self.nextChunk()
+            } rest: {
+                try await self.collectRest(into: &$0)
+            } : .none
         let request = HTTPServerRequest(
             HTTPMethod(rawValue: method), target, headers: headers, body: body, peer: peer?.peer ?? HTTPPeer(),
             isSecure: core.isSecure)
@@ -95,22 +101,42 @@ extension Exchange {
                 defer { state.reader = nil }
                 return (state.reader, [], state.incomingFailure, true)
             }
-            if let reader = state.reader {
+            if let reader = state.reader, !state.collectsRest {
                 state.reader = nil
                 return (reader, Array(data), nil, true)
             }
             // What comes before it is asked for grows in its place.
-            if state.incoming.isEmpty {
+            if state.incoming.isEmpty, !state.collectsRest {
                 let expected = state.incomingExpected - state.incomingTotal + data.count
                 state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater))
             }
             state.incoming.append(contentsOf: data)
             // Not with the last of it: see `answerOrWait`.
-            if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected { suspend(&state) }
+            if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected,
+                !state.collectsRest
+            {
+                suspend(&state)
+            }
             return (nil, [], nil, true)
         }
         if let failure { reader?.resume(throwing: failure) } else { reader?.resume(returning: chunk) }
         return goesOn
+    }
+
+    /// Appends the rest of the body, each byte where it is to stay: nothing rests meanwhile, so the caller has seen how long it is. Of one
+    /// that breaks off nothing is left.
+    private func collectRest(into bytes: inout [UInt8]) async throws {
+        var room: [UInt8] = []
+        swap(&room, &bytes)
+        state.withLock { state in
+            guard !state.incomingIsUnwanted, state.incomingFailure == nil else { return }
+            room += state.incoming
+            swap(&room, &state.incoming)
+            state.collectsRest = true
+            resume(&state)
+        }
+        _ = try await nextChunk()
+        state.withLock { swap(&bytes, &$0.incoming) }
     }
 
     /// What the request's body reads from.
@@ -121,7 +147,7 @@ extension Exchange {
                     if state.incomingIsUnwanted || state.reader != nil {
                         return .failure(HTTPError(.bodyGone, "A request's body was read twice, or after its handler."))
                     }
-                    if !state.incoming.isEmpty {
+                    if !state.incoming.isEmpty, !state.collectsRest {
                         defer { state.incoming = [] }
                         resume(&state)
                         return .success(state.incoming)

@@ -43,6 +43,8 @@ final class Exchange: @unchecked Sendable {
         var incomingFailure: HTTPError?
         var incomingIsUnwanted = false
         var reader: CheckedContinuation<[UInt8]?, any Error>?
+        /// All that is to come is gathered in `incoming` before the reader gets any of it.
+        var collectsRest = false
 
         // The response.
         var response: HTTPResponse?

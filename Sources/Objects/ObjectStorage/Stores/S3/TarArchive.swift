@@ -15,12 +15,48 @@ package enum TarArchive {
         contents.reduce(2 * block) { $0 + block + padded($1) }
     }
 
+    /// Bytes of an archive with one content of this length.
+    package static func size(ofOne content: Int) -> Int { 3 * block + padded(content) }
+
     /// Whether the format can name a file so: in at most 100 bytes, or 155 more before one of its slashes.
     package static func canName(_ name: String) -> Bool { split(name) != nil }
 
     /// Appends a file, whose name `canName`, to an archive; `end` closes it.
     package static func append(_ content: [UInt8], named name: String, to archive: inout [UInt8]) {
-        guard let (prefix, name) = split(name) else { return }
+        guard let header = header(name, size: content.count) else { return }
+        archive += header
+        archive += content
+        pad(content.count, &archive)
+    }
+
+    /// The same where `read` puts the bytes into their place, and answers how many there were. False, with the archive as it was, where
+    /// that was less than `size`.
+    package static func append(
+        _ size: Int, named name: String, to archive: inout [UInt8],
+        _ read: (UnsafeMutableRawBufferPointer) throws -> Int
+    ) rethrows -> Bool {
+        guard let header = header(name, size: size) else { return false }
+        let start = archive.count
+        archive += header
+        var isWhole = false
+        defer { if !isWhole { archive.removeSubrange(start...) } }
+        try archive.append(addingCapacity: size) { room in
+            try room.withUnsafeMutableBufferPointer { room, count in
+                let room = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(room)[..<size])
+                count = try read(room)
+            }
+        }
+        isWhole = archive.count == start + block + size
+        if isWhole { pad(size, &archive) }
+        return isWhole
+    }
+
+    private static func pad(_ size: Int, _ archive: inout [UInt8]) {
+        archive.append(contentsOf: repeatElement(0, count: padded(size) - size))
+    }
+
+    private static func header(_ name: String, size: Int) -> [UInt8]? {
+        guard let (prefix, name) = split(name) else { return nil }
         var header = [UInt8](repeating: 0, count: block)
         func set(_ field: Range<Int>, _ bytes: some Sequence<UInt8>) {
             for (index, byte) in zip(field, bytes) { header[index] = byte }
@@ -29,15 +65,13 @@ package enum TarArchive {
         set(100..<108, "0000600\u{0}".utf8)
         set(108..<116, "0000000\u{0}".utf8)
         set(116..<124, "0000000\u{0}".utf8)
-        set(sizeField, octal(content.count, digits: 11))
+        set(sizeField, octal(size, digits: 11))
         set(136..<148, octal(0, digits: 11))
         header[typeField] = UInt8(ascii: "0")
         set(magicField, magic)
         set(prefixField, prefix)
         set(checkField, octal(check(header[...]), digits: 6) + [0, UInt8(ascii: " ")])
-        archive += header
-        archive += content
-        archive.append(contentsOf: repeatElement(0, count: padded(content.count) - content.count))
+        return header
     }
 
     package static func end(_ archive: inout [UInt8]) {
