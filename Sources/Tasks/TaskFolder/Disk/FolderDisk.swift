@@ -15,6 +15,10 @@ package protocol FolderDisk: AnyObject, Sendable {
         _ body: (DirectoryEntry, FileStatus?) -> Void
     ) throws(SystemError) -> Result<Int32?, SystemError>
 
+    /// The same disk for calls that follow upon each other at once, as for many files of one directory: what was found of the way to one
+    /// file serves for the next. Not to be kept.
+    func together() -> Self
+
     /// About the name itself, links not followed.
     func status(_ path: String) throws(SystemError) -> FileStatus
 
@@ -66,6 +70,10 @@ package protocol FolderDisk: AnyObject, Sendable {
     func takeEvents() throws(SystemError) -> [InotifyEvent]
     /// Until `takeEvents` has something.
     func waitForEvents() async throws
+}
+
+extension FolderDisk {
+    package func together() -> Self { self }
 }
 
 /// A file's content between two looks at its status.

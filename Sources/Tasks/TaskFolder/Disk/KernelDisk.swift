@@ -4,11 +4,25 @@ package import SystemIO
 /// The real file system beneath one directory.
 package final class KernelDisk: FolderDisk {
     private let path: String
-    private let root = Mutex<Directory?>(nil)
+    private let root: Mutex<Directory?>
     private let inotify = Mutex<Inotify?>(nil)
+    /// Directories that calls which belong together have opened, by their paths; nil where each call stands for itself.
+    private let opened: Mutex<[String: Directory]?>
 
     /// - Parameter path: of the root, which need not exist yet.
-    package init(path: String) { self.path = path }
+    package init(path: String) {
+        self.path = path
+        root = Mutex(nil)
+        opened = Mutex(nil)
+    }
+
+    private init(together disk: KernelDisk) {
+        path = disk.path
+        root = Mutex(disk.root.withLock { $0 })
+        opened = Mutex([:])
+    }
+
+    package func together() -> KernelDisk { KernelDisk(together: self) }
 
     package func absolutePath(of path: String) -> String { "\(self.path)/\(path)" }
 
@@ -32,6 +46,18 @@ package final class KernelDisk: FolderDisk {
 
     private func directory(_ path: String) throws(SystemError) -> Directory {
         path.isEmpty ? try directory() : try directory().directory(path)
+    }
+
+    /// A directory on the way to a path, and the path from there.
+    private func way(to path: String) throws(SystemError) -> (directory: Directory, rest: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")),
+            let opened = opened.withLock({ $0 })
+        else { return (try directory(), path) }
+        let (parent, name) = (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
+        if let directory = opened[parent] { return (directory, name) }
+        let directory = try directory(parent)
+        self.opened.withLock { $0?[parent] = directory }
+        return (directory, name)
     }
 
     package func visit(
@@ -68,7 +94,9 @@ package final class KernelDisk: FolderDisk {
     ]
 
     package func status(_ path: String) throws(SystemError) -> FileStatus {
-        path.isEmpty ? try directory().descriptor.status() : try directory().status(path)
+        guard !path.isEmpty else { return try directory().descriptor.status() }
+        let (directory, rest) = try way(to: path)
+        return try directory.status(rest)
     }
 
     package func read(_ path: String, limit: Int) throws(SystemError) -> DiskReading {
@@ -116,7 +144,15 @@ package final class KernelDisk: FolderDisk {
     }
 
     package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
-        try directory().rename(path, to: target, mode)
+        do throws(SystemError) {
+            let (from, old) = try way(to: path)
+            let (to, new) = try way(to: target)
+            try from.rename(old, to: new, in: to, mode)
+        } catch {
+            // One of the directories may be gone, and another in its place.
+            if error.code == .notFound { opened.withLock { if $0 != nil { $0 = [:] } } }
+            throw error
+        }
     }
 
     package func remove(_ path: String) throws(SystemError) {

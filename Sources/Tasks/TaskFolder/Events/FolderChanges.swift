@@ -98,7 +98,7 @@ package final class FolderChanges: Sendable {
             for event in events { settler.handle(event, at: now) }
             return settler.duePaths(at: now, limit: limit)
         }
-        let seen = due.map { ($0, observe($0)) }
+        let seen = zip(due, folder.stamps(due).map(Self.observation))
         // What was there may have got another name by then, and something else the one that was looked at: that is told by now.
         let later = due.isEmpty ? [] : try folder.takeEvents()
         settler.withLock { settler in
@@ -127,11 +127,10 @@ package final class FolderChanges: Sendable {
         }
     }
 
-    private func observe(_ path: TaskPath) -> FolderEventSettler.Observation {
-        do throws(FolderError) {
-            return try folder.stamp(path).map { .file($0) } ?? .absent
-        } catch {
-            return .obstructed
+    private static func observation(_ stamp: Result<FileStamp?, FolderError>) -> FolderEventSettler.Observation {
+        switch stamp {
+        case .success(let stamp): stamp.map { .file($0) } ?? .absent
+        case .failure: .obstructed
         }
     }
 

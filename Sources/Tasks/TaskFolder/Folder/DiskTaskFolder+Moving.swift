@@ -107,10 +107,11 @@ extension DiskTaskFolder {
     package func placeIncoming(_ files: [IncomingFile]) -> [Result<WriteOutcome, FolderError>] {
         let synced = synchronize(files)
         var parents: Set<TaskPath> = []
+        let folder = together()
         var results = zip(files, synced).map { file, synced -> Result<WriteOutcome, FolderError> in
             do throws(FolderError) {
                 try synced.get()
-                let outcome = try place(file)
+                let outcome = try folder.place(file)
                 if case .written = outcome { parents.insert(file.path.parent) }
                 return .success(outcome)
             } catch {

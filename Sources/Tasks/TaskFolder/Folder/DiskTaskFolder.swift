@@ -52,6 +52,14 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         }
     }
 
+    package func stamps(_ paths: [TaskPath]) -> [Result<FileStamp?, FolderError>] {
+        let folder = together()
+        return paths.map { path in Result { () throws(FolderError) in try folder.stamp(path) } }
+    }
+
+    /// This folder for calls that follow upon each other at once.
+    func together() -> DiskTaskFolder { DiskTaskFolder(disk: disk.together()) }
+
     package func stamp(_ path: TaskPath) throws(FolderError) -> FileStamp? {
         guard let status = try status(path) else { return nil }
         guard status.kind == .file else {

@@ -24,6 +24,9 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// Nil for a path that does not exist; anything but a regular file is `.wrongKind`.
     func stamp(_ path: TaskPath) throws(FolderError) -> FileStamp?
 
+    /// The same of many.
+    func stamps(_ paths: [TaskPath]) -> [Result<FileStamp?, FolderError>]
+
     /// One consistent state of a file of at most 1 MiB, with its stamp; `.unstable` where writers do not pause.
     func read(_ path: TaskPath) throws(FolderError) -> TaskFileContent
 

@@ -23,7 +23,7 @@ extension TaskSync {
         if row == nil, Self.isPartial(path.name), !attachedPartials.contains(Self.partialKey(entry.task, path.name)) {
             return
         }
-        queueUpload(entry.task, path.name, size: stamp.size)
+        queueUpload(entry.task, path.name, size: stamp.size, stamp)
     }
 
     /// Something has taken an attachment's place, or one that cannot be seen: what is no file is told of.

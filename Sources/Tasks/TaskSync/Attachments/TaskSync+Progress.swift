@@ -5,9 +5,11 @@ import TaskFolder
 /// What a transfer keeps over a restart of the daemon: its id, and how far it had come.
 extension TaskSync {
     /// The same for the same version of a file.
-    func idOfUpload(_ task: String, _ name: String, size: Int64) -> String {
-        let path = index.path(of: task).flatMap { try? $0.attachmentsDirectory().appending(name) }
-        let stamp = path.flatMap { try? folder.stamp($0) }
+    ///
+    /// - Parameter known: its stamp; nil to look for it.
+    func idOfUpload(_ task: String, _ name: String, size: Int64, _ known: FileStamp? = nil) -> String {
+        let path = known == nil ? index.path(of: task).flatMap { try? $0.attachmentsDirectory().appending(name) } : nil
+        let stamp = known ?? path.flatMap { try? folder.stamp($0) }
         let version = stamp.map { "\($0.size) \($0.modified.seconds) \($0.modified.nanoseconds)" } ?? "\(size)"
         return DocumentID.derived(from: "ferry upload\n\(task)\n\(name)\n\(version)")
     }

@@ -130,10 +130,12 @@ extension TaskSync {
         let namespace = try ObjectNamespace(user: configuration.userID)
         var byTask: [String: [Upload]] = [:]
         var paths: [TaskPath] = []
-        for upload in uploads {
-            guard let transfer = transfers[upload.transfer.id], let taskFile = index.path(of: transfer.task),
-                let path = try? taskFile.attachmentsDirectory().appending(transfer.name),
-                let now = try? folder.stamp(path), now.hasContent(of: upload.stamp)
+        let places = uploads.compactMap { upload in
+            transfers[upload.transfer.id].flatMap { filePath(of: $0) }.map { (upload: upload, path: $0) }
+        }
+        for ((upload, path), now) in zip(places, folder.stamps(places.map(\.path))) {
+            guard let transfer = transfers[upload.transfer.id], let now = try? now.get(),
+                now.hasContent(of: upload.stamp)
             else { continue }
             let row = attachments.row(of: transfer.task, named: transfer.name)
             // Unless that is another file here by now, which came while this one was on its way.
@@ -160,11 +162,12 @@ extension TaskSync {
             try await setAttachedPartial(Self.partialKey(row.task, row.name), false)
             if isBehind { retries.insert(row.task) }
         }
+        var found: [TaskPath] = []
         for upload in uploads {
             end(upload.transfer.id, .done)
-            guard let transfer = transfers[upload.transfer.id], let path = filePath(of: transfer) else { continue }
-            try await lookAgain(path)
+            if let path = transfers[upload.transfer.id].flatMap({ filePath(of: $0) }) { found.append(path) }
         }
+        for (path, stamp) in zip(found, folder.stamps(found)) { try await lookAgain(path, (try? stamp.get()) ?? nil) }
         // The store may only say that it has them.
         for case (let row, let damaged?, _) in rows { queueRepair(row, damaged) }
         if rows.contains(where: \.isBehind) { try await exportRetries() }
@@ -173,7 +176,10 @@ extension TaskSync {
 
     /// Bytes that came after the last look of an upload are told of by nobody else, nor is a file that was out of reach then.
     func lookAgain(_ path: TaskPath) async throws {
-        let stamp = (try? folder.stamp(path)) ?? nil
+        try await lookAgain(path, (try? folder.stamp(path)) ?? nil)
+    }
+
+    private func lookAgain(_ path: TaskPath, _ stamp: FileStamp?) async throws {
         // Where the whole directory is away, a scan finds the file when it is back.
         if stamp == nil, folder.isAbsent(path), try await !checkRoot() { return }
         await noteAttachment(path, stamp)

@@ -13,9 +13,13 @@ extension TaskSync {
 
     /// Answers the transfer; nil where attachments stay on this machine.
     ///
-    /// - Parameter isRepair: whether everything is put, whatever the store says that it has.
+    /// - Parameters:
+    ///   - stamp: the file's, for who has just seen it.
+    ///   - isRepair: whether everything is put, whatever the store says that it has.
     @discardableResult
-    func queueUpload(_ task: String, _ name: String, size: Int64, isRepair: Bool = false) -> String? {
+    func queueUpload(
+        _ task: String, _ name: String, size: Int64, _ stamp: FileStamp? = nil, isRepair: Bool = false
+    ) -> String? {
         guard objects != nil else { return nil }
         if let transfer = transfers.current(.init(upload: name, of: task)) {
             guard isRepair, !transfer.isRepair else {
@@ -28,7 +32,7 @@ extension TaskSync {
         }
         let row = attachments.row(of: task, named: name)
         var transfer = Transfer(
-            id: idOfUpload(task, name, size: size), task: task, attachment: row?.attachment, name: name,
+            id: idOfUpload(task, name, size: size, stamp), task: task, attachment: row?.attachment, name: name,
             isUpload: true, size: size)
         transfer.isRepair = isRepair
         return queue(transfer)
