@@ -38,7 +38,7 @@ private struct ServerRun {
     func run() async throws {
         // What a request needs is needed again by the next one; without these its pages go back and come again.
         ProcessMemory.limitArenas(to: Int32(clamping: 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        ProcessMemory.mapAllocations(from: 1 << 20)
+        ProcessMemory.mapAllocations(from: 2 << 20)
         ProcessMemory.keepFree(upTo: 8 << 20)
         Signal.ignoreBrokenPipes()
         umask(0o077)

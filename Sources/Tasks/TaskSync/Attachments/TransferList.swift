@@ -20,7 +20,7 @@ struct TransferList: Sendable {
     /// Transfers that run at once whatever their sizes; each can use all processors.
     static let largeLimit = 2
     /// Transfers that run at once while their files together have no more than `smallBytes`.
-    static let smallLimit = 32
+    static let smallLimit = 64
     static let smallBytes: Int64 = 16 << 20
     /// Of what is over and known to be, so many are kept.
     static let overLimit = 200

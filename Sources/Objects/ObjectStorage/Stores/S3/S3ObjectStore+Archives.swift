@@ -7,7 +7,7 @@ extension S3ObjectStore {
     /// Objects up to this size may travel together.
     static let smallSize = 256 << 10
     /// What is put together has at most so many bytes; with its headers that is what both sides have buffers for.
-    static let archiveSize = 896 << 10
+    static let archiveSize = 1792 << 10
     /// What is asked for together has at most so many; what is compressed has fewer.
     static let answerSize = 1792 << 10
     /// At most so many objects are asked for together.
