@@ -9,7 +9,7 @@ import COpenSSL
 ///     let part = hash.finishPart()
 ///     let whole = hash.finish()
 package struct NestedSHA256: ~Copyable, Sendable {
-    private static let hasInstructions = ferry_sha256_has_instructions()
+    static let hasInstructions = ferry_sha256_has_instructions()
 
     private var whole = SHA256_CTX()
     private var part = SHA256_CTX()
@@ -36,7 +36,7 @@ package struct NestedSHA256: ~Copyable, Sendable {
     /// The digest of all bytes since the start or the last `finish`; what follows begins a new stream.
     package mutating func finish() -> SHA256Digest { Self.finish(&whole) }
 
-    private static func finish(_ context: inout SHA256_CTX) -> SHA256Digest {
+    static func finish(_ context: inout SHA256_CTX) -> SHA256Digest {
         let digest = SHA256Digest { output in
             _ = SHA256_Final(output.baseAddress?.assumingMemoryBound(to: UInt8.self), &context)
         }

@@ -104,12 +104,12 @@ extension S3Handler {
             } catch {
                 throw S3Error.invalidArgument("\(error)")
             }
-            return try files.map { name, content in
+            for (name, content) in files {
                 guard !name.isEmpty, call.credential.allows(key: name) else { throw S3Error.accessDenied }
                 try S3Call.check(key: name)
                 guard content.count <= BucketStore.smallSize else { throw S3Error.entityTooLarge }
-                return (name, content, SHA256.hash(content))
             }
+            return zip(files, SHA256.hash(each: files.map(\.content))).map { ($0.name, $0.content, $1) }
         }
     }
 
