@@ -50,6 +50,20 @@ import Testing
         }
     }
 
+    @Test func `messages that are hashed together have the digests that each has alone`() {
+        var generator = SeededGenerator(seed: 20_261_126)
+        for count in 0..<12 {
+            let messages = (0..<count).map { _ in
+                let most = [0, 1, 63, 64, 65, 200, 5_000].randomElement(using: &generator) ?? 0
+                let bytes = (0..<Int.random(in: 0...most, using: &generator) + 3).map { _ in
+                    UInt8.random(in: 0...255, using: &generator)
+                }
+                return bytes.dropFirst(3)
+            }
+            #expect(SHA256.hash(each: messages) == messages.map { SHA256.hash($0) })
+        }
+    }
+
     @Test func `a whole of more than 512 MiB, whose bits take two words to count, has its digest`() {
         let block = [UInt8](repeating: 0x5A, count: 8 << 20)
         var nested = NestedSHA256()

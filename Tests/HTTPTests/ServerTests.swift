@@ -33,6 +33,50 @@ struct ServerTests {
         }
     }
 
+    @Test(arguments: [1, 1000, 300_000, 3_000_000], [true, false])
+    func `a handler gets a body whole, begun or not, and its long answer arrives`(count: Int, begun: Bool) async throws
+    {
+        let sent = pattern(count)
+        try await withServer { request in
+            var bytes: [UInt8] = []
+            var parts = request.body.makeAsyncIterator()
+            if begun, let first = try await parts.next() { bytes = first }
+            try await request.body.appendRest(to: &bytes)
+            return HTTPResponse(body: .bytes(bytes))
+        } run: { url in
+            for _ in 0..<3 {
+                let answer = try await HTTPClient().send(HTTPRequest(.put, url + "/", body: .bytes(sent)))
+                #expect(try await answer.body.collect(limit: count) == sent)
+            }
+        }
+    }
+
+    @Test func `a body that breaks off while it is gathered fails its handler`() async throws {
+        let events = Events<String>()
+        try await withServer { request in
+            var bytes: [UInt8] = []
+            do {
+                events.send("begun")
+                try await request.body.appendRest(to: &bytes)
+                events.send("whole")
+            } catch {
+                events.send("failed")
+            }
+            return HTTPResponse()
+        } run: { url in
+            let parts = Events<[UInt8]>()
+            parts.send([1])
+            let request = Task {
+                try await HTTPClient().send(
+                    HTTPRequest(.put, url + "/", body: .stream(length: 1000) { await parts.next() }))
+            }
+            #expect(await events.next() == "begun")
+            request.cancel()
+            #expect(await events.next() == "failed")
+            _ = try? await request.value
+        }
+    }
+
     enum Sent: CaseIterable {
         case nothing, empty, chunked, large
 

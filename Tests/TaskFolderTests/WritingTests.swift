@@ -16,6 +16,20 @@ struct WritingTests {
         #expect(try grounds.names("Work") == ["Ship 1.0.md"])
     }
 
+    @Test(arguments: DiskKind.allCases) func `many are looked at as each alone`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        for path in ["a.md", "Work/b.md", "Work/Deep/c.md"] { try grounds.save(path, path) }
+        let paths = try ["a.md", "Work/b.md", "Work/no.md", "Gone/x.md", "Work/Deep/c.md", "Work"].map {
+            try TaskPath($0)
+        }
+        for (path, stamp) in zip(paths, grounds.folder.stamps(paths)) {
+            switch stamp {
+            case .success(let stamp): #expect(try stamp == grounds.folder.stamp(path))
+            case .failure(let error): #expect(code { _ = try grounds.folder.stamp(path) } == error.code)
+            }
+        }
+    }
+
     @Test(arguments: DiskKind.allCases) func `a file that exists is not replaced by one that should be new`(
         kind: DiskKind
     ) throws {

@@ -24,6 +24,26 @@ import Testing
         #expect(try TarArchive.files(in: archive([])).isEmpty)
     }
 
+    @Test func `what is read in place is as if put in, and where it is short or fails nothing of it is left`() throws {
+        struct Trouble: Error {}
+        let content = (0..<700).map { UInt8(truncatingIfNeeded: $0) }
+        var bytes: [UInt8] = []
+        func append(_ size: Int, _ name: String, _ most: Int, failing: Bool = false) throws -> Bool {
+            try TarArchive.append(size, named: name, to: &bytes) { room in
+                if failing { throw Trouble() }
+                room.copyBytes(from: content.prefix(min(most, room.count)))
+                return min(most, room.count)
+            }
+        }
+        #expect(try append(700, "whole", 700))
+        #expect(try !append(700, "short", 699))
+        #expect(throws: Trouble.self) { try append(700, "failed", 700, failing: true) }
+        #expect(try append(0, "empty", 0))
+        TarArchive.end(&bytes)
+        #expect(bytes == archive([("whole", content), ("empty", [])]))
+        #expect(TarArchive.size(ofOne: 700) == TarArchive.size(of: [700]))
+    }
+
     @Test func `names that do not fit are known`() {
         for name in ["", "a\u{0}b", String(repeating: "n", count: 101), "/" + String(repeating: "n", count: 100)] {
             #expect(!TarArchive.canName(name), "\(name)")
