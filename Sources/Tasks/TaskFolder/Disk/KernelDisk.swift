@@ -8,6 +8,8 @@ package final class KernelDisk: FolderDisk {
     private let inotify = Mutex<Inotify?>(nil)
     /// Directories that calls which belong together have opened, by their paths; nil where each call stands for itself.
     private let opened: Mutex<[String: Directory]?>
+    /// A descriptor each.
+    private static let openedLimit = 16
 
     /// - Parameter path: of the root, which need not exist yet.
     package init(path: String) {
@@ -56,7 +58,10 @@ package final class KernelDisk: FolderDisk {
         let (parent, name) = (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
         if let directory = opened[parent] { return (directory, name) }
         let directory = try directory(parent)
-        self.opened.withLock { $0?[parent] = directory }
+        self.opened.withLock { opened in
+            if opened?.count == Self.openedLimit { opened = [:] }
+            opened?[parent] = directory
+        }
         return (directory, name)
     }
 
