@@ -134,7 +134,7 @@ public final class S3ObjectStore: ObjectStore {
     }
 
     public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
-        let what = "cannot list \(prefix)"
+        let what = "cannot list \(prefix.isEmpty ? configuration.bucket : prefix)"
         var query = [
             ("list-type", "2"), ("prefix", prefix), ("max-keys", "\(max(1, min(limit, 1000)))"),
             ("encoding-type", "url"),
