@@ -314,6 +314,14 @@ def test_what_is_condemned_is_put_again(root, store):
         assert h.proxy.up - start > len(content)
         assert collector.run("gc") == {"needed": there + 1, "unused": 0, "removed": 0}
         assert collector.condemned() == set()
+        # What cannot be read of the list holds uploads up, and nothing else; without it they go on.
+        h.client().put_object(Bucket=BUCKET, Key=collector.list, Body=b"damaged")
+        h.restart()
+        attach(h, "Film", root, 3 << 20)
+        waits_for(h.laptop, "'condemned'")
+        assert h.laptop.status()["problems"] == []
+        h.client().delete_object(Bucket=BUCKET, Key=collector.list)
+        until((h.desk.tasks / f"Film.files/{3 << 20}.bin").exists, lambda: h.laptop.status(), timeout=60, step=0.05)
         agree(*h.machines)
 
 

@@ -22,28 +22,28 @@ package struct CondemnedObjects: Hashable, Sendable {
 
     init() {}
 
-    /// Throws `.corrupt` for what is no such object, `.invalid` for a newer version.
+    /// Throws `.unavailable` for what is no such object and for a newer version: nothing is wrong with what waits for it to be mended.
     init(parsing bytes: [UInt8]) throws(ObjectStorageError) {
         guard let json = try? JSON(parsing: bytes, depth: 5), let version = json["version"]?.integerValue else {
-            throw Self.corrupt
+            throw Self.damage
         }
         guard version == Self.version else {
             throw ObjectStorageError(
-                .invalid,
+                .unavailable,
                 "the list of condemned objects has version \(version); this program knows \(Self.version), so update it"
             )
         }
         guard let removals = json["removals"]?.integerValue, removals >= 0, let until = json["until"]?.integerValue,
             Self.times.contains(until), let groups = json["condemned"]?.arrayValue
-        else { throw Self.corrupt }
+        else { throw Self.damage }
         (self.removals, removesUntil) = (removals, until)
         for group in groups {
             guard let time = group["since"]?.integerValue, Self.times.contains(time),
                 let chunks = group["chunks"]?.arrayValue, let manifests = group["manifests"]?.arrayValue
-            else { throw Self.corrupt }
+            else { throw Self.damage }
             for (list, reference) in [(chunks, ContentReference.chunk), (manifests, ContentReference.manifest)] {
                 for entry in list {
-                    guard let id = entry.stringValue.flatMap({ ContentHash(hex: $0) }) else { throw Self.corrupt }
+                    guard let id = entry.stringValue.flatMap({ ContentHash(hex: $0) }) else { throw Self.damage }
                     since[reference(id)] = time
                 }
             }
@@ -104,7 +104,7 @@ package struct CondemnedObjects: Hashable, Sendable {
     /// Seconds since 1970 that can be reckoned with.
     private static let times: ClosedRange<Int64> = 0...(1 << 40)
 
-    private static let corrupt = ObjectStorageError(
-        .corrupt,
+    private static let damage = ObjectStorageError(
+        .unavailable,
         "the list of condemned objects is damaged; remove the user's object 'condemned', after which none is")
 }
