@@ -92,6 +92,70 @@ struct IndexTests {
         await store.close()
     }
 
+    private static let exempt = Set([IndexExemption(collectionID: "a", field: "parts")])
+
+    private func write(_ number: Int, parts: Int) throws -> Write {
+        let parts = (0..<parts).map { ("\(number)-\($0)", Value.map(["size": .integer(Int64($0))])) }
+        let fields: [String: Value] = [
+            "n": .integer(Int64(number)), "parts": .map(Dictionary(uniqueKeysWithValues: parts)),
+        ]
+        return Write(.update(try name(number), fields: fields))
+    }
+
+    @Test func `an exempt field has no entries, and is found all the same`() async throws {
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.indexExemptions = Self.exempt
+        var store = try await temporary.open(configuration)
+        _ = try await store.commit([try write(1, parts: 20_001), try write(2, parts: 3), try write(3, parts: 0)])
+        let size = try FieldPath(["parts", "2-1", "size"])
+        let root = ParentName(TemporaryStore.database)
+        let queries = [
+            (Query(parent: root, collectionID: "a", filter: .field(size, .equal, .integer(1))), ["2"]),
+            (Query(parent: root, collectionID: "a", orders: [Query.Order(size)]), ["2"]),
+            (Query(parent: root, collectionID: "a", filter: .field(size, .lessThan, .integer(1))), []),
+            (Query(parent: root, collectionID: "a", orders: [Query.Order(FieldPath(key: "n"))]), ["1", "2", "3"]),
+        ]
+        for (query, wanted) in queries { #expect(try await found(query, in: store) == wanted) }
+        #expect(try await store.plan(queries[0].0).map(\.properties) == ["(__name__ ASC)"])
+        #expect(try await store.plan(queries[3].0).map(\.properties) == ["(n ASC, __name__ ASC)"])
+        #expect(try await store.check() == [])
+        await store.close()
+        // Who does not say what is exempt leaves it as it is.
+        store = try await temporary.open()
+        #expect(try await store.plan(queries[0].0).map(\.properties) == ["(__name__ ASC)"])
+        await store.close()
+    }
+
+    @Test(arguments: [0, 100_000])
+    func `fields become exempt, and are indexed again, after a crash, too`(batch: Int) async throws {
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.indexBatch = batch
+        configuration.tuning.compositeMinimum = 0
+        let store = try await temporary.open(configuration)
+        for number in 0..<20 { _ = try await store.commit([try write(number, parts: number)]) }
+        _ = try await store.commit([try write(3, parts: 5), Write(.delete(try name(4)))])
+        // As a process leaves it that dies: with entries that are only in the log.
+        var path = temporary.directory + "/copy.db"
+        try await store.backUp(to: path)
+        await store.close()
+        let size = try FieldPath(["parts", "3-4", "size"])
+        let query = Query(
+            parent: ParentName(TemporaryStore.database), collectionID: "a",
+            filter: .field(size, .equal, .integer(4)))
+        for (exempt, plan) in [(Self.exempt, "(__name__ ASC)"), ([], "(parts.`3-4`.size ASC, __name__ ASC)")] {
+            configuration.indexExemptions = exempt
+            let copy = try await SQLiteDocumentStore(TemporaryStore.database, path: path, configuration: configuration)
+            #expect(try await copy.check() == [])
+            #expect(try await copy.plan(query).map(\.properties) == [plan])
+            #expect(try await found(query, in: copy) == ["3"])
+            _ = try await copy.commit([try write(5, parts: 2), try write(exempt.isEmpty ? 30 : 31, parts: 1)])
+            #expect(try await copy.check() == [])
+            path = temporary.directory + "/copy\(exempt.count).db"
+            try await copy.backUp(to: path)
+            await copy.close()
+        }
+    }
+
     /// The results, and how many entries it took to find them.
     private func work(_ query: Query, in store: SQLiteDocumentStore) async throws -> (found: [String], entries: Int) {
         var documents = try await store.query(query).documents.makeAsyncIterator()

@@ -195,7 +195,10 @@ actor CommitWriter {
                 try tables.document($0).map(Document.init)
             }
             try job.guarding?(proposed)
-            for effect in effects.changed { try IndexEntries.checkCount(effect.after) }
+            for case let after? in effects.changed.map(\.after) {
+                let exempt = try tables.exemptFields(ofCollectionsNamed: after.name.collectionID)
+                try IndexEntries.checkCount(after, exempt: exempt)
+            }
         } catch let error as SQLiteError {
             throw error
         } catch {

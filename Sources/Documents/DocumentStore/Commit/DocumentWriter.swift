@@ -85,7 +85,8 @@ struct DocumentWriter {
         _ changes: inout IndexChanges
     ) throws {
         let entries = IndexEntries(
-            collection: collection, id: id, composites: try tables.writtenComposites(of: collection)
+            collection: collection, id: id, composites: try tables.writtenComposites(of: collection),
+            exempt: try tables.exemptFields(of: collection)
         ) { try tables.makeField($0) }
         let (gone, new) = try entries.difference(from: effect.before?.fields, to: effect.after?.fields)
         for row in gone { changes.append(row, document: 0, time: time) }

@@ -73,7 +73,7 @@ struct IndexBuilder {
             [.integer(collection), .blob(first), .int(Self.step)]
         ) { row in
             let id = row.bytes(1)
-            let entries = IndexEntries(collection: collection, id: id, composites: composites) { _ in nil }
+            let entries = IndexEntries(collection: collection, id: id, composites: composites, exempt: []) { _ in nil }
             for entry in try entries.rows(of: try EncodedFields(bytes: row.bytes(2)).decoded()) {
                 changes.append(entry, document: row.int64(0), time: time)
             }

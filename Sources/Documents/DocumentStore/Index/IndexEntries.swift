@@ -1,7 +1,7 @@
 import DocumentModel
 
-/// The automatic index entries of a document: every value of every field, also inside maps, every element of arrays, and
-/// what its collection's composite indexes take.
+/// The automatic index entries of a document: every value of every field that is not exempt, also inside maps, every element
+/// of arrays, and what its collection's composite indexes take.
 ///
 /// An entry is the key of a row: the collection's and the column's number, the value's ordering key, the document's id.
 /// Ordering keys are cut at `keyLimit`: entries that agree up to the id there may have different values, so a reader
@@ -16,6 +16,8 @@ struct IndexEntries {
     let collection: Int64
     let id: [UInt8]
     let composites: [CompositeIndex.Column]
+    /// Fields that have no entries but those of composite indexes; see `IndexExemption`.
+    let exempt: Set<String>
     /// The number of a column (`FieldKey`, `CompositeIndex.path`); nil if it has none, and so no entries.
     let number: (_ column: [UInt8]) throws -> Int64?
 
@@ -23,15 +25,22 @@ struct IndexEntries {
 
     /// What the rows of one column begin with.
     static func prefix(collection: Int64, column: Int64) -> [UInt8] {
-        var prefix: [UInt8] = []
-        append(collection, to: &prefix)
+        var prefix = prefix(collection: collection)
         append(column, to: &prefix)
         return prefix
     }
 
+    /// What the rows of one collection begin with.
+    static func prefix(collection: Int64) -> [UInt8] {
+        var prefix: [UInt8] = []
+        append(collection, to: &prefix)
+        return prefix
+    }
+
     /// - Throws: `DocumentStoreError` for a document that would have too many entries.
-    static func checkCount(_ document: Document?) throws {
-        guard let document, document.fields.values.reduce(0, { $0 + count($1) }) > maximumCount else { return }
+    static func checkCount(_ document: Document, exempt: Set<String>) throws {
+        let counts = document.fields.lazy.filter { !exempt.contains($0.key) }.map { count($0.value) }
+        guard counts.reduce(0, +) > maximumCount else { return }
         throw DocumentStoreError(
             .invalidArgument, "Document \(document.name) has more than \(maximumCount) index entries.")
     }
@@ -48,7 +57,7 @@ struct IndexEntries {
     func rows(of fields: [String: Value]) throws -> [[UInt8]] {
         var rows: [[UInt8]] = []
         rows.reserveCapacity(fields.count + 4)
-        for (name, value) in fields { try add(name, value, below: [], to: &rows) }
+        for (name, value) in fields where !exempt.contains(name) { try add(name, value, below: [], to: &rows) }
         try addComposites(of: fields, to: &rows)
         return rows
     }
@@ -73,7 +82,7 @@ struct IndexEntries {
         from before: [String: Value], to after: [String: Value], below parent: [UInt8], _ old: inout [[UInt8]],
         _ new: inout [[UInt8]]
     ) throws {
-        for (name, value) in before where after[name] != value {
+        for (name, value) in before where !isExempt(name, below: parent) && after[name] != value {
             guard let other = after[name], let mine = value.indexedMap, let theirs = other.indexedMap else {
                 try add(name, value, below: parent, to: &old)
                 continue
@@ -84,11 +93,13 @@ struct IndexEntries {
             try add(other, column: FieldKey.value(path), to: &new)
             try addChanges(from: mine, to: theirs, below: path, &old, &new)
         }
-        for (name, value) in after where before[name] != value {
+        for (name, value) in after where !isExempt(name, below: parent) && before[name] != value {
             if value.indexedMap != nil, before[name]?.indexedMap != nil { continue }
             try add(name, value, below: parent, to: &new)
         }
     }
+
+    private func isExempt(_ name: String, below parent: [UInt8]) -> Bool { parent.isEmpty && exempt.contains(name) }
 
     private func add(_ name: String, _ value: Value, below parent: [UInt8], to rows: inout [[UInt8]]) throws {
         var path = parent

@@ -21,7 +21,8 @@ enum IndexRecovery {
         var changes = IndexChanges()
         for (collection, id, replaced) in documents.values {
             let entries = IndexEntries(
-                collection: collection, id: id, composites: try tables.composites(of: collection).map(\.column)
+                collection: collection, id: id, composites: try tables.composites(of: collection).map(\.column),
+                exempt: try tables.exemptFields(of: collection)
             ) { try tables.field($0) }
             let present = try tables.row(collection: collection, id: id)
             let rows = Set(try present.map { try entries.rows(of: EncodedFields(bytes: $0.fields).decoded()) } ?? [])
@@ -39,14 +40,37 @@ enum IndexRecovery {
         // The entries do not have the database's name in them.
         let tables = DocumentTables(sqlite, name: DatabaseName(project: "any"))
         try sqlite.query("SELECT document, collection, id, fields FROM document") { document in
-            let entries = IndexEntries(collection: document.int64(1), id: document.bytes(2), composites: []) {
-                try tables.makeField($0)
-            }
-            for row in try entries.rows(of: try EncodedFields(bytes: document.bytes(3)).decoded()) {
-                try sqlite.execute(
-                    "INSERT OR REPLACE INTO entry(row, document) VALUES(?,?)",
-                    [.blob(row), .integer(document.int64(0))])
-            }
+            try fill(document, composites: [], exempt: [], in: tables)
+        }
+    }
+
+    /// Makes the index of a collection anew.
+    static func rebuild(_ collection: Int64, in tables: DocumentTables) throws {
+        let lower = IndexEntries.prefix(collection: collection)
+        let upper = KeyBytes.successor(ofPrefix: lower) ?? IndexRange.all.upper
+        for table in ["entry", "recent"] {
+            try tables.sqlite.execute("DELETE FROM \(table) WHERE row>=? AND row<?", [.blob(lower), .blob(upper)])
+        }
+        try tables.setSetting("recent", tables.sqlite.first("SELECT count(*) FROM recent") { $0.int64(0) } ?? 0)
+        let composites = try tables.composites(of: collection).map(\.column)
+        let exempt = try tables.exemptFields(of: collection)
+        try tables.sqlite.query(
+            "SELECT document, collection, id, fields FROM document WHERE collection=?", [.integer(collection)]
+        ) { try fill($0, composites: composites, exempt: exempt, in: tables) }
+        try tables.sqlite.execute("UPDATE composite SET next=NULL WHERE collection=?", [.integer(collection)])
+    }
+
+    /// Stores the entries of a document.
+    private static func fill(
+        _ document: SQLiteStatement, composites: [CompositeIndex.Column], exempt: Set<String>, in tables: DocumentTables
+    ) throws {
+        let entries = IndexEntries(
+            collection: document.int64(1), id: document.bytes(2), composites: composites, exempt: exempt
+        ) { try tables.makeField($0) }
+        for row in try entries.rows(of: try EncodedFields(bytes: document.bytes(3)).decoded()) {
+            try tables.sqlite.execute(
+                "INSERT OR REPLACE INTO entry(row, document) VALUES(?,?)",
+                [.blob(row), .integer(document.int64(0))])
         }
     }
 }

@@ -20,10 +20,7 @@ struct QueryPlanner {
             return .ordered(scan, needsMatching: true, sortsGroups: use.sortsGroups)
         }
         let selective = try selectiveScans(in: collection)
-        guard query.findNearest == nil else {
-            let conjunction = plan.disjunctions.count == 1 ? plan.disjunctions[0] : []
-            return .gathered(selective ?? [nameScan(conjunction, in: collection)])
-        }
+        guard query.findNearest == nil else { return .gathered(selective ?? [nameScan(in: collection)]) }
         if let scan = selective?.first, selective?.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
             return .ordered(scan, needsMatching: !isExact(scan), sortsGroups: false)
         }
@@ -31,18 +28,25 @@ struct QueryPlanner {
         let isSmall = try selective.map(isSmall) ?? false
         if !isSingle, let merged = try merged(in: [collection], insteadOf: selective, isSmall) { return merged }
         if let selective, isSmall { return .gathered(selective) }
-        return orderedScan(in: collection)
+        return try orderedScan(in: collection)
+    }
+
+    /// Whether the index has nothing of a field.
+    private func isExempt(_ path: FieldPath, in collection: Int64) throws -> Bool {
+        guard !path.isDocumentName, let field = path.segments.first else { return false }
+        return try tables.exemptFields(of: collection).contains(field)
     }
 
     // MARK: Along the order
 
-    private func orderedScan(in collection: Int64) -> AccessPath {
-        let conjunction = plan.disjunctions.count == 1 ? plan.disjunctions[0] : []
-        guard !plan.orders[0].path.isDocumentName else {
+    private func orderedScan(in collection: Int64) throws -> AccessPath {
+        let path = plan.orders[0].path
+        guard !path.isDocumentName else {
             let isExact = query.filter == nil && query.start == nil && query.end == nil
-            return .ordered(nameScan(conjunction, in: collection), needsMatching: !isExact, sortsGroups: false)
+            return .ordered(nameScan(in: collection), needsMatching: !isExact, sortsGroups: false)
         }
-        let input = fieldScan(conjunction, in: collection)
+        if try isExempt(path, in: collection) { return .gathered([nameScan(in: collection)]) }
+        let input = fieldScan(plan.disjunctions.count == 1 ? plan.disjunctions[0] : [], in: collection)
         return .ordered(input.scan, needsMatching: true, sortsGroups: input.sortsGroups)
     }
 
@@ -58,6 +62,11 @@ struct QueryPlanner {
             descending: first.descending)
         let followsIndex = plan.orders.count == 2 && plan.orders[1].descending == first.descending
         return MergedScans.Input(scan: scan, sortsGroups: !followsIndex)
+    }
+
+    /// Along the name, within what all that is looked for says of it.
+    private func nameScan(in collection: Int64) -> Scan {
+        nameScan(plan.disjunctions.count == 1 ? plan.disjunctions[0] : [], in: collection)
     }
 
     /// Along the name, within what a disjunction says of it.
@@ -115,7 +124,8 @@ struct QueryPlanner {
     /// The scan of a single key that meets the fewest documents of a disjunction, in the order of their names where that is the
     /// results'.
     private func selectiveScan(_ conjunction: [Condition], in collection: Int64) throws -> Scan? {
-        guard var scan = try fewest(conjunction.compactMap { selectiveScan($0, in: collection) }) else { return nil }
+        let scans = try conjunction.compactMap { try selectiveScan($0, in: collection) }
+        guard var scan = try fewest(scans) else { return nil }
         if ordersByNameOnly(given: conjunction) {
             scan.descending = plan.orders.last?.descending ?? false
             scan.ids = scan.ids.intersection(cursorIDs())
@@ -133,7 +143,8 @@ struct QueryPlanner {
         return best?.scan
     }
 
-    private func selectiveScan(_ condition: Condition, in collection: Int64) -> Scan? {
+    private func selectiveScan(_ condition: Condition, in collection: Int64) throws -> Scan? {
+        guard try !isExempt(condition.path, in: collection) else { return nil }
         let path = KeyBytes.field(condition.path)
         switch condition.test {
         case .equal(let value) where condition.path.isDocumentName:
@@ -235,7 +246,9 @@ struct QueryPlanner {
         }
         guard let use = CompositeIndex.use(for: plan, conjunction) else {
             let path = plan.orders[0].path
-            guard conjunction.allSatisfy({ $0.path == path && $0.isInequality }) else { return nil }
+            guard conjunction.allSatisfy({ $0.path == path && $0.isInequality }),
+                try !isExempt(path, in: collection)
+            else { return nil }
             return fieldScan(conjunction, in: collection)
         }
         if try tables.readyComposite(use.index, of: collection) != nil {

@@ -10,6 +10,7 @@ import SQLite
 ///   `IndexTables`. They lack the commits after the setting `indexed`, or a part of them; see `PendingIndex`.
 /// - `composite`: the composite indexes of collections; documents with ids from `next` on may be missing, NULL when all are
 ///   there.
+/// - `exemption`: the fields that the index leaves out; `collection` is the `name` of some; see `IndexExemption`.
 /// - `change`: the log: one row for each changed document of each commit, with the version that it replaced (NULLs where
 ///   there was none). A document as of time T is its present version if that is no later than T, else the version replaced
 ///   by its first change after T.
@@ -65,6 +66,12 @@ enum DocumentSchema {
                 CREATE TABLE recent(row BLOB NOT NULL PRIMARY KEY, document INTEGER NOT NULL) WITHOUT ROWID;
                 INSERT INTO setting VALUES('recent', 0);
                 UPDATE composite SET next=x'' WHERE next IS NOT NULL;
+                """),
+        SQLiteMigration(
+            "fields that are not indexed",
+            sql: """
+                CREATE TABLE exemption(
+                    collection TEXT NOT NULL, field TEXT NOT NULL, PRIMARY KEY(collection, field)) WITHOUT ROWID;
                 """),
     ]
 }

@@ -24,6 +24,8 @@ final class DocumentTables {
     private var fieldNumbers: [[UInt8]: Int64] = [:]
     private var collectionPaths: [Int64: String] = [:]
     private var composites: [Int64: [CompositeIndex.Column]] = [:]
+    /// By the ids of collections.
+    private var exempt: [String: Set<String>]?
 
     /// Bounds the number caches; a database with more paths than this looks the others up.
     private static let cacheLimit = 20_000
@@ -40,6 +42,7 @@ final class DocumentTables {
         fieldNumbers = [:]
         collectionPaths = [:]
         composites = [:]
+        exempt = nil
     }
 
     // MARK: Numbers of names
@@ -200,6 +203,28 @@ final class DocumentTables {
             try statement.bind(2, number)
             return try statement.step() ? number : nil
         }
+    }
+
+    // MARK: Exemptions
+
+    func exemptions() throws -> Set<IndexExemption> {
+        var exemptions = Set<IndexExemption>()
+        try sqlite.query("SELECT collection, field FROM exemption") { row in
+            exemptions.insert(IndexExemption(collectionID: row.text(0), field: row.text(1)))
+        }
+        return exemptions
+    }
+
+    /// The fields of a collection's documents that are not indexed; see `IndexExemption`.
+    func exemptFields(of collection: Int64) throws -> Set<String> {
+        try exemptFields(ofCollectionsNamed: String(collectionPath(collection).split(separator: "/").last ?? ""))
+    }
+
+    func exemptFields(ofCollectionsNamed id: String) throws -> Set<String> {
+        if let exempt { return exempt[id] ?? [] }
+        let known = Dictionary(grouping: try exemptions(), by: \.collectionID).mapValues { Set($0.map(\.field)) }
+        exempt = known
+        return known[id] ?? []
     }
 
     // MARK: Settings

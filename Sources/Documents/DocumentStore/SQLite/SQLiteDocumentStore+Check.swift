@@ -93,7 +93,8 @@ private struct ConsistencyCheck {
             let wanted = Set(
                 try IndexEntries(
                     collection: row.int64(1), id: row.bytes(2),
-                    composites: try tables.composites(of: row.int64(1)).filter(\.isReady).map(\.column)
+                    composites: try tables.composites(of: row.int64(1)).filter(\.isReady).map(\.column),
+                    exempt: try tables.exemptFields(of: row.int64(1))
                 ) { try tables.field($0) ?? -1 }.rows(of: fields))
             entryCount += wanted.count
             if try wanted.contains(where: { try index.document(of: $0) != row.int64(0) }) {

@@ -25,6 +25,8 @@ package final class SQLiteDocumentStore: DocumentStore {
         package var listenerBacklog = 1000
         /// How many index entries gather before they are brought into the table together.
         package var indexBatch = 100_000
+        /// The fields that are not indexed; nil for those that the file was last opened with.
+        package var indexExemptions: Set<IndexExemption>?
         package var tuning = QueryTuning()
         /// Returns once what was written to the file before is on the disk.
         package var synchronize: @Sendable (borrowing FileDescriptor) throws -> Void = { try $0.synchronizeContent() }
@@ -62,6 +64,7 @@ package final class SQLiteDocumentStore: DocumentStore {
             let sqlite = try SQLiteDatabase(path: path, configuration: settings)
             try sqlite.migrate(DocumentSchema.component, DocumentSchema.migrations)
             let tables = DocumentTables(sqlite, name: database)
+            if let exemptions = configuration.indexExemptions { try IndexExemption.set(exemptions, in: tables) }
             let index = PendingIndex(
                 indexed: try tables.setting("indexed"), recovered: try IndexRecovery.pending(in: tables))
             epoch = try tables.epoch()

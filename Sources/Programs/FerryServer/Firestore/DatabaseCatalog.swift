@@ -9,6 +9,10 @@ final class DatabaseCatalog: Sendable {
     /// Databases at a time. Each holds threads and caches.
     private static let limit = 64
 
+    /// Texts that nobody looks for whole, and a map by ids that each attachment makes up: some ten entries for each.
+    private static let indexExemptions = Set(
+        ["notes", "layout", "attachments"].map { IndexExemption(collectionID: "tasks", field: $0) })
+
     private let directory: String
     /// The database of this server's users; always there.
     let main: DatabaseName
@@ -39,7 +43,11 @@ final class DatabaseCatalog: Sendable {
             }
             let path = path(of: name)
             // Whoever asks first may be cancelled while others wait for the same database.
-            let opening = Task.detached { try await SQLiteDocumentStore(name, path: path) }
+            var configuration = SQLiteDocumentStore.Configuration()
+            if name == main { configuration.indexExemptions = Self.indexExemptions }
+            let opening = Task.detached { [configuration] in
+                try await SQLiteDocumentStore(name, path: path, configuration: configuration)
+            }
             stores[name] = opening
             return opening
         }
