@@ -25,13 +25,18 @@ import Testing
     }
 
     @Test func `map keys are written in the order of their bytes`() {
-        let keys = ["z", "\u{1F600}", "\u{FFFD}", "", "aa", "a", "é"]
+        let sorted = [
+            "", "a", "a\u{0}", "aa", "eight by", "eight by\u{0}", "eight byt", "eight bytes", "eight cy", "z", "é",
+            "\u{FFFD}",
+            "\u{1F600}",
+        ]
+        let keys = sorted.indices.map { sorted[$0 * 5 % sorted.count] }
         let value = Value.map(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))
         let again = Value.map(Dictionary(uniqueKeysWithValues: keys.reversed().map { ($0, .null) }))
         #expect(value.encoded() == again.encoded())
         var expected = ProtobufWriter()
         expected.nested(field: 6) { map in
-            for key in ["", "a", "aa", "z", "é", "\u{FFFD}", "\u{1F600}"] {
+            for key in sorted {
                 map.nested(field: 1) { entry in
                     entry.write(key, field: 1)
                     entry.write([0x58, 0] as [UInt8], field: 2)

@@ -17,6 +17,14 @@ package enum UTF8Order {
         left.withUnsafeBufferPointer { a in right.withUnsafeBufferPointer { b in compare(a, b) } }
     }
 
+    /// The first eight bytes as a number, with zeros for those that are not there: where it differs it orders strings.
+    package static func prefix(_ string: String) -> UInt64 {
+        var string = string
+        return string.withUTF8 { bytes in
+            (0..<8).reduce(0) { $0 << 8 | ($1 < bytes.count ? UInt64(bytes[$1]) : 0) }
+        }
+    }
+
     package static func precedes(_ left: String, _ right: String) -> Bool { compare(left, right) < 0 }
 
     package static func areEqual(_ left: String, _ right: String) -> Bool { compare(left, right) == 0 }

@@ -47,7 +47,13 @@ enum MapFields {
 
     /// Writes `fields` as entries of `field`, sorted by key.
     static func write(_ fields: [String: Value], field: Int, to writer: inout ProtobufWriter) {
-        for (key, value) in fields.sorted(by: { UTF8Order.precedes($0.key, $1.key) }) {
+        var places = fields.indices.map { (prefix: UTF8Order.prefix(fields.keys[$0]), index: $0) }
+        places.sort {
+            $0.prefix == $1.prefix
+                ? UTF8Order.precedes(fields.keys[$0.index], fields.keys[$1.index]) : $0.prefix < $1.prefix
+        }
+        for (_, index) in places {
+            let (key, value) = fields[index]
             writer.nested(field: field) { entry in
                 entry.write(key, field: 1)
                 entry.write(value, field: 2)
