@@ -9,9 +9,12 @@ final class DatabaseCatalog: Sendable {
     /// Databases at a time. Each holds threads and caches.
     private static let limit = 64
 
-    /// Texts that nobody looks for whole, and a map by ids that each attachment makes up: some ten entries for each.
+    /// Texts that nobody looks for whole, and maps whose keys each attachment and each machine makes up: of an attachment some
+    /// twelve entries.
     private static let indexExemptions = Set(
-        ["notes", "layout", "attachments"].map { IndexExemption(collectionID: "tasks", field: $0) })
+        ["notes", "layout", "attachments", "origins", "signatures"].map {
+            IndexExemption(collectionID: "tasks", field: $0)
+        })
 
     private let directory: String
     /// The database of this server's users; always there.

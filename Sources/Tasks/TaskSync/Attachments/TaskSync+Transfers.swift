@@ -257,10 +257,10 @@ extension TaskSync {
 
     package var transfersByID: [String: Transfer] { transfers.transfers }
 
-    /// The same for whoever tells others: what is over now may be forgotten afterwards.
-    package func takeTransfersByID() -> [String: Transfer] {
+    /// What whoever tells others needs of each: what is over now may be forgotten afterwards.
+    package func takeTransfersByID<News>(_ news: @Sendable (Transfer) -> News) -> [String: News] {
         defer { transfers.forgetOver() }
-        return transfers.transfers
+        return transfers.transfers.mapValues(news)
     }
 
     package enum TransferCommand: Sendable {
