@@ -188,7 +188,8 @@ actor SyncEngine {
                 return keys
             }
         }
-        let keys = S3CredentialsFile(path: file, for: server.objectsPlace)
+        let keys = S3CredentialsFile(
+            path: file, for: server.objectsPlace, credentialsDirectory: Environment["CREDENTIALS_DIRECTORY"])
         return { try keys.credentials(now: Clocks.wallSeconds()) }
     }
 

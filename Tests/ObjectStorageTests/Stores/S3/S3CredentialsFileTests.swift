@@ -32,7 +32,7 @@ struct S3CredentialsFileTests {
     @Test func `keys that others can read are not taken, and files are read again`() throws {
         let directory = try TemporaryDirectory()
         let path = "\(directory.path)/keys"
-        let keys = S3CredentialsFile(path: path, for: "https://h/b")
+        let keys = S3CredentialsFile(path: path, for: "https://h/b", credentialsDirectory: nil)
         func refusal() -> ObjectStorageError? {
             do { _ = try keys.credentials(now: 0) } catch { return error }
             return nil
@@ -48,5 +48,21 @@ struct S3CredentialsFileTests {
         #expect(try keys.credentials(now: 100).accessKey == "A")
         // Asked for again after a minute, as the store renews keys five minutes before their end.
         #expect(try keys.credentials(now: 100).expires == 460)
+    }
+
+    @Test(arguments: [(0o400, true), (0o440, true), (0o640, true), (0o460, false), (0o444, false), (0o441, false)])
+    func `what the service manager hands over shows its access control list as the group's bits`(
+        mode: UInt32, isTaken: Bool
+    ) throws {
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/keys"
+        try FileSystem.replace(path, with: Array(Self.file.utf8), mode: 0o600)
+        #expect(chmod(path, mode) == 0)
+        func takes(with credentialsDirectory: String?) -> Bool {
+            let keys = S3CredentialsFile(path: path, for: "https://h/b", credentialsDirectory: credentialsDirectory)
+            return (try? keys.credentials(now: 0)) != nil
+        }
+        #expect(takes(with: directory.path) == isTaken)
+        #expect(takes(with: nil) == (mode == 0o400) && takes(with: path) == (mode == 0o400))
     }
 }

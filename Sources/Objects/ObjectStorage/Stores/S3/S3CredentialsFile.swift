@@ -5,15 +5,19 @@ package struct S3CredentialsFile: Sendable {
     package let path: String
     /// What the keys are for, in messages.
     private let place: String
+    private let credentialsDirectory: String?
 
     /// So long keys count before they are looked up again: who mends them need not restart anything.
     private static let interval: Int64 = 60
     /// So long before their end the store replaces keys.
     private static let margin: Int64 = 300
 
-    package init(path: String, for place: String) {
+    /// - Parameter credentialsDirectory: `$CREDENTIALS_DIRECTORY`, where the service manager puts files for this service alone. It lets
+    ///   the service read them by an access control list, which shows in the group's bits of their mode.
+    package init(path: String, for place: String, credentialsDirectory: String?) {
         self.path = path
         self.place = place
+        self.credentialsDirectory = credentialsDirectory
     }
 
     /// - Parameter now: in seconds since 1970.
@@ -33,7 +37,8 @@ package struct S3CredentialsFile: Sendable {
             throw ObjectStorageError(
                 .permission, "the keys for \(place) cannot be read: \(error.message)", cause: error)
         }
-        guard mode & 0o077 == 0 else {
+        let isHandedOver = FileSystem.split(path).parent == credentialsDirectory
+        guard mode & (isHandedOver ? 0o037 : 0o077) == 0 else {
             throw ObjectStorageError(
                 .permission, "the keys in \(path) can be read by others; chmod 600 it, and get new keys")
         }
