@@ -167,6 +167,25 @@ final class BucketStore: Sendable {
         try await segments.store(bytes, digest).description
     }
 
+    /// The same for several, which share their syncs; where one cannot be made durable, nothing is left of any.
+    func keep(_ objects: [(bytes: ArraySlice<UInt8>, digest: SHA256Digest)]) async throws -> [String] {
+        try await withThrowingTaskGroup(of: (Int, String).self) { group in
+            for (position, object) in objects.enumerated() {
+                group.addTask { (position, try await self.keep(object.bytes, object.digest)) }
+            }
+            var (kept, failure): ([Int: String], (any Error)?) = ([:], nil)
+            while let result = await group.nextResult() {
+                switch result {
+                case .success(let (position, file)): kept[position] = file
+                case .failure(let error): failure = error
+                }
+            }
+            guard let failure else { return objects.indices.compactMap { kept[$0] } }
+            await discard(Array(kept.values))
+            throw failure
+        }
+    }
+
     /// A directory, and a name for a file there.
     private func newName() -> (shard: Int, name: String) {
         // What comes at the same time goes into the same directory, and shares its syncs.

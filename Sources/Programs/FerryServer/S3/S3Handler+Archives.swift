@@ -130,26 +130,11 @@ extension S3Handler {
 
     /// Makes the files durable, together; where one cannot be, nothing is left of any.
     private func keep(_ files: [File]) async throws -> [ObjectRecord] {
-        let (store, now) = (store, now())
-        return try await withThrowingTaskGroup(of: ObjectRecord.self) { group in
-            for file in files {
-                group.addTask {
-                    ObjectRecord(
-                        key: file.key, file: try await store.keep(file.content, file.digest),
-                        size: Int64(file.content.count), etag: Self.etag(of: file.digest), modified: now,
-                        contentType: "application/octet-stream", headers: [:])
-                }
-            }
-            var (records, failure): ([ObjectRecord], (any Error)?) = ([], nil)
-            while let result = await group.nextResult() {
-                switch result {
-                case .success(let record): records.append(record)
-                case .failure(let error): failure = error
-                }
-            }
-            guard let failure else { return records }
-            await store.discard(records.map(\.file))
-            throw failure
+        let now = now()
+        return zip(files, try await store.keep(files.map { ($0.content, $0.digest) })).map { file, place in
+            ObjectRecord(
+                key: file.key, file: place, size: Int64(file.content.count), etag: Self.etag(of: file.digest),
+                modified: now, contentType: "application/octet-stream", headers: [:])
         }
     }
 }
