@@ -7,64 +7,10 @@ import Testing
 @testable import FerryServer
 
 /// A killed server is played by letting go of the store; what a power cut takes, by writing into the segments.
-struct ObjectSegmentsTests {
-    private let directory: TemporaryDirectory
+struct ObjectSegmentsTests: SegmentTests {
+    let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
-
-    private func open(segmentSize: Int64 = 64 << 20) async throws -> BucketStore {
-        let store = try BucketStore(directory: directory.path, segmentSize: segmentSize)
-        _ = try await store.createBucket("ferry", now: 0)
-        return store
-    }
-
-    @discardableResult
-    private func put(_ bytes: [UInt8], as key: String, in store: BucketStore) async throws -> SegmentPlace {
-        let file = try await store.keep(bytes[...], SHA256.hash(bytes))
-        let record = ObjectRecord(
-            key: key, file: file, size: Int64(bytes.count), etag: "", modified: 0, contentType: "", headers: [:])
-        await store.discard(try await store.index.write { try $0.put(record, in: "ferry") })
-        guard case .segment(let place)? = ObjectPlace(file) else { throw SystemError(.other, operation: "parse") }
-        return place
-    }
-
-    private func delete(_ key: String, in store: BucketStore) async throws {
-        let record = try await record(key, in: store)
-        await store.discard(
-            try await store.index.write { database in
-                try database.execute("DELETE FROM object WHERE key = ?", [.text(key)])
-                return [record.file]
-            })
-    }
-
-    private func record(_ key: String, in store: BucketStore) async throws -> ObjectRecord {
-        try #require(try await store.index.read { try $0.object("ferry", key) })
-    }
-
-    private func contents(_ key: String, in store: BucketStore) async throws -> [UInt8] {
-        let record = try await record(key, in: store)
-        return try store.open(record).read(1 << 20, at: 0)
-    }
-
-    private func noise(_ count: Int, _ seed: UInt64 = 1) -> [UInt8] {
-        var random = SeededGenerator(seed: seed)
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
-    }
-
-    private func segment(_ number: Int) throws -> FileDescriptor {
-        try FileDescriptor(path: "\(directory.path)/segments/\(number)", .readWrite)
-    }
-
-    private var segments: [String] {
-        get throws { try Directory(path: "\(directory.path)/segments").entries().map(\.name).sorted() }
-    }
-
-    /// What the segment takes on the disk.
-    private func bytes(ofSegment number: Int) throws -> Int {
-        var status = stat()
-        try #require(stat("\(directory.path)/segments/\(number)", &status) == 0)
-        return Int(status.st_blocks) * 512
-    }
 
     @Test func `small objects of any size come back, also after a start`() async throws {
         let objects = [0, 1, 127, 3968, 3969, 4096, 70_000, 256 << 10].map { noise($0, UInt64($0)) }

@@ -47,6 +47,31 @@ struct SegmentLedgerTests {
         #expect(ledger.live == [:])
     }
 
+    @Test func `sealed segments of which at most half is in use are worth emptying, the emptiest first`() {
+        let block = EntryFormat.block
+        // What is full but for its header is full, also where it is small.
+        let sizes: [Int: Int64] = [1: 2, 2: 9, 3: 9, 4: 9, 5: 101, 6: 1, 7: 9].mapValues { $0 * block }
+        var ledger = SegmentLedger(live: [1: 1, 2: 4, 3: 5, 4: 1, 5: 50, 8: 1].mapValues { $0 * block })
+        #expect(ledger.sparse(sizes) == [[4, 2, 5]])
+        #expect(ledger.sparse(sizes, portion: 5 * block) == [[4, 2], [5]])
+        #expect(ledger.sparse(sizes, portion: 4 * block) == [[4], [2], [5]])
+        #expect(ledger.sparse([:]) == [])
+        // Not while it is written.
+        ledger.begin(7)
+        let places = (0..<4).map { place(7, 1 + 2 * $0) }
+        for place in places { ledger.take(place) }
+        for place in places.dropFirst() { _ = ledger.release(place) }
+        #expect(ledger.sparse(sizes) == [[4, 2, 5]])
+        #expect(ledger.seal(7) == [])
+        #expect(ledger.sparse(sizes) == [[4, 7, 2, 5]])
+        #expect(ledger.sealed.sorted() == [1, 2, 3, 4, 5, 7, 8])
+    }
+
+    @Test func `a sum that cannot be is no reason to empty a segment, nor to end`() {
+        let ledger = SegmentLedger(live: [1: .max, 2: .max / 2])
+        #expect(ledger.sparse([1: 1 << 20, 2: 0]) == [])
+    }
+
     /// Whatever the order of events: each place is given back once, when nobody reads it, and a segment goes with its last one.
     @Test(arguments: 0..<100) func `any order of events`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

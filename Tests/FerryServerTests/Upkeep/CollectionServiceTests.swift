@@ -41,4 +41,26 @@ struct CollectionServiceTests {
         // A fault in one place leaves the others alone.
         #expect(others.load(ordering: .relaxed) >= 2)
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `gives space back when somebody asks, also after a fault`() async throws {
+        let (rounds, next) = AsyncStream.makeStream(of: Int.self)
+        let (requests, request) = AsyncStream.makeStream(of: Void.self)
+        let count = Atomic(0)
+        var service = CollectionService([], logger: .silent)
+        service.requests = requests
+        service.giveBackSpace = {
+            let round = count.add(1, ordering: .relaxed).newValue
+            next.yield(round)
+            if round == 1 { throw Failure() }
+            return ["a problem"]
+        }
+        let group = ServiceGroup([.init("objects", service)])
+        let running = Task { try await group.run(signals: nil) }
+        for _ in 0..<3 { request.yield() }
+        for await round in rounds where round == 3 { break }
+        running.cancel()
+        try await running.value
+        #expect(count.load(ordering: .relaxed) == 3)
+    }
 }

@@ -11,34 +11,39 @@ import SystemIO
 /// leaves; the next start gives it back.
 final class BucketStore: Sendable {
     let index: BucketIndex
-    private let directory: String
+    let directory: String
     private let threads: WorkerThreads
-    private let segments: ObjectSegments
+    let segments: ObjectSegments
     private let recent = RecentFiles(limit: 256 << 20, readLimit: 32 << 20)
     private let directories: [FileDirectory]
     /// Files that were kept, beginning with any number, so that the directories fill evenly.
     private let kept = Atomic(Int.random(in: 0..<1 << 16))
+    /// Two clearances at once would move everything twice.
+    private let isClearing = Atomic(false)
 
     /// Objects up to this size are small, and wait in memory until they are whole.
     static let smallSize: Int64 = 256 << 10
 
     /// - Parameter directory: made if absent; owned by this store alone.
     /// - Parameter segmentSize: bytes that a segment has at most.
-    init(directory: String, segmentSize: Int64 = 64 << 20) throws {
+    /// - Parameter punchesSegments: false plays a file system that gives no parts of files back.
+    init(directory: String, segmentSize: Int64 = 64 << 20, punchesSegments: Bool = true) throws {
         self.directory = directory
         try FileSystem.makeDirectories("\(directory)/segments", mode: 0o700)
         try FileSystem.makeDirectories("\(directory)/files", mode: 0o700)
         for name in Self.shards { try FileSystem.makeDirectories("\(directory)/files/\(name)", mode: 0o700) }
         try? FileSystem.removeTree("\(directory)/incoming")
         try FileSystem.makeDirectories("\(directory)/incoming", mode: 0o700)
-        let path = "\(directory)/index.db"
+        let path = Self.indexPath(directory)
         try Self.requireIndex(path, of: directory)
         let state = try Self.takeMark(directory) ?? Self.recover(directory, index: path)
         index = try BucketIndex(path: path)
-        segments = ObjectSegments(directory: directory, state, segmentSize: segmentSize)
+        segments = ObjectSegments(directory: directory, state, segmentSize: segmentSize, punches: punchesSegments)
         directories = Self.shards.map { FileDirectory(path: "\(directory)/files/\($0)") }
         threads = try WorkerThreads(count: 32, named: "buckets")
     }
+
+    static func indexPath(_ directory: String) -> String { "\(directory)/index.db" }
 
     /// Closes the index and notes that nothing needs to be recovered.
     func close() async {
@@ -223,6 +228,16 @@ final class BucketStore: Sendable {
                 if !files.isEmpty { try database.execute("DELETE FROM released") }
                 return files
             })
+    }
+
+    /// Gives back what a collection has left, and what comes back only when the objects beside it lie elsewhere.
+    ///
+    /// - Returns: what is damaged and stays where it is, one line each.
+    func giveBackSpace() async throws -> [String] {
+        try await discardReleased()
+        guard !isClearing.exchange(true, ordering: .relaxed) else { return [] }
+        defer { isClearing.store(false, ordering: .relaxed) }
+        return try await SegmentClearance(store: self).run()
     }
 
     /// Makes a bucket; false if it is there already.

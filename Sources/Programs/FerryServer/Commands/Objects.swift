@@ -25,8 +25,9 @@ extension Command {
                 ],
                 action: { arguments in
                     let status = try await collect(arguments, changes: true)
-                    try await giveBack(try Administration.dataDirectory(arguments))
-                    return status
+                    let problems = try await giveBack(try Administration.dataDirectory(arguments))
+                    for problem in problems { Console().note("ferry-server: \(problem)") }
+                    return problems.isEmpty ? status : .failure
                 }),
         ])
 }
@@ -68,20 +69,21 @@ private func tell(_ report: CollectionReport, changes: Bool, _ console: Console)
     return report.problems.isEmpty ? .success : .failure
 }
 
-/// Space within segments is given back by the store: the one of a running server, or else here.
-private func giveBack(_ path: String) async throws {
-    guard FileSystem.exists("\(path)/\(DataLayout.index)") else { return }
+/// Space within segments is given back by the store: the one of a running server, or else here. Answers what is damaged in its way.
+private func giveBack(_ path: String) async throws -> [String] {
+    guard FileSystem.exists("\(path)/\(DataLayout.index)") else { return [] }
     if let server = DataDirectory.server(of: path) {
         kill(server, SIGHUP)
-        return
+        return []
     }
     let directory = try DataDirectory(path: path)
     let store = try BucketStore(directory: directory.objects)
     do {
-        try await store.discardReleased()
+        let problems = try await store.giveBackSpace()
+        await store.close()
+        return problems
     } catch {
         await store.close()
         throw error
     }
-    await store.close()
 }

@@ -46,7 +46,9 @@ private struct ServerRun {
         let supervisor = Supervisor()
         var collections = try CollectionService(configuration, logger: logger)
         let server = try await Server.start(configuration, logger: logger)
-        collections.discardReleased = server.discardReleased
+        collections.giveBackSpace = server.giveBackSpace
+        let (requests, request) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        collections.requests = requests
         let group = ServiceGroup(
             [
                 .init("data", DataService(server: server, supervisor: supervisor, logger: logger)),
@@ -56,7 +58,11 @@ private struct ServerRun {
             ],
             logger: logger, supervisor: supervisor,
             onStuck: { _ in _exit(1) },
-            onReload: { try await reload(server) })
+            onReload: {
+                // `ferry-server objects gc` asks for it; a reload is not to wait for it.
+                request.yield()
+                try await reload(server)
+            })
         let endpoints = server.endpoints
         let place = "\(endpoints.url) documents \(endpoints.published?.documents.address ?? endpoints.documents)"
         Console().print("ready \(place)")

@@ -10,8 +10,10 @@ struct CollectionService: Service {
     /// Of one place each; when the service stops they are cancelled.
     let collections: [Collection]
     let logger: Logger
-    /// Called after each round.
-    var discardReleased: @Sendable () async throws -> Void = {}
+    /// Called after each round, and when somebody asks for it; answers what is in its way.
+    var giveBackSpace: @Sendable () async throws -> [String] = { [] }
+    /// One for each time that somebody asks, as `ferry-server objects gc` does.
+    var requests = AsyncStream<Void> { $0.finish() }
     /// From the start to the first time: whoever restarts the server wants it up, not busy.
     var delay = Duration.seconds(3600)
     var interval = Duration.seconds(24 * 3600)
@@ -41,7 +43,12 @@ struct CollectionService: Service {
     }
 
     func run() async throws {
-        let working = Task { await work() }
+        let working = Task {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await work() }
+                for await _ in requests { await giveBack() }
+            }
+        }
         await GracefulStop.wait()
         working.cancel()
         await working.value
@@ -54,9 +61,13 @@ struct CollectionService: Service {
             for collection in collections {
                 await attempt { tell(try await collection()) }
             }
-            await attempt(discardReleased)
+            await giveBack()
             ProcessMemory.giveBack()
         }
+    }
+
+    private func giveBack() async {
+        await attempt { tell(problems: try await giveBackSpace()) }
     }
 
     private func attempt(_ work: () async throws -> Void) async {
@@ -86,8 +97,12 @@ struct CollectionService: Service {
         }
     }
 
+    private func tell(problems: [String]) {
+        for problem in problems.prefix(20) { logger.warning("attachments", ["problem": problem]) }
+    }
+
     private func tell(_ report: CollectionReport) {
-        for problem in report.problems.prefix(20) { logger.warning("attachments", ["problem": problem]) }
+        tell(problems: report.problems)
         guard report.removed.objects > 0 || report.expiredUploads > 0 else { return }
         logger.notice(
             "removed what nothing needs",

@@ -63,14 +63,11 @@ struct Server: Sendable {
         await stores.close()
     }
 
-    /// Learns what `ferry-server user` and `keys` have changed, and gives back what `ferry-server objects gc` has removed.
-    func reload() async throws {
-        try await identity.reload()
-        try await discardReleased()
-    }
+    /// Learns what `ferry-server user` and `keys` have changed.
+    func reload() async throws { try await identity.reload() }
 
-    /// Gives back what a collection of objects has removed.
-    func discardReleased() async throws { try await stores.buckets.discardReleased() }
+    /// Gives back what a collection of objects has removed; answers what is damaged in its way.
+    func giveBackSpace() async throws -> [String] { try await stores.buckets.giveBackSpace() }
 
     /// Throws when the stores do not answer.
     func probe() async throws { try await stores.probe() }

@@ -188,7 +188,7 @@ extension S3Handler {
         let (file, size) = try await store.run {
             var incoming = try store.makeIncoming(late?.digest ?? [])
             for part in parts {
-                let input = try store.open(part.file, size: part.size)
+                let input = try Self.open(part, of: upload.id, in: store)
                 guard input.size == part.size else {
                     throw S3Error("InternalError", "A part's data is damaged.", 500)
                 }
@@ -214,6 +214,17 @@ extension S3Handler {
         }
         await store.discard(unused)
         return Self.completed(record, call)
+    }
+
+    /// Opens a part that may lie elsewhere since it was looked up.
+    static func open(_ part: UploadedPart, of upload: String, in store: BucketStore) throws -> StoredObject {
+        do {
+            return try store.open(part.file, size: part.size)
+        } catch let error as SystemError where error.code == .notFound {
+            let present = try store.index.readHere { try $0.parts(upload) }.first { $0.number == part.number }
+            guard let present, present.etag == part.etag, present.file != part.file else { throw error }
+            return try open(present, of: upload, in: store)
+        }
     }
 
     /// The checksum fields of the whole.

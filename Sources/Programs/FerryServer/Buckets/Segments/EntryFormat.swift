@@ -75,6 +75,15 @@ enum EntryFormat {
         return rest.next().map { $0 == 0 } ?? true
     }
 
+    /// The object of an entry, from its head on; nil where it is not what was stored at that place.
+    static func object(_ entry: [UInt8], at place: SegmentPlace) -> (bytes: ArraySlice<UInt8>, digest: SHA256Digest)? {
+        let bytes = entry.dropFirst(headSize)
+        guard let head = head(Array(entry.prefix(headSize))), head.name == place.description, head.size == bytes.count,
+            head.digest == SHA256.hash(bytes)
+        else { return nil }
+        return (bytes, head.digest)
+    }
+
     private static func sealed(_ bytes: [UInt8]) -> [UInt8] {
         var check = CRC32(.castagnoli)
         check.update(bytes)

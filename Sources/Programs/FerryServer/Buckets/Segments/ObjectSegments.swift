@@ -8,8 +8,8 @@ import SystemIO
 ///
 /// A segment only grows. Each sync takes with it the commit of the file system that a longer file needs: blocks that are reserved
 /// ahead need the same commit, and zeros that are written ahead save it for twice the bytes. What no record refers to any
-/// more is punched out of its segment, once nobody reads it. A segment in which nothing is left is removed; where the file system
-/// cannot punch holes, that is when the space comes back.
+/// more is punched out of its segment, once nobody reads it. A segment in which nothing is left is removed. Where the file system
+/// cannot punch holes, that is when the space comes back, and `SegmentClearance` sees to it that it does.
 final class ObjectSegments: Sendable {
     /// Keeps a place as it is while it lives.
     final class Lease: Sendable {
@@ -59,12 +59,14 @@ final class ObjectSegments: Sendable {
     private let pending = Mutex<[UInt8]>([])
     /// Gives back what a reader was the last to need.
     private let tidying = SerialThread()
-    private let punches = Atomic(true)
+    private let punches: Atomic<Bool>
 
     /// - Parameter directory: the store's.
     /// - Parameter segmentSize: bytes that a segment has at most.
-    init(directory: String, _ state: SegmentState, segmentSize: Int64 = 64 << 20) {
+    /// - Parameter punches: false where the file system is not to be asked for holes; where it refuses one it is not asked again.
+    init(directory: String, _ state: SegmentState, segmentSize: Int64, punches: Bool) {
         self.directory = directory
+        self.punches = Atomic(punches)
         self.segmentSize = segmentSize
         writing = Mutex(Writing(nextNumber: state.nextNumber))
         ledger = Mutex(SegmentLedger(live: state.live))
@@ -186,6 +188,20 @@ final class ObjectSegments: Sendable {
         ledger.withLock { $0.lease(place) } ? Lease(place, self) : nil
     }
 
+    /// An object as it was stored; nil where it is about to be given back. Blocks.
+    ///
+    /// - Throws: `SystemError` with `.notFound` where its segment is gone, `ServerError` with `.damaged` where it is not what was stored.
+    func read(_ place: SegmentPlace) throws -> (bytes: ArraySlice<UInt8>, digest: SHA256Digest)? {
+        guard let lease = lease(place) else { return nil }
+        defer { withExtendedLifetime(lease) {} }
+        let count = EntryFormat.headSize + Int(place.size)
+        let entry = try FileDescriptor(path: path(of: place.number), .read).read(count, at: place.offset)
+        guard let object = EntryFormat.object(entry, at: place) else {
+            throw ServerError(.damaged, "it is not what was put there")
+        }
+        return object
+    }
+
     private func endLease(_ place: SegmentPlace) {
         let actions = ledger.withLock { $0.endLease(place) }
         // This may be a thread that must not block.
@@ -205,20 +221,32 @@ final class ObjectSegments: Sendable {
             switch action {
             case .remove(let number): remove(number)
             case .giveBack(let place, let isLast):
-                punch(place)
+                punch(place.blocks, of: place.number)
                 if isLast { remove(place.number) }
                 ledger.withLock { $0.hasGivenBack(place) }
             }
         }
     }
 
-    private func punch(_ place: SegmentPlace) {
-        guard punches.load(ordering: .relaxed),
-            let file = try? FileDescriptor(path: path(of: place.number), .readWrite)
+    private func punch(_ span: Range<Int64>, of number: Int) {
+        guard punches.load(ordering: .relaxed), let file = try? FileDescriptor(path: path(of: number), .readWrite)
         else { return }
-        if (try? file.punchHole(at: place.blocks.lowerBound, count: place.blocks.length)) == false {
+        if (try? file.punchHole(at: span.lowerBound, count: span.length)) == false {
             punches.store(false, ordering: .relaxed)
         }
+    }
+
+    /// Segments that give their space back only once what is left in them lies elsewhere, see `SegmentLedger.sparse`. Blocks.
+    func sparse() -> [[Int]] {
+        var sizes: [Int: Int64] = [:]
+        for number in ledger.withLock(\.sealed) {
+            guard let size = try? FileDescriptor(path: path(of: number), .read).status().size else { continue }
+            // Nothing may have been given back since the start; behind its end a segment has nothing to lose.
+            if sizes.isEmpty { punch(size..<size + EntryFormat.block, of: number) }
+            if punches.load(ordering: .relaxed) { return [] }
+            sizes[number] = size
+        }
+        return ledger.withLock { $0.sparse(sizes) }
     }
 
     private func remove(_ number: Int) {

@@ -27,8 +27,32 @@ struct SegmentLedger: Sendable, Equatable {
     /// Bytes in use of each segment.
     var live: [Int: Int64] { segments.mapValues(\.live) }
 
+    /// Segments that are not written any more.
+    var sealed: [Int] { segments.filter(\.value.isSealed).map(\.key) }
+
     /// Whether every place that was let go is given back.
     var isSettled: Bool { leaving.isEmpty }
+
+    /// What is worth emptying where space comes back only with a whole segment: sealed segments at most half of which is in use,
+    /// those in which the least is left first.
+    ///
+    /// - Parameter sizes: of the segments' files.
+    /// - Parameter portion: bytes in use of the segments that are named together, at most, unless it is one.
+    func sparse(_ sizes: [Int: Int64], portion: Int64 = 64 << 20) -> [[Int]] {
+        let sparse = segments.filter { number, segment in
+            segment.isSealed && segment.live <= ((sizes[number] ?? 0) - EntryFormat.block) / 2
+        }
+        var (portions, room): ([[Int]], Int64) = ([], 0)
+        for (number, segment) in sparse.sorted(by: { ($0.value.live, $0.key) < ($1.value.live, $1.key) }) {
+            if portions.isEmpty || segment.live > room {
+                portions.append([])
+                room = portion
+            }
+            portions[portions.endIndex - 1].append(number)
+            room -= segment.live
+        }
+        return portions
+    }
 
     mutating func begin(_ number: Int) { segments[number] = Segment() }
 
