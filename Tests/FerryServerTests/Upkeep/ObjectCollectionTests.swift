@@ -188,6 +188,39 @@ struct ObjectCollectionTests {
         await ground.close()
     }
 
+    @Test func `a manifest that is moved while it is looked for is found`() async throws {
+        let ground = try await Ground()
+        let manifest = try await ground.upload(["one"])
+        try await ground.attach(manifest, to: "a")
+        let key = alice.manifest(manifest.id).text
+        let before = try #require(try await ground.buckets.index.read { try $0.object(ServerEndpoints.bucket, key) })
+        let after = try await ground.buckets.keep(manifest.bytes[...], SHA256.hash(manifest.bytes))
+        let layout = DataLayout(path: ground.directory.path)
+        let index = try SQLiteDatabase(path: "\(layout.path)/\(DataLayout.index)")
+        var isMoved = false
+        let collection = ObjectCollection(
+            layout: layout, now: ground.now, grace: 30 * Ground.day,
+            isCancelled: {
+                // Its record is read already, and its bytes are not.
+                isMoved = true
+                try? index.execute("UPDATE object SET file = ? WHERE key = ?", [.text(after), .text(key)])
+                return false
+            })
+        // Nothing is at its old place any more.
+        guard case .segment(let place)? = ObjectPlace(before.file) else {
+            throw SystemError(.other, operation: "parse")
+        }
+        try FileDescriptor(path: "\(layout.objects)/segments/\(place.number)", .readWrite)
+            .write([UInt8](repeating: 0, count: EntryFormat.headSize), at: place.offset)
+        #expect(try collection.run(changes: true).problems == [])
+        #expect(isMoved)
+        // Of what records no longer refer to no check tells.
+        let check = DataCheck(layout: layout, readsObjects: true)
+        #expect(try check.present([(before.file, "gone"), (after, "damaged")]) == ["damaged"])
+        index.close()
+        await ground.close()
+    }
+
     @Test func `where it is not known what is needed, nothing is touched`() async throws {
         let ground = try await Ground()
         // Bob's documents are elsewhere; of Alice's manifests one is damaged; other keys are not Ferry's business.

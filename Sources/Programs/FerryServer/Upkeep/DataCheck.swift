@@ -27,11 +27,21 @@ struct DataCheck {
         }
         if !databases.contains(DataLayout.accounts) { problems.append("\(DataLayout.accounts) is missing") }
         if databases.contains(DataLayout.index), problems.isEmpty {
+            var found: [(file: String, problem: String)] = []
             try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)") { file, size, etag, headers in
-                if let problem = problem(of: file, size: size, etag: etag, headers) { problems.append(problem) }
+                if let problem = problem(of: file, size: size, etag: etag, headers) { found.append((file, problem)) }
             }
+            problems += try present(found)
         }
         return problems
+    }
+
+    /// Those of files that records still refer to: a running server gives back, or moves, what was looked up before.
+    func present(_ found: [(file: String, problem: String)]) throws -> [String] {
+        guard !found.isEmpty else { return [] }
+        var gone = Set(found.map(\.file))
+        try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)") { file, _, _, _ in gone.remove(file) }
+        return found.filter { !gone.contains($0.file) }.map(\.problem)
     }
 
     private static func problems(ofDatabase path: String, isOfDocuments: Bool) throws -> [String] {

@@ -71,7 +71,8 @@ struct ObjectCollection {
         if !isKnown {
             report.problems.append("the user \(user) has objects and no documents here; they are left alone")
         }
-        let isWhole = try chunks(of: objects.filter { $0.isManifest && needed.contains($0.hash) }, &needed, &report)
+        let manifests = objects.filter { $0.isManifest && needed.contains($0.hash) }
+        let isWhole = try chunks(of: manifests, database, &needed, &report)
         let chunks = Set(objects.lazy.filter { !$0.isManifest }.map(\.hash))
         for chunk in needed.subtracting(references.manifests).subtracting(chunks).sorted() {
             report.problems.append("the chunk \(chunk) of the user \(user) is missing, and manifests refer to it")
@@ -128,20 +129,14 @@ struct ObjectCollection {
 
     /// Adds the chunks of the manifests to `needed`; false where one cannot be read, so that nobody knows what it needs.
     private func chunks(
-        of manifests: [Stored], _ needed: inout Set<ContentHash>, _ report: inout CollectionReport
+        of manifests: [Stored], _ database: SQLiteDatabase, _ needed: inout Set<ContentHash>,
+        _ report: inout CollectionReport
     ) throws -> Bool {
         var isWhole = true
         for manifest in manifests {
             try checkCancellation()
             do {
-                guard let place = ObjectPlace(manifest.file) else {
-                    throw ServerError(.damaged, "\(manifest.file) is no place")
-                }
-                let object = try StoredObject(place, in: layout.objects)
-                let bytes = try object.read(Manifest.byteLimit, at: 0)
-                guard object.size <= Manifest.byteLimit, ContentHash(of: bytes) == manifest.hash else {
-                    throw ServerError(.damaged, "it is not what was put there")
-                }
+                let bytes = try bytes(of: manifest, at: manifest.file, database)
                 needed.formUnion(try Manifest(parsing: bytes).chunks.lazy.map(\.id))
             } catch {
                 isWhole = false
@@ -150,6 +145,23 @@ struct ObjectCollection {
             }
         }
         return isWhole
+    }
+
+    private func bytes(of manifest: Stored, at file: String, _ database: SQLiteDatabase) throws -> [UInt8] {
+        do {
+            guard let place = ObjectPlace(file) else { throw ServerError(.damaged, "\(file) is no place") }
+            let object = try StoredObject(place, in: layout.objects)
+            let bytes = try object.read(Manifest.byteLimit, at: 0)
+            guard object.size <= Manifest.byteLimit, ContentHash(of: bytes) == manifest.hash else {
+                throw ServerError(.damaged, "it is not what was put there")
+            }
+            return bytes
+        } catch {
+            // A running server may have put it elsewhere since it was looked up.
+            let present = try database.object(ServerEndpoints.bucket, manifest.key)?.file
+            guard let present, present != file else { throw error }
+            return try bytes(of: manifest, at: present, database)
+        }
     }
 
     private func inBatches(
