@@ -141,8 +141,8 @@ if wanted simulation; then
     simulate "$FERRY_BIN/simulate" --often passNamesUnseen --seeds 1-110,159 --failures 20
     simulate "$FERRY_BIN/simulate" --actions 150 --seeds 1-110,601766688,98000452 --failures 20
     simulate "$FERRY_BIN/simulate" --actions 150 --often passNamesUnseen --seeds 1-20,485 --failures 20
-    for action in count putBack bringBack leave; do
-        simulate "$FERRY_BIN/simulate" --often $action --seeds 1-110,235,555,901 --failures 20
+    for action in count putBack bringBack leave restoreServer; do
+        simulate "$FERRY_BIN/simulate" --often $action --seeds 1-110,235,555,901,2100 --failures 20
     done
 fi
 

@@ -46,9 +46,7 @@ extension TaskSync {
                 return false
             }
         } else {
-            if rebinds { try await forgetAbsentFiles() }
             guard try await claim(root) else { return false }
-            rebinds = false
         }
         rootHold = nil
         return true
@@ -70,14 +68,45 @@ extension TaskSync {
             return false
         }
         let identity = root.identity
-        try await client.transaction { transaction in
+        try await client.transaction { [rebinds] transaction in
             let tables = SyncTables(transaction)
             try tables.setState("root", rootID)
             try tables.setState("root-device", String(identity.device))
             try tables.setState("root-inode", String(identity.inode))
             try tables.setState("root-fs", String(identity.fileSystem))
+            if rebinds { try tables.setState("bound-anew", "true") }
         }
+        if rebinds { isBoundAnew = true }
+        rebinds = false
         return true
+    }
+
+    /// What is known and not there, in a directory that was bound anew.
+    func absentSinceBinding() -> Set<TaskPath> {
+        guard isBoundAnew else { return [] }
+        return Set((Array(index.allPaths) + lists.paths.values).filter { folder.isAbsent($0) })
+    }
+
+    /// In a directory that was bound anew nothing that is absent was deleted: it is written again. As long as something cannot be read,
+    /// what is absent may be in that, and stays known.
+    ///
+    /// - Parameter absent: what was not there when the scan began that has now looked at everything. What went meanwhile is told of.
+    func forgetAbsentSinceBinding(_ absent: Set<TaskPath>) async throws {
+        guard isBoundAnew, !isPartlyUnreadable else { return }
+        let absent = absent.filter { folder.isAbsent($0) }
+        try await forget(Array(absent))
+        let lost = lists.paths.filter { absent.contains($0.value) }.keys
+        for list in lost { lists.remove(list) }
+        retriedLists.formUnion(
+            try await client.transaction { transaction in
+                let tables = SyncTables(transaction)
+                try tables.removeState("bound-anew")
+                return try lost.map { list in
+                    try tables.remove(list: list)
+                    return try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                }
+            })
+        isBoundAnew = false
     }
 
     private func hold(_ code: String, _ message: String, hint: String?) {

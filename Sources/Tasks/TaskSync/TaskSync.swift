@@ -121,6 +121,8 @@ package actor TaskSync {
     var missingInScan: Set<TaskPath> = []
     /// Whether the next directory that is found becomes the known one.
     var rebinds: Bool
+    /// Whether nothing that is absent was deleted: the directory was bound anew, and not all of it could be read since.
+    var isBoundAnew = false
     /// Why nothing is inferred from the directory; nil while it is the known one.
     package internal(set) var rootHold: SyncProblem? { didSet { holdBell.yield() } }
     package internal(set) var isPaused = false { didSet { holdBell.yield() } }
@@ -255,7 +257,7 @@ package actor TaskSync {
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
-                try tables.announced(), try tables.left()
+                try tables.announced(), try tables.left(), try tables.state("bound-anew") != nil
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -272,6 +274,7 @@ package actor TaskSync {
         earlierProgress = Self.progress(saved: tables.10)
         unfinishedWrites = tables.11
         leftBeside = tables.12
+        isBoundAnew = tables.13
         try await loadCatalog()
         try await forgetLeftOfPurged()
         try await loadSharing()
@@ -366,20 +369,6 @@ package actor TaskSync {
         guard !isSynced else { return }
         try await client.transaction { try SyncTables($0).setState("synced", "true") }
         isSynced = true
-    }
-
-    /// In a directory that is bound anew nothing that is absent was deleted: it is written again.
-    func forgetAbsentFiles() async throws {
-        try await forget(index.allPaths.filter { folder.isAbsent($0) })
-        let absent = lists.paths.filter { folder.isAbsent($0.value) }.keys
-        for list in absent { lists.remove(list) }
-        retriedLists.formUnion(
-            try await client.transaction { transaction in
-                try absent.map { list in
-                    try SyncTables(transaction).remove(list: list)
-                    return try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
-                }
-            })
     }
 
     /// The files are written again.

@@ -29,7 +29,7 @@ extension TaskSync {
     /// Files that are gone unless they come back: as long as something cannot be read, they may be in it. The scan that follows when
     /// it can be finds them, or misses them too.
     func noteMissing(_ paths: [TaskPath]) {
-        if !paths.isEmpty, !isPartlyUnreadable { changes.noteMissing(paths) }
+        if !paths.isEmpty, !isPartlyUnreadable, !isBoundAnew { changes.noteMissing(paths) }
     }
 
     /// Brings those of missing files back that were saved just before they were moved to the local trash, where the move could not put

@@ -10,6 +10,7 @@ extension TaskSync {
         var found: [ScannedFile] = []
         var emptied: [ScannedFile] = []
         var call = index.rollCall
+        let absentBefore = absentSinceBinding()
         let scan: FolderScan
         do throws(FolderError) {
             scan = try folder.scan(isFirst ? .begin : .watch) { file in
@@ -62,7 +63,9 @@ extension TaskSync {
         await noteMovedAttachments()
         let gone = missingInScan.filter { index[$0] != nil }
         let back = try await takeBackFromTrash(gone)
-        if gone.count > back.count { changes.noteMissing(gone.subtracting(back).sorted()) }
+        try await forgetAbsentSinceBinding(absentBefore)
+        let missing = gone.subtracting(back).filter { index[$0] != nil }
+        if !missing.isEmpty { changes.noteMissing(missing.sorted()) }
         if scan.isComplete { try await forgetMissingLists() }
         noteMissingAttachments(scan, found: found.map(\.path))
     }

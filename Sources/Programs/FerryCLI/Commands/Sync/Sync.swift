@@ -38,7 +38,8 @@ extension Command {
             Where the tasks directory was replaced, or the server was, or was put back to an earlier state, everything is held,
             and 'ferry status' says why. This takes both as they are now. Files and documents that only one side has go to the
             other one; of a task that both have differently the later version counts, or what was changed here and not sent
-            yet. What gives way to a change is in the task's history.
+            yet. What gives way to a change is in the task's history. Files that are missing in a directory of which a part cannot be
+            read come back once all of it can: they may be in that part.
             """, options: [.json]
     ) { context in
         let status = try await context.service.rebind()
