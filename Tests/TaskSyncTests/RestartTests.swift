@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import Glibc
+import ObjectStorage
 import SQLite
 import Simulation
 import SystemIO
@@ -109,6 +110,23 @@ import Testing
         #expect(await laptop.sync.catalog.count == 4)
         #expect(await desk.eventually { await desk.sync.lists.paths.count == 1 })
         #expect(await laptop.sync.catalog.listNames.map(\.value) == ["Later"])
+        await desk.stop()
+        await laptop.stop()
+    }
+
+    @Test func `binding anew brings missing attachments back`() async throws {
+        let (store, objects) = (MemoryDocumentStore(Machine.database), MemoryObjectStore())
+        let laptop = try await Machine(store, objects: objects)
+        let before = try await Machine(store, objects: objects)
+        try laptop.write("Trip.md", "go\n")
+        try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+        #expect(await before.has("Trip.files/ticket.txt", "seat 12\n"))
+        await before.stop()
+        before.remove("Trip.files/ticket.txt")
+        rmdir(before.path("Trip.files"))
+        let desk = try await Machine(store, objects: objects, home: before.home, rebinds: true)
+        #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+        #expect(laptop.read("Trip.files/ticket.txt") == "seat 12\n")
         await desk.stop()
         await laptop.stop()
     }

@@ -84,7 +84,8 @@ extension TaskSync {
     /// What is known and not there, in a directory that was bound anew.
     func absentSinceBinding() -> Set<TaskPath> {
         guard isBoundAnew else { return [] }
-        return Set((Array(index.allPaths) + lists.paths.values).filter { folder.isAbsent($0) })
+        let known = Array(index.allPaths) + lists.paths.values + attachments.all.compactMap { path(of: $0) }
+        return Set(known.filter { folder.isAbsent($0) })
     }
 
     /// In a directory that was bound anew nothing that is absent was deleted: it is written again. As long as something cannot be read,
@@ -95,6 +96,8 @@ extension TaskSync {
         guard isBoundAnew, !isPartlyUnreadable else { return }
         let absent = absent.filter { folder.isAbsent($0) }
         try await forget(Array(absent))
+        let lacking = attachments.all.filter { path(of: $0).map(absent.contains) ?? false }.map(\.task)
+        try await reviewAttachments(of: Array(Set(lacking)))
         let lost = lists.paths.filter { absent.contains($0.value) }.keys
         for list in lost { lists.remove(list) }
         retriedLists.formUnion(

@@ -79,7 +79,7 @@ extension TaskSync {
     ///
     /// - Parameter directories: where it was looked for them; nil: everywhere.
     func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath], within directories: Set<TaskPath>? = nil) {
-        guard scan.isComplete else { return }
+        guard scan.isComplete, !isBoundAnew else { return }
         let present = Set(found)
         let missing = attachments.all.compactMap { path(of: $0) }.filter { path in
             !present.contains(path) && directories.map { $0.contains(path.parent) } ?? true
