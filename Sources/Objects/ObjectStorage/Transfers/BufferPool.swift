@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 /// Arrays with room for a chunk, used again and again: fresh memory for every chunk would cost the kernel more time
 /// than hashing it. A few stay when the last transfer has ended, as more often follow each other closely, until `giveBack`.
@@ -60,5 +61,23 @@ package final class BufferPool: Sendable {
             state.users -= 1
             if state.users == 0 { state.buffers.removeFirst(max(0, state.buffers.count - Self.keptAtRest)) }
         }
+    }
+}
+
+extension FileDescriptor {
+    /// Reads into an array of the pool. Fewer bytes than asked for only at the end of the file.
+    func readPooled(_ count: Int, at offset: Int64) throws -> [UInt8] {
+        var bytes = BufferPool.shared.take(count)
+        while bytes.count < count {
+            let done = bytes.count
+            try bytes.append(addingCapacity: count - done) { room in
+                try room.withUnsafeMutableBufferPointer { room, got in
+                    let room = UnsafeMutableRawBufferPointer(room)[..<(count - done)]
+                    got = try read(into: UnsafeMutableRawBufferPointer(rebasing: room), at: offset + Int64(done))
+                }
+            }
+            if bytes.count == done { break }
+        }
+        return bytes
     }
 }

@@ -54,14 +54,15 @@ struct Download: Sendable {
         let manifest = try await fetchManifest(id, progress)
         progress.begin(total: manifest.size)
         // A small file costs less than looking for its parts.
-        let base = manifest.chunks.count > 1 ? base.flatMap { BaseFile(path: $0, wanted: manifest) } : nil
+        var earlier: BaseFile?
+        if manifest.chunks.count > 1, let base { earlier = await BaseFile.find(manifest, in: base) }
         var file = try PartialFile(path: partialPath, size: manifest.size)
-        var hash = try await fetchChunks(of: manifest, from: base, into: file, verifyingEach: false, progress)
+        var hash = try await fetchChunks(of: manifest, from: earlier, into: file, verifyingEach: false, progress)
         if hash != manifest.sha256 {
             // Something has come damaged. Once more, now with a look at each chunk: those that are right stay.
             progress.begin(total: manifest.size)
             file = try PartialFile(path: partialPath, size: manifest.size)
-            hash = try await fetchChunks(of: manifest, from: base, into: file, verifyingEach: true, progress)
+            hash = try await fetchChunks(of: manifest, from: earlier, into: file, verifyingEach: true, progress)
         }
         guard hash == manifest.sha256 else {
             throw ObjectStorageError(
@@ -198,13 +199,13 @@ struct Download: Sendable {
             let bytes = try file.read(chunk.length, at: offset)
             if bytes.count == chunk.length, ContentHash(ofChunk: bytes[...]) == chunk.id {
                 progress.found(chunk.length, wasSent: true)
-                return ([], bytes[...])
+                return (bytes, bytes[...])
             }
         }
-        if let bytes = base?.read(chunk) {
+        if let bytes = base?.read(chunk, verifying: verifies) {
             try file.write(bytes[...], at: offset)
             progress.found(chunk.length, wasSent: false)
-            return ([], bytes[...])
+            return (bytes, bytes[...])
         }
         let (object, bytes, wire) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
             try await get(chunk.id, limit: chunk.length, expected: chunk.length) {

@@ -28,9 +28,9 @@ final class PartialFile: Sendable {
     }
 
     func read(_ count: Int, at offset: Int64) throws -> [UInt8] {
-        do throws(SystemError) {
-            return try descriptor.read(count, at: offset)
-        } catch {
+        do {
+            return try descriptor.readPooled(count, at: offset)
+        } catch let error as SystemError {
             throw ObjectStorageError(error)
         }
     }

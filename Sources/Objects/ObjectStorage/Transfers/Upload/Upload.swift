@@ -67,8 +67,9 @@ struct Upload: Sendable {
     ) async throws -> (ContentHash, [ChunkReference], isNew: Bool) {
         let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, surroundings: .system)
         if !replaces { try await inventory.prepare(for: Int(clamping: source.size / Int64(sizes.normal))) }
+        let reader = ChunkReader(source, sizes: sizes)
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
-            var reader = ChunkReader(source, sizes: sizes)
+            var hash = NestedSHA256()
             var chunks: [ChunkReference?] = []
             var underWay = 0
             var hasNew = false
@@ -78,17 +79,23 @@ struct Upload: Sendable {
                 if isNew { hasNew = true }
                 underWay -= 1
             }
-            while true {
-                while underWay >= width { try await collect() }
-                let share = try await budget.take(sizes.maximum)
-                guard let (object, id) = try reader.next() else { break }
-                share.shrink(to: object.count)
+            func finish() throws -> ContentHash {
+                try reader.verify()
+                return ContentHash(hash.finish())
+            }
+            var cut = try await cut(reader)
+            while let (object, share) = cut {
                 if chunks.isEmpty, reader.isAtEnd {
                     // There is nothing to be done beside it.
+                    let id = hash.addChunk(object)
                     let (chunk, isNew) = try await storeChunk(
                         id, Handover(object), share, type: type, inventory, progress)
-                    return (try reader.finish(), [chunk], isNew)
+                    return (try finish(), [chunk], isNew)
                 }
+                while underWay >= width { try await collect() }
+                // Another processor reads and cuts while this one hashes.
+                async let next = self.cut(reader)
+                let id = hash.addChunk(object)
                 let index = chunks.count
                 chunks.append(nil)
                 underWay += 1
@@ -98,10 +105,20 @@ struct Upload: Sendable {
                     let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
                     return (index, chunk, isNew)
                 }
+                cut = try await next
             }
             while underWay > 0 { try await collect() }
-            return (try reader.finish(), chunks.compactMap(\.self), hasNew)
+            return (try finish(), chunks.compactMap(\.self), hasNew)
         }
+    }
+
+    /// The next chunk, with the memory that it takes; nil at the end.
+    private func cut(_ reader: ChunkReader) async throws -> (object: [UInt8], share: ByteBudget.Share)? {
+        guard !reader.isAtEnd else { return nil }
+        let share = try await budget.take(sizes.maximum)
+        guard let object = try reader.next() else { return nil }
+        share.shrink(to: object.count)
+        return (object, share)
     }
 
     /// What a task captures stays until its end; so it gets this, and takes out what is in it.

@@ -1,0 +1,63 @@
+import SystemIO
+import Testing
+
+@testable import ObjectStorage
+
+/// Downloads that take from an earlier version of the file, on this machine, what is the same.
+@Suite struct BaseFileTests {
+    private let memory = MemoryObjectStore()
+    private let namespace: ObjectNamespace
+    private let directory: TemporaryDirectory
+    private let earlier = Noise.bytes(8 << 20)
+
+    init() throws {
+        namespace = try ObjectNamespace(user: "alice")
+        directory = try TemporaryDirectory()
+    }
+
+    private var path: String { directory.path + "/base" }
+
+    /// The earlier version with something inserted in its middle.
+    private var content: [UInt8] {
+        earlier[..<(earlier.count / 2)] + Array("inserted".utf8) + earlier[(earlier.count / 2)...]
+    }
+
+    private func upload(_ content: [UInt8]) async throws -> UploadedFile {
+        let task = UploadTask(File(name: "f", bytes: content), to: memory, namespace: namespace)
+        task.start()
+        return try await task.outcome
+    }
+
+    private func manifest(_ file: UploadedFile) async throws -> Manifest {
+        try Manifest(parsing: try await memory.read(namespace.manifest(file.manifest), limit: Manifest.byteLimit))
+    }
+
+    @Test func `what an earlier version has does not travel, even where it is moved`() async throws {
+        try FileSystem.replace(path, with: earlier)
+        let file = try await upload(content)
+        let task = DownloadTask(
+            file.manifest, to: directory.path + "/got", from: memory, namespace: namespace, base: path)
+        task.start()
+        _ = try await task.outcome
+        #expect(try FileSystem.read(directory.path + "/got") == content)
+        #expect(task.snapshot.bytesDeduplicated >= 3 << 20)
+        #expect(task.snapshot.bytesOnWire < 5 << 20)
+    }
+
+    @Test func `a file that has changed since it was cut gives its chunks only to who verifies none`() async throws {
+        try FileSystem.replace(path, with: earlier)
+        let wanted = try await manifest(upload(earlier))
+        let base = try #require(await BaseFile.find(wanted, in: path))
+        let first = try #require(wanted.chunks.first)
+        #expect(base.read(first, verifying: true) == Array(earlier[..<first.length]))
+        let file = try FileDescriptor(path: path, .readWrite)
+        try [earlier[0] ^ 1].withUnsafeBytes { try file.write($0, at: 0) }
+        #expect(base.read(first, verifying: true) == nil)
+        #expect(base.read(first, verifying: false) != Array(earlier[..<first.length]))
+    }
+
+    @Test func `a file without any of the chunks is no base`() async throws {
+        try FileSystem.replace(path, with: Noise.bytes(100, seed: 2))
+        #expect(await BaseFile.find(try manifest(upload(earlier)), in: path) == nil)
+    }
+}
