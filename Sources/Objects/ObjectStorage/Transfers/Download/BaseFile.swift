@@ -17,7 +17,7 @@ final class BaseFile: Sendable {
         var offsets: [ContentHash: Int64] = [:]
         var offset: Int64 = 0
         var cut = try? reader.next()
-        while let object = cut, !Task.isCancelled {
+        while let object = cut.take(), !Task.isCancelled {
             // Another processor reads and cuts while this one hashes.
             async let next = reader.next()
             let id = ContentHash(of: object)

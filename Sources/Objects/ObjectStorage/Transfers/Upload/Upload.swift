@@ -84,7 +84,7 @@ struct Upload: Sendable {
                 return ContentHash(hash.finish())
             }
             var cut = try await cut(reader)
-            while let (object, share) = cut {
+            while let (object, share) = cut.take() {
                 if chunks.isEmpty, reader.isAtEnd {
                     // There is nothing to be done beside it.
                     let id = hash.addChunk(object)
