@@ -113,14 +113,9 @@ static inline void ferry_sha256_pair_update(
     SHA256_Update(second, bytes + to_second + whole, count - to_second - whole);
 }
 
-// Each takes bytes of its own, from the beginning of a message, where there are instructions.
+// Each takes as many blocks of its own. Only where there are instructions, and both have had whole blocks so far.
 static inline void ferry_sha256_two_update(
-    SHA256_CTX *first, const uint8_t *p, size_t p_count, SHA256_CTX *second, const uint8_t *q, size_t q_count) {
-    const size_t blocks = (p_count < q_count ? p_count : q_count) / SHA256_CBLOCK, done = blocks * SHA256_CBLOCK;
-    if (blocks > 0) {
-        ferry_sha256_blocks(first->h, p, second->h, q, blocks);
-        ferry_sha256_count(first, done), ferry_sha256_count(second, done);
-        p += done, q += done;
-    }
-    SHA256_Update(first, p, p_count - done), SHA256_Update(second, q, q_count - done);
+    SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks) {
+    ferry_sha256_blocks(first->h, p, second->h, q, blocks);
+    ferry_sha256_count(first, blocks * SHA256_CBLOCK), ferry_sha256_count(second, blocks * SHA256_CBLOCK);
 }
