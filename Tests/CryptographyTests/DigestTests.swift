@@ -45,6 +45,9 @@ import Testing
                     whole += bytes
                 }
                 #expect(nested.finishPart() == SHA256.hash(part))
+                let between = [UInt8](repeating: 7, count: Int.random(in: 0...130, using: &generator))
+                between.withUnsafeBytes { nested.updateWhole($0) }
+                whole += between
             }
             #expect(nested.finish() == SHA256.hash(whole))
         }

@@ -29,6 +29,28 @@ import Testing
         }
     }
 
+    @Test func `each machine knows where the content of its version is, also after a restart`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            for content in ["seat 12\n", "seat 13, window\n"] {
+                try laptop.write("Trip.files/ticket.txt", content)
+                #expect(await desk.has("Trip.files/ticket.txt", content))
+                for machine in [laptop, desk] {
+                    #expect(await machine.eventually { (try? await machine.sync.isSettled()) == true })
+                    let task = try #require(await machine.sync.task(atPath: "Trip.md"))
+                    let name = try DocumentName(database: Machine.database, collection: "tasks", id: task)
+                    let stored = try await machine.client.transaction {
+                        (try $0.document(name).fields(pendingTimes: .previous), try SyncTables($0).attachments())
+                    }
+                    let key = TaskItem(fields: stored.0).attachments.values.first?.manifest
+                    #expect(key != nil)
+                    #expect(stored.1.map(\.content) == [key])
+                    #expect(await machine.sync.attachments.all.map(\.content) == [key])
+                }
+            }
+        }
+    }
+
     @Test func `an attachment whose mode has changed is still the one that is replaced and removed from elsewhere`()
         async throws
     {

@@ -8,7 +8,7 @@ import COpenSSL
 ///     hash.update(bytes)
 ///     let part = hash.finishPart()
 ///     let whole = hash.finish()
-package struct NestedSHA256: ~Copyable, Sendable {
+package struct NestedSHA256: Sendable {
     static let hasInstructions = ferry_sha256_has_instructions()
 
     private var whole = SHA256_CTX()
@@ -28,6 +28,11 @@ package struct NestedSHA256: ~Copyable, Sendable {
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
         ferry_sha256_pair_update(&whole, &part, base, bytes.count, Self.hasInstructions)
+    }
+
+    /// Bytes that no part has.
+    package mutating func updateWhole(_ bytes: UnsafeRawBufferPointer) {
+        SHA256_Update(&whole, bytes.baseAddress, bytes.count)
     }
 
     /// The digest of the part begun last.

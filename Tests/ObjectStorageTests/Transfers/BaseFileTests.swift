@@ -9,6 +9,8 @@ import Testing
     private let namespace: ObjectNamespace
     private let directory: TemporaryDirectory
     private let earlier = Noise.bytes(8 << 20)
+    /// So long that a listing is asked for.
+    private let long = Noise.bytes(24 << 20, seed: 3)
 
     init() throws {
         namespace = try ObjectNamespace(user: "alice")
@@ -47,7 +49,7 @@ import Testing
     @Test func `a file that has changed since it was cut gives its chunks only to who verifies none`() async throws {
         try FileSystem.replace(path, with: earlier)
         let wanted = try await manifest(upload(earlier))
-        let base = try #require(await BaseFile.find(wanted, in: path))
+        let base = try #require(await BaseFile.find(wanted, in: path, listing: nil))
         let first = try #require(wanted.chunks.first)
         #expect(base.read(first, verifying: true) == Array(earlier[..<first.length]))
         let file = try FileDescriptor(path: path, .readWrite)
@@ -58,6 +60,39 @@ import Testing
 
     @Test func `a file without any of the chunks is no base`() async throws {
         try FileSystem.replace(path, with: Noise.bytes(100, seed: 2))
-        #expect(await BaseFile.find(try manifest(upload(earlier)), in: path) == nil)
+        #expect(await BaseFile.find(try manifest(upload(earlier)), in: path, listing: nil) == nil)
+    }
+
+    @Test(arguments: [0, 4 << 20])
+    func `a file that is not what its listing says costs a second look, and what comes is right`(
+        place: Int
+    ) async throws {
+        let first = try await upload(long)
+        var changed = long
+        changed[place] ^= 1
+        try FileSystem.replace(path, with: changed)
+        let content = long + Array("appended".utf8)
+        let file = try await upload(content)
+        let task = DownloadTask(
+            .manifest(file.manifest), size: nil, to: directory.path + "/got", from: memory, namespace: namespace,
+            partial: nil, base: path, baseListing: namespace.manifest(first.manifest), isSynced: false, placement: nil,
+            surroundings: .system)
+        task.start()
+        _ = try await task.outcome
+        #expect(try FileSystem.read(directory.path + "/got") == content)
+        #expect(task.snapshot.bytesOnWire < 10 << 20)
+    }
+
+    @Test func `a listing tells where chunks are, and one of another length tells nothing`() async throws {
+        try FileSystem.replace(path, with: earlier)
+        let wanted = try await manifest(upload(earlier))
+        let chunks = wanted.chunks
+        let turned = Manifest(sha256: wanted.sha256, chunks: chunks.reversed())
+        let first = try #require(chunks.first)
+        let believed = try #require(await BaseFile.find(wanted, in: path, listing: turned))
+        #expect(believed.read(first, verifying: true) == nil)
+        let shorter = Manifest(sha256: wanted.sha256, chunks: chunks.dropLast().reversed())
+        let cut = try #require(await BaseFile.find(wanted, in: path, listing: shorter))
+        #expect(cut.read(first, verifying: true) == Array(earlier[..<first.length]))
     }
 }

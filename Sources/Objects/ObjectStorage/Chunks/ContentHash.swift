@@ -50,4 +50,9 @@ extension NestedSHA256 {
         object.withUnsafeBytes { update(UnsafeRawBufferPointer(rebasing: $0.dropFirst(ChunkHeader.byteCount))) }
         return ContentHash(finishPart())
     }
+
+    /// The same where the chunk's id comes from elsewhere.
+    mutating func addContent(ofChunk object: [UInt8]) {
+        object.withUnsafeBytes { updateWhole(UnsafeRawBufferPointer(rebasing: $0.dropFirst(ChunkHeader.byteCount))) }
+    }
 }

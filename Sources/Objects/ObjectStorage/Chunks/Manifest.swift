@@ -14,6 +14,9 @@ public struct Manifest: Hashable, Sendable {
     /// The longest chunk that a manifest may list, and so the most that one object can inflate to.
     public static let chunkLimit = 16 << 20
 
+    /// From so many chunks on it takes less time to get the manifest of an earlier version than to cut without it.
+    static let chunksWorthKnowing = 16
+
     private static let version: Int64 = 1
 
     public let size: Int64
@@ -85,5 +88,16 @@ public struct Manifest: Hashable, Sendable {
 
     private static func corrupt(_ reason: String) -> ObjectStorageError {
         ObjectStorageError(.corrupt, "a manifest is damaged: \(reason)")
+    }
+}
+
+extension ObjectStore {
+    /// The manifest at `key`, and how many bytes it has. Throws `.corrupt` for what is not what the key names.
+    func manifest(_ key: ObjectKey) async throws -> (Manifest, byteCount: Int) {
+        let bytes = try await read(key, limit: Manifest.byteLimit)
+        guard case .manifest(ContentHash(of: bytes))? = ContentReference(key: key.text) else {
+            throw ObjectStorageError(.corrupt, "the manifest \(key) is damaged")
+        }
+        return (try Manifest(parsing: bytes), bytes.count)
     }
 }

@@ -51,6 +51,9 @@ package final class BufferPool: Sendable {
         }
     }
 
+    /// Whether there is one transfer and no other, so that processors may have nothing to do.
+    var hasOneUser: Bool { state.withLock { $0.users == 1 } }
+
     /// Lets go of all buffers, where no transfer runs.
     package func giveBack() {
         state.withLock { if $0.users == 0 { $0.buffers = [] } }

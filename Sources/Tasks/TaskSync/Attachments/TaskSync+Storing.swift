@@ -218,7 +218,8 @@ extension TaskSync {
         for upload in uploads {
             let id = upload.attachment ?? same(upload) ?? new(upload)
             let row = AttachmentRow(
-                task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex, stamp: upload.stamp)
+                task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex,
+                content: upload.file.content.key(in: namespace).text, stamp: upload.stamp)
             try tables.put(row)
             let known = present[id].flatMap { TaskAttachment($0) }
             let damaged = known?.sha256 == row.sha256 && known?.isDamaged == true
@@ -344,7 +345,7 @@ extension TaskSync {
                             item.transfer,
                             AttachmentRow(
                                 task: known.task, attachment: id, name: file.path.name, sha256: known.sha256 ?? "",
-                                stamp: stamp)
+                                content: known.contentKey, stamp: stamp)
                         ))
                 case .success(.changed), .success(.overtaken):
                     if let row = await existing(file.path, for: item.transfer) {
@@ -412,7 +413,8 @@ extension TaskSync {
             let found = await aside({ try? Self.hash(ofFile: absolute) }), found.hex == sha256,
             let after = try? folder.stamp(path), after.hasContent(of: stamp)
         else { return nil }
-        return AttachmentRow(task: known.task, attachment: id, name: path.name, sha256: sha256, stamp: after)
+        return AttachmentRow(
+            task: known.task, attachment: id, name: path.name, sha256: sha256, content: known.contentKey, stamp: after)
     }
 
     private static func hash(ofFile path: String) throws -> SHA256Digest {

@@ -118,6 +118,7 @@ extension TaskSync {
                 let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
                 let upload = UploadTask(
                     file, to: objects, namespace: namespace, compression: configuration.compression,
+                    earlier: attachments.row(of: transfer.task, named: transfer.name)?.contentKey,
                     replaces: transfer.isRepair, inventory: inventory, surroundings: surroundings)
                 transfer.isExecutable = file.isExecutable
                 transfer.work = .upload(upload)
@@ -128,11 +129,13 @@ extension TaskSync {
                     return end(id, .cancelled)
                 }
                 _ = try folder.openIncoming(incoming)
+                let base = earlierVersion(of: transfer)
                 let download = DownloadTask(
                     content, size: transfer.size > 0 ? transfer.size : nil,
                     sha256: transfer.sha256.flatMap { ContentHash(hex: $0) }, to: incoming, from: objects,
                     namespace: namespace,
-                    partial: try folder.absolutePath(ofIncoming: incoming), base: earlierVersion(of: transfer),
+                    partial: try folder.absolutePath(ofIncoming: incoming), base: base?.path,
+                    baseListing: base?.listing,
                     // It is put into its place together with others, and a small one onto the disk as well.
                     isSynced: transfer.size > Self.watchedSize,
                     modified: transfer.modifiedTime.map { FileTime(seconds: $0.seconds, nanoseconds: $0.nanos) },
@@ -148,11 +151,14 @@ extension TaskSync {
     }
 
     /// The file of the version that a download replaces, if it is here: most of its chunks may be those of the new one.
-    private func earlierVersion(of transfer: Transfer) -> String? {
-        guard let row = attachments.rows(of: transfer.task)[transfer.attachment ?? ""], let path = path(of: row) else {
-            return nil
-        }
-        return try? folder.absolutePath(of: path)
+    ///
+    /// The key of its manifest comes with it, unless the user has changed the file since.
+    private func earlierVersion(of transfer: Transfer) -> (path: String, listing: ObjectKey?)? {
+        guard let row = attachments.rows(of: transfer.task)[transfer.attachment ?? ""], let path = path(of: row),
+            let absolute = try? folder.absolutePath(of: path)
+        else { return nil }
+        let isUnchanged = (try? folder.stamp(path))?.hasContent(of: row.stamp) == true
+        return (absolute, isUnchanged ? row.contentKey : nil)
     }
 
     /// Runs a transfer; what it has stored is taken over in a turn, together with others.

@@ -61,6 +61,11 @@ package struct Transfer: Sendable {
     /// Whose objects the bytes are among: of a shared list's attachments each user keeps those that he uploaded.
     var owner: String?
     var sha256: String?
+    /// The key of the object through which the content of a file that comes is found.
+    var contentKey: String? {
+        guard let content, let owner, let namespace = try? ObjectNamespace(user: owner) else { return nil }
+        return content.key(in: namespace).text
+    }
     /// Of the file that comes or goes.
     var isExecutable = false
     /// Of a file that comes: when its content was last changed.

@@ -1,3 +1,4 @@
+import ObjectStorage
 import SQLite
 import TaskFolder
 
@@ -48,6 +49,12 @@ enum SyncSchema {
                 -- bytes: what a known task file is about to say, until that is noted in sync_file.
                 CREATE TABLE sync_write(task TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
                 """),
+        SQLiteMigration(
+            "where the content of attachments is",
+            sql: """
+                -- content: the key of its object; NULL: not known.
+                ALTER TABLE sync_attachment ADD COLUMN content TEXT;
+                """),
     ]
 }
 
@@ -69,5 +76,9 @@ struct AttachmentRow: Sendable, Hashable {
     var name: String
     /// Lower-case hex.
     var sha256: String
+    /// The key of the object through which the content is found, as far as it is known.
+    var content: String?
     var stamp: FileStamp
+
+    var contentKey: ObjectKey? { content.flatMap { try? ObjectKey($0) } }
 }

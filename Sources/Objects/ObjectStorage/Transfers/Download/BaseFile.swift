@@ -6,28 +6,47 @@ final class BaseFile: Sendable {
     private let descriptor: FileDescriptor
     private let offsets: [ContentHash: Int64]
 
-    /// Cuts the file at `path` as uploads do, and notes where the chunks of `wanted` are. Nil where it has none of them, or the task
-    /// was cancelled.
-    static func find(_ wanted: Manifest, in path: String) async -> BaseFile? {
+    /// Notes where the chunks of `wanted` are in the file at `path`. Nil where it has none of them, or the task was cancelled.
+    ///
+    /// - Parameter listing: what the file consists of, as far as that is known; else it is cut as uploads do.
+    static func find(_ wanted: Manifest, in path: String, listing: Manifest?) async -> BaseFile? {
         guard let source = try? FileSource(path: path),
             let file = try? FileDescriptor(path: path, [.read, .nonBlocking])
         else { return nil }
         let chunks = Set(wanted.chunks.map(\.id))
-        let reader = ChunkReader(source, sizes: .standard)
-        var offsets: [ContentHash: Int64] = [:]
-        var offset: Int64 = 0
-        var cut = try? reader.next()
-        while let object = cut.take(), !Task.isCancelled {
-            // Another processor reads and cuts while this one hashes.
-            async let next = reader.next()
-            let id = ContentHash(of: object)
-            if chunks.contains(id) { offsets[id] = offset }
-            offset += Int64(object.count - ChunkHeader.byteCount)
-            BufferPool.shared.give(object)
-            cut = try? await next
-        }
+        let offsets =
+            if let listing, listing.size == source.size { offsets(of: chunks, listing) } else {
+                await offsets(of: chunks, cutting: source)
+            }
         guard !offsets.isEmpty, !Task.isCancelled else { return nil }
         return BaseFile(file, offsets)
+    }
+
+    private static func offsets(of wanted: Set<ContentHash>, _ listing: Manifest) -> [ContentHash: Int64] {
+        var offsets: [ContentHash: Int64] = [:]
+        var offset: Int64 = 0
+        for chunk in listing.chunks {
+            if wanted.contains(chunk.id) { offsets[chunk.id] = offset }
+            offset += Int64(chunk.length)
+        }
+        return offsets
+    }
+
+    private static func offsets(
+        of wanted: Set<ContentHash>, cutting source: FileSource
+    ) async -> [ContentHash: Int64] {
+        let reader = ChunkReader(source, sizes: .standard)
+        var offsets: [ContentHash: Int64] = [:]
+        var chunk = try? reader.next()
+        while let cut = chunk.take(), !Task.isCancelled {
+            // Another processor reads and cuts while this one hashes.
+            async let next = reader.next()
+            let id = ContentHash(of: cut.object)
+            if wanted.contains(id) { offsets[id] = cut.offset }
+            BufferPool.shared.give(cut.object)
+            chunk = try? await next
+        }
+        return offsets
     }
 
     private init(_ descriptor: consuming FileDescriptor, _ offsets: [ContentHash: Int64]) {

@@ -21,6 +21,8 @@ struct Download: Sendable {
     var sha256: ContentHash?
     /// A file that may have some of the chunks, such as an earlier version; nil where there is none.
     var base: String?
+    /// The manifest of what is in `base`, as far as that is known.
+    var baseListing: ObjectKey?
     let placement: Placement?
     let budget: ByteBudget
     /// Whether the file is on the disk before it is placed.
@@ -55,7 +57,10 @@ struct Download: Sendable {
         progress.begin(total: manifest.size)
         // A small file costs less than looking for its parts.
         var earlier: BaseFile?
-        if manifest.chunks.count > 1, let base { earlier = await BaseFile.find(manifest, in: base) }
+        if manifest.chunks.count > 1, let base {
+            let isLong = manifest.chunks.count >= Manifest.chunksWorthKnowing
+            earlier = await BaseFile.find(manifest, in: base, listing: isLong ? await listBase(progress) : nil)
+        }
         var file = try PartialFile(path: partialPath, size: manifest.size)
         var hash = try await fetchChunks(of: manifest, from: earlier, into: file, verifyingEach: false, progress)
         if hash != manifest.sha256 {
@@ -127,15 +132,18 @@ struct Download: Sendable {
     }
 
     private func fetchManifest(_ id: ContentHash, _ progress: TransferProgress) async throws -> Manifest {
-        let bytes = try await verified("the manifest of \(name)") {
-            let bytes = try await store.read(namespace.manifest(id), limit: Manifest.byteLimit)
-            guard ContentHash(of: bytes) == id else {
-                throw ObjectStorageError(.corrupt, "the manifest \(id.short)… of \(name) is damaged")
-            }
-            return bytes
+        let (manifest, byteCount) = try await verified("the manifest of \(name)") {
+            try await store.manifest(namespace.manifest(id))
         }
-        progress.sent(raw: 0, wire: bytes.count)
-        return try Manifest(parsing: bytes)
+        progress.sent(raw: 0, wire: byteCount)
+        return manifest
+    }
+
+    /// Nil where it is not to be had, for whatever reason: it would only save time.
+    private func listBase(_ progress: TransferProgress) async -> Manifest? {
+        guard let baseListing, let (manifest, byteCount) = try? await store.manifest(baseListing) else { return nil }
+        progress.sent(raw: 0, wire: byteCount)
+        return manifest
     }
 
     /// The hash of the whole, as it was written.

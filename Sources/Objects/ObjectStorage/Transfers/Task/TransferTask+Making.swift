@@ -14,30 +14,34 @@ extension TransferTask where Outcome == UploadedFile {
 
     /// The same in other surroundings, and without a manifest for a file of one chunk.
     ///
-    /// - Parameter replaces: whether everything is put, whatever the store says that it has: what it has may be damaged.
+    /// - Parameters:
+    ///   - earlier: the manifest of an earlier version, if there is one: what comes again is found sooner.
+    ///   - replaces: whether everything is put, whatever the store says that it has: what it has may be damaged.
     package convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy,
-        replaces: Bool = false, inventory: ChunkInventory?, surroundings: Surroundings
+        earlier: ObjectKey? = nil, replaces: Bool = false, inventory: ChunkInventory?, surroundings: Surroundings
     ) {
         // Made-up time says nothing of links and compressors.
         let isMeasurable = surroundings.executor == nil
         self.init(
             file, to: store, namespace: namespace,
             compression: isMeasurable || compression != .automatic ? compression : .level(1), spool: "/var/tmp",
-            sizes: .standard, replaces: replaces, inventory: inventory, namesOnlyChunk: true,
+            sizes: .standard, earlier: earlier, replaces: replaces, inventory: inventory, namesOnlyChunk: true,
             surroundings: surroundings)
     }
 
     convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
         compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes,
-        replaces: Bool = false, inventory: ChunkInventory? = nil, namesOnlyChunk: Bool = false,
+        earlier: ObjectKey? = nil, replaces: Bool = false, inventory: ChunkInventory? = nil,
+        namesOnlyChunk: Bool = false,
         surroundings: Surroundings = .system
     ) {
         let limiter = LimitedObjectStore(store, surroundings: surroundings)
         let upload = Upload(
             store: limiter, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
-            budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, inventory: inventory)
+            budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, earlier: earlier,
+            inventory: inventory)
         let source = UploadSource(file, spool: spool)
         let work = TransferWork {
             try await upload.run(file, source.open(), $0)
@@ -74,13 +78,14 @@ extension TransferTask where Outcome == DownloadedFile {
     /// The same in other surroundings.
     ///
     /// - Parameters:
+    ///   - baseListing: the manifest of what is in `base`, as far as that is known: then it need not be looked through.
     ///   - sha256: of the whole content, as far as it is known: what comes must have it.
     ///   - modified: the time that the file gets; nil for that of its coming.
     package convenience init(
         _ content: ContentReference, size: Int64?, sha256: ContentHash? = nil, to destination: String,
         from store: any ObjectStore,
         namespace: ObjectNamespace,
-        partial: String?, base: String?, isSynced: Bool,
+        partial: String?, base: String?, baseListing: ObjectKey? = nil, isSynced: Bool,
         modified: FileTime? = nil, isExecutable: Bool = false,
         placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
     ) {
@@ -89,7 +94,8 @@ extension TransferTask where Outcome == DownloadedFile {
         let download = Download(
             store: limiter, namespace: namespace, content: content, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
-            size: size, sha256: sha256, base: base, placement: placement, budget: .shared, isSynced: isSynced,
+            size: size, sha256: sha256, base: base, baseListing: baseListing, placement: placement, budget: .shared,
+            isSynced: isSynced,
             modified: modified, isExecutable: isExecutable)
         let work = TransferWork {
             try await download.run($0)

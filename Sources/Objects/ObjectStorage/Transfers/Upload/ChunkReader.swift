@@ -2,10 +2,25 @@ import Cryptography
 import Synchronization
 
 /// Reads a source and cuts it into chunks, each of which lands where it will be sent from. Hashing them is left to others, so that it
-/// can be done while the next one is read.
+/// can be done while the next ones are read.
+///
+/// Where the manifest of an earlier version is known, chunks of it that follow one that came again are expected to come again as well,
+/// and are read without looking where they end. Their hashes say whether that was right; where it was not, the reader goes back. So the
+/// same content is cut at the same places with and without an earlier version, which was cut by the same rule.
 final class ChunkReader: Sendable {
     /// How much is read at once.
     static let blockSize = 256 << 10
+
+    struct Chunk: Sendable {
+        /// Holds it raw.
+        var object: [UInt8]
+        let number: Int
+        let offset: Int64
+        /// What it must be to be a chunk; nil where it was cut by its content.
+        let expected: ContentHash?
+
+        var length: Int { object.count - ChunkHeader.byteCount }
+    }
 
     private struct State {
         var chunker: Chunker
@@ -13,6 +28,27 @@ final class ChunkReader: Sendable {
         var offset: Int64 = 0
         /// What was read behind the end of the last chunk.
         var rest: [UInt8] = []
+        /// Of the next chunk.
+        var number = 0
+        var earlier: Earlier?
+        /// How many chunks later than here the earlier version has those that are expected; nil where none are.
+        var lead: Int?
+
+        /// Where the next chunk begins.
+        var start: Int64 { offset - Int64(rest.count) }
+
+        mutating func go(to offset: Int64, _ number: Int) {
+            self.offset = offset
+            self.number = number
+            rest = []
+            lead = nil
+            chunker.restart()
+        }
+    }
+
+    private struct Earlier {
+        let chunks: [ChunkReference]
+        let indices: [ContentHash: Int]
     }
 
     private let source: any ByteSource
@@ -26,20 +62,79 @@ final class ChunkReader: Sendable {
     }
 
     /// Whether there is no next chunk.
-    var isAtEnd: Bool { state.withLock { $0.rest.isEmpty && $0.offset >= source.size } }
+    var isAtEnd: Bool { state.withLock { $0.start >= source.size } }
 
-    /// The next chunk as an object that holds it raw; nil at the end. Blocks.
-    func next() throws -> [UInt8]? { try state.withLock { try next(&$0) } }
+    /// May come at any time.
+    func follow(_ earlier: Manifest) {
+        let indices = earlier.chunks.enumerated().map { ($1.id, $0) }
+        state.withLock { state in
+            state.earlier = Earlier(chunks: earlier.chunks, indices: Dictionary(indices) { first, _ in first })
+        }
+    }
 
-    private func next(_ state: inout State) throws -> [UInt8]? {
+    /// Says what a chunk is. False where it is not what was expected: the caller then goes `back` to it.
+    func confirm(_ chunk: Chunk, _ id: ContentHash) -> Bool {
+        if let expected = chunk.expected { return id == expected }
+        state.withLock { state in
+            guard state.lead == nil, let index = state.earlier?.indices[id] else { return }
+            state.lead = index - chunk.number
+        }
+        return true
+    }
+
+    /// Reads on from the beginning of a chunk, and cuts by content.
+    func back(to chunk: Chunk) { state.withLock { $0.go(to: chunk.offset, chunk.number) } }
+
+    /// The next chunk; nil at the end. Blocks.
+    func next() throws -> Chunk? {
+        try state.withLock { state in
+            if let expected = expected(state), let chunk = try read(expected, &state) { return chunk }
+            let (offset, number) = (state.start, state.number)
+            guard let object = try cut(&state) else { return nil }
+            state.number += 1
+            return Chunk(object: object, number: number, offset: offset, expected: nil)
+        }
+    }
+
+    private func expected(_ state: State) -> ChunkReference? {
+        guard let lead = state.lead, let chunks = state.earlier?.chunks, chunks.indices.contains(state.number + lead)
+        else { return nil }
+        let chunk = chunks[state.number + lead]
+        let left = source.size - state.start
+        // The last one was cut by the end of the file.
+        let isLast = state.number + lead == chunks.count - 1
+        let isPossible = isLast ? chunk.length == left : chunk.length >= sizes.minimum && chunk.length <= left
+        return isPossible && chunk.length <= sizes.maximum ? chunk : nil
+    }
+
+    /// Nil where the source ends early.
+    private func read(_ expected: ChunkReference, _ state: inout State) throws -> Chunk? {
+        let (offset, number) = (state.start, state.number)
+        var object = BufferPool.shared.take(ChunkHeader.byteCount + expected.length)
+        object.append(contentsOf: ChunkHeader(codec: .raw, rawLength: expected.length).bytes)
+        var end = offset
+        while object.count < ChunkHeader.byteCount + expected.length {
+            let left = ChunkHeader.byteCount + expected.length - object.count
+            guard try readBlock(into: &object, at: &end, atMost: left) else {
+                state.go(to: offset, number)
+                return nil
+            }
+        }
+        let lead = state.lead
+        state.go(to: end, number + 1)
+        state.lead = lead
+        return Chunk(object: object, number: number, offset: offset, expected: expected.id)
+    }
+
+    private func cut(_ state: inout State) throws -> [UInt8]? {
         let header = ChunkHeader.byteCount
-        let left = max(0, source.size - state.offset) + Int64(state.rest.count)
+        let left = max(0, source.size - state.start)
         var object = BufferPool.shared.take(header + Int(min(left, Int64(sizes.maximum + Self.blockSize))))
         object.append(contentsOf: ChunkHeader(codec: .raw, rawLength: 0).bytes)
         object.append(contentsOf: state.rest)
         state.rest = []
         var end = header
-        while try end < object.count || readBlock(into: &object, at: &state.offset) {
+        while try end < object.count || readBlock(into: &object, at: &state.offset, atMost: Self.blockSize) {
             let cut = object.withUnsafeBytes {
                 state.chunker.boundary(in: UnsafeRawBufferPointer(rebasing: $0[end...]))
             }
@@ -64,9 +159,9 @@ final class ChunkReader: Sendable {
     }
 
     /// Appends a block; false at the end.
-    private func readBlock(into object: inout [UInt8], at offset: inout Int64) throws -> Bool {
+    private func readBlock(into object: inout [UInt8], at offset: inout Int64, atMost limit: Int) throws -> Bool {
         // What may have come behind it since is no part of the version that is read.
-        let length = Int(min(source.size - offset, Int64(Self.blockSize)))
+        let length = Int(min(source.size - offset, Int64(limit)))
         guard length > 0 else { return false }
         let before = object.count
         try object.append(addingCapacity: length) { room in

@@ -20,6 +20,8 @@ struct Upload: Sendable {
     var namesOnlyChunk = false
     /// Whether everything is put, whatever the store says that it has: what it has may be damaged.
     var replaces = false
+    /// The manifest of an earlier version, whose chunks are likely to come again; nil where there is none.
+    var earlier: ObjectKey?
     /// What answers whether a chunk is there, for many uploads; nil: one for this upload alone.
     var inventory: ChunkInventory?
 
@@ -68,6 +70,8 @@ struct Upload: Sendable {
         let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, surroundings: .system)
         if !replaces { try await inventory.prepare(for: Int(clamping: source.size / Int64(sizes.normal))) }
         let reader = ChunkReader(source, sizes: sizes)
+        // Comes while the first chunks are cut.
+        async let _ = lookAtEarlier(for: reader, source.size, progress)
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var hash = NestedSHA256()
             var chunks: [ChunkReference?] = []
@@ -83,42 +87,98 @@ struct Upload: Sendable {
                 try reader.verify()
                 return ContentHash(hash.finish())
             }
-            var cut = try await cut(reader)
-            while let (object, share) = cut.take() {
-                if chunks.isEmpty, reader.isAtEnd {
+            var batch = try await cut(reader)
+            while !batch.isEmpty {
+                if chunks.isEmpty, batch.count == 1, reader.isAtEnd {
                     // There is nothing to be done beside it.
-                    let id = hash.addChunk(object)
-                    let (chunk, isNew) = try await storeChunk(
-                        id, Handover(object), share, type: type, inventory, progress)
+                    let id = hash.addChunk(batch[0].chunk.object)
+                    let (raw, share) = (Handover(batch[0].take()), batch[0].share)
+                    let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
                     return (try finish(), [chunk], isNew)
                 }
-                while underWay >= width { try await collect() }
                 // Another processor reads and cuts while this one hashes.
-                async let next = self.cut(reader)
-                let id = hash.addChunk(object)
-                let index = chunks.count
-                chunks.append(nil)
-                underWay += 1
-                let raw = Handover(object)
-                group.addTask {
-                    defer { share.shrink(to: 0) }
-                    let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
-                    return (index, chunk, isNew)
+                async let following = cut(reader)
+                let before = hash
+                let ids = await identify(batch, &hash)
+                let wrong = batch.indices.first { !reader.confirm(batch[$0].chunk, ids[$0]) }
+                if let wrong {
+                    hash = before
+                    for cut in batch[..<wrong] { hash.addContent(ofChunk: cut.chunk.object) }
                 }
-                cut = try await next
+                for index in batch[..<(wrong ?? batch.count)].indices {
+                    while underWay >= width { try await collect() }
+                    let (id, raw, share) = (ids[index], Handover(batch[index].take()), batch[index].share)
+                    let place = chunks.count
+                    chunks.append(nil)
+                    underWay += 1
+                    group.addTask {
+                        defer { share.shrink(to: 0) }
+                        let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
+                        return (place, chunk, isNew)
+                    }
+                }
+                if let wrong {
+                    for cut in try await batch[wrong...] + following { BufferPool.shared.give(cut.chunk.object) }
+                    reader.back(to: batch[wrong].chunk)
+                    batch = try await cut(reader)
+                } else {
+                    batch = try await following
+                }
             }
             while underWay > 0 { try await collect() }
             return (try finish(), chunks.compactMap(\.self), hasNew)
         }
     }
 
-    /// The next chunk, with the memory that it takes; nil at the end.
-    private func cut(_ reader: ChunkReader) async throws -> (object: [UInt8], share: ByteBudget.Share)? {
-        guard !reader.isAtEnd else { return nil }
-        let share = try await budget.take(sizes.maximum)
-        guard let object = try reader.next() else { return nil }
-        share.shrink(to: object.count)
-        return (object, share)
+    /// A chunk with the memory that it takes.
+    private struct Cut: Sendable {
+        var chunk: ChunkReader.Chunk
+        let share: ByteBudget.Share
+
+        /// The object, which is not held any more.
+        mutating func take() -> [UInt8] {
+            defer { chunk.object = [] }
+            return chunk.object
+        }
+    }
+
+    /// The next chunk, or several where there is nobody else to be served, so that who cuts and who hashes seldom wait for each other.
+    /// None at the end.
+    private func cut(_ reader: ChunkReader) async throws -> [Cut] {
+        var batch: [Cut] = []
+        var length = 0
+        let enough = BufferPool.shared.hasOneUser ? 2 * sizes.maximum : 1
+        while length < enough, !reader.isAtEnd {
+            // Only who holds nothing may wait for memory.
+            guard
+                let share = batch.isEmpty
+                    ? try await budget.take(sizes.maximum) : budget.takeNow(sizes.maximum),
+                let chunk = try reader.next()
+            else { break }
+            share.shrink(to: chunk.object.count)
+            length += chunk.length
+            batch.append(Cut(chunk: chunk, share: share))
+        }
+        return batch
+    }
+
+    /// The ids of chunks, which the hash of the whole takes in.
+    private func identify(_ batch: [Cut], _ whole: inout NestedSHA256) async -> [ContentHash] {
+        guard batch.count > 1, BufferPool.shared.hasOneUser else {
+            return batch.map { whole.addChunk($0.chunk.object) }
+        }
+        // One pass takes less of the processors than two, and longer than two beside each other.
+        async let ids = SHA256.hash(each: batch.map { $0.chunk.object[...] })
+        for cut in batch { whole.addContent(ofChunk: cut.chunk.object) }
+        return await ids.map { ContentHash($0) }
+    }
+
+    private func lookAtEarlier(for reader: ChunkReader, _ size: Int64, _ progress: TransferProgress) async {
+        guard let earlier, size >= Int64(Manifest.chunksWorthKnowing * sizes.normal),
+            let (manifest, count) = try? await store.manifest(earlier)
+        else { return }
+        progress.sent(raw: 0, wire: count)
+        reader.follow(manifest)
     }
 
     /// What a task captures stays until its end; so it gets this, and takes out what is in it.

@@ -1,0 +1,120 @@
+import SystemIO
+import Testing
+
+@testable import ObjectStorage
+
+/// Content that is cut with the help of the manifest of an earlier version.
+@Suite struct ChunkReaderTests {
+    private let namespace: ObjectNamespace
+
+    init() throws { namespace = try ObjectNamespace(user: "alice") }
+
+    private static func manifest(_ content: [UInt8]) -> Manifest {
+        var start = 0
+        let chunks = Chunker.lengths(of: content, sizes: .small).map { length in
+            defer { start += length }
+            let id = ContentHash(ofChunk: content[start..<start + length])
+            return ChunkReference(id: id, length: length, storedLength: length + ChunkHeader.byteCount)
+        }
+        return Manifest(sha256: ContentHash(of: content), chunks: chunks)
+    }
+
+    /// The chunks of `content`, of which so many at once are given out before they are looked at, and how many of them were expected.
+    private static func read(
+        _ content: [UInt8], after earlier: Manifest, ahead: Int
+    ) throws -> (chunks: [ContentHash], expected: Int) {
+        let reader = ChunkReader(MemorySource(name: "f", bytes: content), sizes: .small)
+        reader.follow(earlier)
+        var chunks: [ContentHash] = []
+        var expected = 0
+        var waiting: [ChunkReader.Chunk] = []
+        while true {
+            while waiting.count < ahead, let chunk = try reader.next() { waiting.append(chunk) }
+            guard !waiting.isEmpty else { break }
+            let chunk = waiting.removeFirst()
+            let id = ContentHash(of: chunk.object)
+            if reader.confirm(chunk, id) {
+                #expect(chunk.number == chunks.count)
+                chunks.append(id)
+                if chunk.expected != nil { expected += 1 }
+            } else {
+                reader.back(to: chunk)
+                waiting = []
+            }
+        }
+        try reader.verify()
+        return (chunks, expected)
+    }
+
+    @Test func `whatever has changed since the earlier version, content is cut as without one`() throws {
+        var generator = SeededGenerator(seed: 20_261_127)
+        let earlier = Noise.bytes(800_000, seed: 3)
+        let manifest = Self.manifest(earlier)
+        for _ in 0..<60 {
+            var content = earlier
+            for _ in 0..<Int.random(in: 0...4, using: &generator) {
+                let place = Int.random(in: 0...content.count, using: &generator)
+                let length = min(Int.random(in: 0...100_000, using: &generator), content.count - place)
+                switch Int.random(in: 0..<6, using: &generator) {
+                case 0: content.insert(contentsOf: Noise.bytes(length, seed: 9), at: place)
+                case 1: content.removeSubrange(place..<place + length)
+                case 2: content.removeLast(length)
+                case 3: content += content[place..<place + length]
+                case 4: content.replaceSubrange(place..<place + length, with: repeatElement(0, count: length))
+                default: content.swapAt(place / 2, place / 3)
+                }
+            }
+            let ahead = Int.random(in: 1...9, using: &generator)
+            let read = try Self.read(content, after: manifest, ahead: ahead)
+            #expect(read.chunks == Self.manifest(content).chunks.map(\.id))
+        }
+    }
+
+    @Test func `behind the first chunk that comes again and behind what was inserted, chunks are not cut anew`() throws
+    {
+        let earlier = Noise.bytes(800_000, seed: 3)
+        let manifest = Self.manifest(earlier)
+        #expect(try Self.read(earlier, after: manifest, ahead: 1).expected == manifest.chunks.count - 1)
+        let content = earlier[..<400_000] + [1, 2, 3] + earlier[400_000...]
+        #expect(try Self.read(Array(content), after: manifest, ahead: 1).expected >= manifest.chunks.count - 5)
+    }
+
+    @Test func `chunks that the rule does not make are not expected`() throws {
+        let content = Noise.bytes(300_000, seed: 4)
+        let half = content.count / 2
+        let chunks = [content[..<half], content[half...]].map {
+            ChunkReference(id: ContentHash(ofChunk: $0), length: $0.count, storedLength: $0.count)
+        }
+        let foreign = Manifest(sha256: ContentHash(of: content), chunks: chunks)
+        #expect(try Self.read(content, after: foreign, ahead: 3).chunks == Self.manifest(content).chunks.map(\.id))
+    }
+
+    @Test(arguments: [true, false])
+    func `an upload has the same manifest with an earlier version and without, also where that is not to be had`(
+        isStored: Bool
+    ) async throws {
+        let earlier = Noise.bytes(800_000, seed: 3)
+        let content = earlier[..<400_000] + Noise.bytes(100, seed: 4) + earlier[400_000...]
+        let store = MemoryObjectStore()
+        func upload(_ content: [UInt8], after earlier: ObjectKey? = nil) async throws -> UploadTask {
+            let task = UploadTask(
+                File(name: "f", bytes: content), to: store, namespace: namespace, sizes: .small, earlier: earlier)
+            task.start()
+            _ = try await task.outcome
+            return task
+        }
+        let first = try await upload(earlier).outcome
+        let key = namespace.manifest(isStored ? first.manifest : ContentHash(of: []))
+        let second = try await upload(Array(content), after: key)
+        let file = try await second.outcome
+        #expect(file.sha256 == ContentHash(of: Array(content)))
+        #expect(file.content == .manifest(try await manifest(of: Array(content), in: MemoryObjectStore())))
+        #expect(second.snapshot.bytesOnWire < 200_000)
+    }
+
+    private func manifest(of content: [UInt8], in store: MemoryObjectStore) async throws -> ContentHash {
+        let task = UploadTask(File(name: "f", bytes: content), to: store, namespace: namespace, sizes: .small)
+        task.start()
+        return try await task.outcome.manifest
+    }
+}
