@@ -179,4 +179,13 @@ import Testing
         check.update(Array("123456789".utf8))
         #expect(check.bytes == [0xCB, 0xF4, 0x39, 0x26])
     }
+
+    /// The tags are those that Python's `cryptography` gives for a message of nothing with such additional data.
+    @Test func `a GMAC is what others make of it`() {
+        let mac = GMAC(key: (0..<16).map { UInt8($0) })
+        #expect(Hex.encode(mac.tag(of: [])) == "7346139595c0b41e497bbde365f42d0a")
+        #expect(Hex.encode(mac.tag(of: Array("abc".utf8))) == "71c97e7265176abb1ea435384743293d")
+        let long = (0..<1_280_000).map { UInt8(truncatingIfNeeded: $0) }
+        #expect(Hex.encode(mac.tag(of: long)) == "778ee5efffef5505e64b0374202766f8")
+    }
 }

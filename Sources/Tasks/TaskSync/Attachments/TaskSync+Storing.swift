@@ -219,7 +219,7 @@ extension TaskSync {
             let id = upload.attachment ?? same(upload) ?? new(upload)
             let row = AttachmentRow(
                 task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex,
-                content: upload.file.content.key(in: namespace).text, stamp: upload.stamp)
+                content: upload.file.content.key(in: namespace).text, marks: upload.file.marks, stamp: upload.stamp)
             try tables.put(row)
             let known = present[id].flatMap { TaskAttachment($0) }
             let damaged = known?.sha256 == row.sha256 && known?.isDamaged == true

@@ -116,10 +116,11 @@ extension TaskSync {
                     return
                 }
                 let file = try File(path: folder.absolutePath(of: path), name: transfer.name)
+                let earlier = attachments.row(of: transfer.task, named: transfer.name)
                 let upload = UploadTask(
                     file, to: objects, namespace: namespace, compression: configuration.compression,
-                    earlier: attachments.row(of: transfer.task, named: transfer.name)?.contentKey,
-                    replaces: transfer.isRepair, inventory: inventory, surroundings: surroundings)
+                    earlier: earlier?.contentKey, marks: earlier?.marks ?? ChunkMarks(), replaces: transfer.isRepair,
+                    inventory: inventory, surroundings: surroundings)
                 transfer.isExecutable = file.isExecutable
                 transfer.work = .upload(upload)
                 transfer.size = stamp.size

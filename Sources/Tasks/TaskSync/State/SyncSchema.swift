@@ -52,8 +52,9 @@ enum SyncSchema {
         SQLiteMigration(
             "where the content of attachments is",
             sql: """
-                -- content: the key of its object; NULL: not known.
+                -- content: the key of its object; marks: of its chunks, see ChunkMarks. NULL: not known.
                 ALTER TABLE sync_attachment ADD COLUMN content TEXT;
+                ALTER TABLE sync_attachment ADD COLUMN marks BLOB;
                 """),
     ]
 }
@@ -78,6 +79,8 @@ struct AttachmentRow: Sendable, Hashable {
     var sha256: String
     /// The key of the object through which the content is found, as far as it is known.
     var content: String?
+    /// Of the chunks of a long file that was uploaded from here.
+    var marks: ChunkMarks?
     var stamp: FileStamp
 
     var contentKey: ObjectKey? { content.flatMap { try? ObjectKey($0) } }

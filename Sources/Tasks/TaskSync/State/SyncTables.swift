@@ -1,5 +1,6 @@
 import DocumentClient
 import DocumentModel
+import ObjectStorage
 import SQLite
 import SystemIO
 import TaskFolder
@@ -140,20 +141,22 @@ struct SyncTables {
     func attachments() throws -> [AttachmentRow] {
         var rows: [AttachmentRow] = []
         let columns = "device, inode, size, modified, modified_nanos, changed, changed_nanos"
-        try database.query("SELECT task, attachment, name, sha256, \(columns), content FROM sync_attachment") { row in
+        try database.query("SELECT task, attachment, name, sha256, \(columns), content, marks FROM sync_attachment") {
+            row in
             rows.append(
                 AttachmentRow(
                     task: row.text(0), attachment: row.text(1), name: row.text(2), sha256: row.text(3),
-                    content: row.optionalText(11), stamp: Self.stamp(row, from: 4)))
+                    content: row.optionalText(11), marks: row.optionalBytes(12).flatMap { ChunkMarks(bytes: $0) },
+                    stamp: Self.stamp(row, from: 4)))
         }
         return rows
     }
 
     func put(_ row: AttachmentRow) throws {
         try database.execute(
-            "INSERT OR REPLACE INTO sync_attachment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO sync_attachment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [.text(row.task), .text(row.attachment), .text(row.name), .text(row.sha256)] + Self.values(row.stamp)
-                + [.optional(row.content)])
+                + [.optional(row.content), .optional(row.marks?.bytes)])
     }
 
     func remove(attachment: String, of task: String) throws {

@@ -16,31 +16,34 @@ extension TransferTask where Outcome == UploadedFile {
     ///
     /// - Parameters:
     ///   - earlier: the manifest of an earlier version, if there is one: what comes again is found sooner.
+    ///   - marks: of its chunks, or none yet; the outcome has those of the new version, if that is long.
     ///   - replaces: whether everything is put, whatever the store says that it has: what it has may be damaged.
     package convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy,
-        earlier: ObjectKey? = nil, replaces: Bool = false, inventory: ChunkInventory?, surroundings: Surroundings
+        earlier: ObjectKey? = nil, marks: ChunkMarks? = nil, replaces: Bool = false, inventory: ChunkInventory?,
+        surroundings: Surroundings
     ) {
         // Made-up time says nothing of links and compressors.
         let isMeasurable = surroundings.executor == nil
         self.init(
             file, to: store, namespace: namespace,
             compression: isMeasurable || compression != .automatic ? compression : .level(1), spool: "/var/tmp",
-            sizes: .standard, earlier: earlier, replaces: replaces, inventory: inventory, namesOnlyChunk: true,
+            sizes: .standard, earlier: earlier, marks: marks, replaces: replaces, inventory: inventory,
+            namesOnlyChunk: true,
             surroundings: surroundings)
     }
 
     convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
         compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes,
-        earlier: ObjectKey? = nil, replaces: Bool = false, inventory: ChunkInventory? = nil,
+        earlier: ObjectKey? = nil, marks: ChunkMarks? = nil, replaces: Bool = false, inventory: ChunkInventory? = nil,
         namesOnlyChunk: Bool = false,
         surroundings: Surroundings = .system
     ) {
         let limiter = LimitedObjectStore(store, surroundings: surroundings)
         let upload = Upload(
             store: limiter, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
-            budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, earlier: earlier,
+            budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, earlier: earlier, marks: marks,
             inventory: inventory)
         let source = UploadSource(file, spool: spool)
         let work = TransferWork {

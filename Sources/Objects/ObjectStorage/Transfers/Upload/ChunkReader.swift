@@ -5,8 +5,8 @@ import Synchronization
 /// can be done while the next ones are read.
 ///
 /// Where the manifest of an earlier version is known, chunks of it that follow one that came again are expected to come again as well,
-/// and are read without looking where they end. Their hashes say whether that was right; where it was not, the reader goes back. So the
-/// same content is cut at the same places with and without an earlier version, which was cut by the same rule.
+/// and are read without looking where they end. Their hashes or marks say whether that was right; where it was not, the reader goes
+/// `back`. So the same content is cut at the same places with and without an earlier version, which was cut by the same rule.
 final class ChunkReader: Sendable {
     /// How much is read at once.
     static let blockSize = 256 << 10
@@ -17,9 +17,15 @@ final class ChunkReader: Sendable {
         let number: Int
         let offset: Int64
         /// What it must be to be a chunk; nil where it was cut by its content.
-        let expected: ContentHash?
+        let expected: Expected?
 
         var length: Int { object.count - ChunkHeader.byteCount }
+    }
+
+    struct Expected: Sendable {
+        let id: ContentHash
+        /// Says as much as the id does, where it is known.
+        let mark: [UInt8]?
     }
 
     private struct State {
@@ -49,6 +55,7 @@ final class ChunkReader: Sendable {
     private struct Earlier {
         let chunks: [ChunkReference]
         let indices: [ContentHash: Int]
+        let marks: [[UInt8]]?
     }
 
     private let source: any ByteSource
@@ -65,21 +72,24 @@ final class ChunkReader: Sendable {
     var isAtEnd: Bool { state.withLock { $0.start >= source.size } }
 
     /// May come at any time.
-    func follow(_ earlier: Manifest) {
+    ///
+    /// - Parameter marks: of the earlier version's chunks, if they are known.
+    func follow(_ earlier: Manifest, marks: ChunkMarks? = nil) {
         let indices = earlier.chunks.enumerated().map { ($1.id, $0) }
+        let marks = marks?.marks.count == earlier.chunks.count ? marks?.marks : nil
         state.withLock { state in
-            state.earlier = Earlier(chunks: earlier.chunks, indices: Dictionary(indices) { first, _ in first })
+            state.earlier = Earlier(
+                chunks: earlier.chunks, indices: Dictionary(indices) { first, _ in first }, marks: marks)
         }
     }
 
-    /// Says what a chunk is. False where it is not what was expected: the caller then goes `back` to it.
-    func confirm(_ chunk: Chunk, _ id: ContentHash) -> Bool {
-        if let expected = chunk.expected { return id == expected }
+    /// Says what a chunk is.
+    func note(_ id: ContentHash, of chunk: Chunk) {
+        guard chunk.expected == nil else { return }
         state.withLock { state in
             guard state.lead == nil, let index = state.earlier?.indices[id] else { return }
             state.lead = index - chunk.number
         }
-        return true
     }
 
     /// Reads on from the beginning of a chunk, and cuts by content.
@@ -88,7 +98,7 @@ final class ChunkReader: Sendable {
     /// The next chunk; nil at the end. Blocks.
     func next() throws -> Chunk? {
         try state.withLock { state in
-            if let expected = expected(state), let chunk = try read(expected, &state) { return chunk }
+            if let (length, expected) = expected(state), let chunk = try read(length, expected, &state) { return chunk }
             let (offset, number) = (state.start, state.number)
             guard let object = try cut(&state) else { return nil }
             state.number += 1
@@ -96,25 +106,27 @@ final class ChunkReader: Sendable {
         }
     }
 
-    private func expected(_ state: State) -> ChunkReference? {
-        guard let lead = state.lead, let chunks = state.earlier?.chunks, chunks.indices.contains(state.number + lead)
+    private func expected(_ state: State) -> (length: Int, Expected)? {
+        guard let earlier = state.earlier, let lead = state.lead,
+            case let index = state.number + lead, earlier.chunks.indices.contains(index)
         else { return nil }
-        let chunk = chunks[state.number + lead]
+        let chunk = earlier.chunks[index]
         let left = source.size - state.start
         // The last one was cut by the end of the file.
-        let isLast = state.number + lead == chunks.count - 1
+        let isLast = index == earlier.chunks.count - 1
         let isPossible = isLast ? chunk.length == left : chunk.length >= sizes.minimum && chunk.length <= left
-        return isPossible && chunk.length <= sizes.maximum ? chunk : nil
+        guard isPossible, chunk.length <= sizes.maximum else { return nil }
+        return (chunk.length, Expected(id: chunk.id, mark: earlier.marks?[index]))
     }
 
     /// Nil where the source ends early.
-    private func read(_ expected: ChunkReference, _ state: inout State) throws -> Chunk? {
+    private func read(_ length: Int, _ expected: Expected, _ state: inout State) throws -> Chunk? {
         let (offset, number) = (state.start, state.number)
-        var object = BufferPool.shared.take(ChunkHeader.byteCount + expected.length)
-        object.append(contentsOf: ChunkHeader(codec: .raw, rawLength: expected.length).bytes)
+        var object = BufferPool.shared.take(ChunkHeader.byteCount + length)
+        object.append(contentsOf: ChunkHeader(codec: .raw, rawLength: length).bytes)
         var end = offset
-        while object.count < ChunkHeader.byteCount + expected.length {
-            let left = ChunkHeader.byteCount + expected.length - object.count
+        while object.count < ChunkHeader.byteCount + length {
+            let left = ChunkHeader.byteCount + length - object.count
             guard try readBlock(into: &object, at: &end, atMost: left) else {
                 state.go(to: offset, number)
                 return nil
@@ -123,7 +135,7 @@ final class ChunkReader: Sendable {
         let lead = state.lead
         state.go(to: end, number + 1)
         state.lead = lead
-        return Chunk(object: object, number: number, offset: offset, expected: expected.id)
+        return Chunk(object: object, number: number, offset: offset, expected: expected)
     }
 
     private func cut(_ state: inout State) throws -> [UInt8]? {

@@ -22,6 +22,8 @@ struct Upload: Sendable {
     var replaces = false
     /// The manifest of an earlier version, whose chunks are likely to come again; nil where there is none.
     var earlier: ObjectKey?
+    /// Of the chunks of the earlier version, or none yet: those of this one are marked as well, if it is long. Nil: they are not.
+    var marks: ChunkMarks?
     /// What answers whether a chunk is there, for many uploads; nil: one for this upload alone.
     var inventory: ChunkInventory?
 
@@ -35,15 +37,18 @@ struct Upload: Sendable {
         _ file: File, _ source: any ByteSource, _ progress: TransferProgress
     ) async throws -> UploadedFile {
         progress.begin(total: source.size)
-        let (sha256, chunks, isNew) = try await storeChunks(of: source, type: file.type, progress)
+        let stored = try await storeChunks(of: source, type: file.type, progress)
+        let (sha256, chunks) = (stored.sha256, stored.chunks)
         if let expected = file.sha256, expected != sha256 {
             throw ObjectStorageError(
                 .corrupt, "\(file.name) hashes to \(sha256.short)…, expected was \(expected.short)…")
         }
         func uploaded(_ content: ContentReference) -> UploadedFile {
-            UploadedFile(
+            var uploaded = UploadedFile(
                 name: file.name, type: file.type, size: source.size, sha256: sha256, content: content,
                 chunkCount: chunks.count)
+            uploaded.marks = stored.marks
+            return uploaded
         }
         if namesOnlyChunk, chunks.count == 1, let chunk = chunks.first { return uploaded(.chunk(chunk.id)) }
         let manifest = Manifest(sha256: sha256, chunks: chunks)
@@ -56,7 +61,7 @@ struct Upload: Sendable {
         let key = namespace.manifest(id)
         // A manifest that lists a chunk which was not there before is not there either.
         var isThere = false
-        if !isNew, !replaces { isThere = try await store.head(key)?.size == Int64(bytes.count) }
+        if !stored.isNew, !replaces { isThere = try await store.head(key)?.size == Int64(bytes.count) }
         if !isThere {
             try await store.put(key, bytes, type: .json, hash: id)
             progress.sent(raw: 0, wire: bytes.count)
@@ -64,17 +69,28 @@ struct Upload: Sendable {
         return uploaded(.manifest(id))
     }
 
+    private struct Stored {
+        let sha256: ContentHash
+        let chunks: [ChunkReference]
+        var marks: ChunkMarks?
+        /// Whether the store lacked one of them.
+        let isNew: Bool
+    }
+
     private func storeChunks(
         of source: any ByteSource, type: MIMEType, _ progress: TransferProgress
-    ) async throws -> (ContentHash, [ChunkReference], isNew: Bool) {
+    ) async throws -> Stored {
         let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, surroundings: .system)
         if !replaces { try await inventory.prepare(for: Int(clamping: source.size / Int64(sizes.normal))) }
         let reader = ChunkReader(source, sizes: sizes)
+        let isLong = source.size >= Int64(Manifest.chunksWorthKnowing * sizes.normal)
         // Comes while the first chunks are cut.
-        async let _ = lookAtEarlier(for: reader, source.size, progress)
+        async let _ = look(at: isLong ? earlier : nil, for: reader, progress)
+        let marks = isLong ? marks : nil
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var hash = NestedSHA256()
             var chunks: [ChunkReference?] = []
+            var newMarks: [[UInt8]] = []
             var underWay = 0
             var hasNew = false
             func collect() async throws {
@@ -94,22 +110,25 @@ struct Upload: Sendable {
                     let id = hash.addChunk(batch[0].chunk.object)
                     let (raw, share) = (Handover(batch[0].take()), batch[0].share)
                     let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
-                    return (try finish(), [chunk], isNew)
+                    return Stored(sha256: try finish(), chunks: [chunk], isNew: isNew)
                 }
                 // Another processor reads and cuts while this one hashes.
                 async let following = cut(reader)
                 let before = hash
-                let ids = await identify(batch, &hash)
-                let wrong = batch.indices.first { !reader.confirm(batch[$0].chunk, ids[$0]) }
+                let identities = await identify(batch, marks, &hash)
+                let wrong = identities.firstIndex { $0 == nil }
                 if let wrong {
                     hash = before
                     for cut in batch[..<wrong] { hash.addContent(ofChunk: cut.chunk.object) }
                 }
-                for index in batch[..<(wrong ?? batch.count)].indices {
+                for (index, identity) in identities[..<(wrong ?? batch.count)].enumerated() {
+                    guard let identity else { break }
                     while underWay >= width { try await collect() }
-                    let (id, raw, share) = (ids[index], Handover(batch[index].take()), batch[index].share)
+                    reader.note(identity.id, of: batch[index].chunk)
+                    let (id, raw, share) = (identity.id, Handover(batch[index].take()), batch[index].share)
                     let place = chunks.count
                     chunks.append(nil)
+                    if let mark = identity.mark { newMarks.append(mark) }
                     underWay += 1
                     group.addTask {
                         defer { share.shrink(to: 0) }
@@ -126,7 +145,10 @@ struct Upload: Sendable {
                 }
             }
             while underWay > 0 { try await collect() }
-            return (try finish(), chunks.compactMap(\.self), hasNew)
+            var stored = Stored(sha256: try finish(), chunks: chunks.compactMap(\.self), isNew: hasNew)
+            stored.marks = marks
+            stored.marks?.marks = newMarks
+            return stored
         }
     }
 
@@ -162,23 +184,52 @@ struct Upload: Sendable {
         return batch
     }
 
-    /// The ids of chunks, which the hash of the whole takes in.
-    private func identify(_ batch: [Cut], _ whole: inout NestedSHA256) async -> [ContentHash] {
-        guard batch.count > 1, BufferPool.shared.hasOneUser else {
-            return batch.map { whole.addChunk($0.chunk.object) }
-        }
-        // One pass takes less of the processors than two, and longer than two beside each other.
-        async let ids = SHA256.hash(each: batch.map { $0.chunk.object[...] })
-        for cut in batch { whole.addContent(ofChunk: cut.chunk.object) }
-        return await ids.map { ContentHash($0) }
+    /// What a chunk was found to be.
+    private struct Identity: Sendable {
+        let id: ContentHash
+        let mark: [UInt8]?
     }
 
-    private func lookAtEarlier(for reader: ChunkReader, _ size: Int64, _ progress: TransferProgress) async {
-        guard let earlier, size >= Int64(Manifest.chunksWorthKnowing * sizes.normal),
-            let (manifest, count) = try? await store.manifest(earlier)
-        else { return }
+    /// What the chunks are, which the hash of the whole takes in; nil for one that is not what was expected.
+    private func identify(
+        _ batch: [Cut], _ marks: ChunkMarks?, _ whole: inout NestedSHA256
+    ) async -> [Identity?] {
+        guard batch.count > 1, BufferPool.shared.hasOneUser else {
+            // One pass takes less of the processors than two.
+            return batch.map { cut in
+                guard cut.chunk.expected?.mark == nil else {
+                    whole.addContent(ofChunk: cut.chunk.object)
+                    return identify(cut.chunk, marks)
+                }
+                return identify(cut.chunk, marks, whole.addChunk(cut.chunk.object))
+            }
+        }
+        // Two beside each other take less time.
+        async let identities = identify(batch, marks)
+        for cut in batch { whole.addContent(ofChunk: cut.chunk.object) }
+        return await identities
+    }
+
+    private func identify(_ batch: [Cut], _ marks: ChunkMarks?) -> [Identity?] {
+        let unmarked = batch.filter { $0.chunk.expected?.mark == nil }
+        var ids = SHA256.hash(each: unmarked.map { $0.chunk.object[...] }).map { ContentHash($0) }[...]
+        return batch.map { cut in
+            identify(cut.chunk, marks, cut.chunk.expected?.mark == nil ? ids.popFirst() : nil)
+        }
+    }
+
+    /// - Parameter id: what its bytes hash to; nil for one whose mark is known.
+    private func identify(_ chunk: ChunkReader.Chunk, _ marks: ChunkMarks?, _ id: ContentHash? = nil) -> Identity? {
+        let mark = marks?.mark(of: chunk.object)
+        guard let expected = chunk.expected else { return id.map { Identity(id: $0, mark: mark) } }
+        let isRight = if let known = expected.mark { known == mark } else { id == expected.id }
+        return isRight ? Identity(id: expected.id, mark: mark) : nil
+    }
+
+    private func look(at earlier: ObjectKey?, for reader: ChunkReader, _ progress: TransferProgress) async {
+        guard let earlier, let (manifest, count) = try? await store.manifest(earlier) else { return }
         progress.sent(raw: 0, wire: count)
-        reader.follow(manifest)
+        reader.follow(manifest, marks: marks)
     }
 
     /// What a task captures stays until its end; so it gets this, and takes out what is in it.

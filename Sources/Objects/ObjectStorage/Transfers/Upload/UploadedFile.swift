@@ -8,6 +8,8 @@ public struct UploadedFile: Hashable, Sendable {
     /// How the content is found again.
     package let content: ContentReference
     public let chunkCount: Int
+    /// Of its chunks, where somebody wants to recognise them.
+    package var marks: ChunkMarks?
 
     /// The id of the manifest, by which the file is downloaded again.
     public var manifest: ContentHash { content.id }
