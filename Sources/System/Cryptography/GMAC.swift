@@ -18,7 +18,7 @@ package struct GMAC: Sendable {
     }
 
     /// - Parameter message: less than 2 GiB.
-    package func tag(of message: [UInt8]) -> [UInt8] {
+    package func tag(of message: ArraySlice<UInt8>) -> [UInt8] {
         guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
         defer { EVP_CIPHER_CTX_free(context) }
         let nonce = [UInt8](repeating: 0, count: 12)
@@ -26,7 +26,9 @@ package struct GMAC: Sendable {
         var length: Int32 = 0
         let isDone =
             EVP_EncryptInit_ex(context, EVP_aes_128_gcm(), nil, key, nonce) == 1
-            && EVP_EncryptUpdate(context, nil, &length, message, Int32(message.count)) == 1
+            && message.withUnsafeBufferPointer {
+                EVP_EncryptUpdate(context, nil, &length, $0.baseAddress, Int32($0.count)) == 1
+            }
             && EVP_EncryptFinal_ex(context, nil, &length) == 1
             && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), &tag) == 1
         precondition(isDone, "GMAC failed")

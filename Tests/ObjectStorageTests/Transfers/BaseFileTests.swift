@@ -75,12 +75,18 @@ import Testing
         let file = try await upload(content)
         let task = DownloadTask(
             .manifest(file.manifest), size: nil, to: directory.path + "/got", from: memory, namespace: namespace,
-            partial: nil, base: path, baseListing: namespace.manifest(first.manifest), isSynced: false, placement: nil,
+            partial: nil, base: path, baseListing: namespace.manifest(first.manifest), isMarked: true, isSynced: false,
+            placement: nil,
             surroundings: .system)
         task.start()
-        _ = try await task.outcome
+        let marks = try #require(try await task.outcome.marks)
         #expect(try FileSystem.read(directory.path + "/got") == content)
         #expect(task.snapshot.bytesOnWire < 10 << 20)
+        // Whoever has downloaded it recognises what comes again, as who has uploaded it does.
+        let again = UploadTask(
+            File(name: "f", bytes: content), to: memory, namespace: namespace, sizes: .standard, marks: marks)
+        again.start()
+        #expect(try await again.outcome.marks == marks)
     }
 
     @Test func `a listing tells where chunks are, and one of another length tells nothing`() async throws {

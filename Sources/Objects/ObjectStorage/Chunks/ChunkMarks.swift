@@ -25,6 +25,5 @@ package struct ChunkMarks: Hashable, Sendable {
 
     package var bytes: [UInt8] { key + marks.joined() }
 
-    /// The mark of a chunk, from the object that holds it raw.
-    func mark(of object: [UInt8]) -> [UInt8] { GMAC(key: key).tag(of: object) }
+    func mark(of chunk: ArraySlice<UInt8>) -> [UInt8] { GMAC(key: key).tag(of: chunk) }
 }

@@ -12,14 +12,21 @@ struct StoredTransfer: Sendable {
     enum Content: Sendable {
         /// In the store; with the stamp that the file had when its upload began.
         case upload(UploadedFile, FileStamp)
-        /// Whole, verified and on the disk, as an incoming file of this name.
-        case download(incoming: String)
+        /// Whole, verified and on the disk, as an incoming file of this name; with the marks of its chunks.
+        case download(incoming: String, ChunkMarks?)
     }
 
     let id: String
     /// The run of the transfer that stored it.
     let run: Int
     let content: Content
+
+    var marks: ChunkMarks? {
+        switch content {
+        case .upload(let file, _): file.marks
+        case .download(_, let marks): marks
+        }
+    }
 }
 
 /// What transfers have stored is taken over together: while one turn writes, more is stored, and the next turn takes all of
@@ -88,7 +95,7 @@ extension TaskSync {
             for transfer in batch {
                 switch transfer.content {
                 case .upload(let file, let stamp): if isCurrent(transfer) { uploads.append((transfer, file, stamp)) }
-                case .download(let incoming):
+                case .download(let incoming, _):
                     if isCurrent(transfer) {
                         downloads.append((transfer, incoming))
                     } else if transfers[transfer.id]?.phase.isOver != false {
@@ -345,7 +352,7 @@ extension TaskSync {
                             item.transfer,
                             AttachmentRow(
                                 task: known.task, attachment: id, name: file.path.name, sha256: known.sha256 ?? "",
-                                content: known.contentKey, stamp: stamp)
+                                content: known.contentKey, marks: item.transfer.marks, stamp: stamp)
                         ))
                 case .success(.changed), .success(.overtaken):
                     if let row = await existing(file.path, for: item.transfer) {
@@ -414,7 +421,8 @@ extension TaskSync {
             let after = try? folder.stamp(path), after.hasContent(of: stamp)
         else { return nil }
         return AttachmentRow(
-            task: known.task, attachment: id, name: path.name, sha256: sha256, content: known.contentKey, stamp: after)
+            task: known.task, attachment: id, name: path.name, sha256: sha256, content: known.contentKey,
+            marks: transfer.marks, stamp: after)
     }
 
     private static func hash(ofFile path: String) throws -> SHA256Digest {

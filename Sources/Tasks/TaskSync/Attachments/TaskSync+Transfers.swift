@@ -136,13 +136,13 @@ extension TaskSync {
                     sha256: transfer.sha256.flatMap { ContentHash(hex: $0) }, to: incoming, from: objects,
                     namespace: namespace,
                     partial: try folder.absolutePath(ofIncoming: incoming), base: base?.path,
-                    baseListing: base?.listing,
+                    baseListing: base?.listing, isMarked: true,
                     // It is put into its place together with others, and a small one onto the disk as well.
                     isSynced: transfer.size > Self.watchedSize,
                     modified: transfer.modifiedTime.map { FileTime(seconds: $0.seconds, nanoseconds: $0.nanos) },
                     isExecutable: transfer.isExecutable, placement: { _ in }, surroundings: surroundings)
                 transfer.work = .download(download)
-                follow(download, transfer) { _ in .download(incoming: incoming) }
+                follow(download, transfer) { .download(incoming: incoming, $0.marks) }
             }
             transfers.change(id) { $0 = transfer }
         } catch {

@@ -79,7 +79,7 @@ struct AttachmentRow: Sendable, Hashable {
     var sha256: String
     /// The key of the object through which the content is found, as far as it is known.
     var content: String?
-    /// Of the chunks of a long file that was uploaded from here.
+    /// Of the chunks of a long file.
     var marks: ChunkMarks?
     var stamp: FileStamp
 

@@ -23,6 +23,8 @@ struct Download: Sendable {
     var base: String?
     /// The manifest of what is in `base`, as far as that is known.
     var baseListing: ObjectKey?
+    /// Whether the chunks of a long file are marked, for an upload of its next version.
+    var isMarked = false
     let placement: Placement?
     let budget: ByteBudget
     /// Whether the file is on the disk before it is placed.
@@ -40,34 +42,38 @@ struct Download: Sendable {
     }
 
     private func pass(_ progress: TransferProgress) async throws -> DownloadedFile {
-        let (size, sha256) =
+        let (size, sha256, marks) =
             switch content {
             case .manifest(let id): try await fetch(manifest: id, progress)
             case .chunk(let id): try await fetch(onlyChunk: id, progress)
             }
         try Task.checkCancellation()
         try await place()
-        return DownloadedFile(path: destination, size: size, sha256: sha256, manifest: content.id)
+        var file = DownloadedFile(path: destination, size: size, sha256: sha256, manifest: content.id)
+        file.marks = marks
+        return file
     }
 
     private func fetch(
         manifest id: ContentHash, _ progress: TransferProgress
-    ) async throws -> (size: Int64, ContentHash) {
+    ) async throws -> (size: Int64, ContentHash, ChunkMarks?) {
         let manifest = try await fetchManifest(id, progress)
         progress.begin(total: manifest.size)
+        let isLong = manifest.chunks.count >= Manifest.chunksWorthKnowing
+        var marks = isMarked && isLong ? ChunkMarks() : nil
         // A small file costs less than looking for its parts.
         var earlier: BaseFile?
         if manifest.chunks.count > 1, let base {
-            let isLong = manifest.chunks.count >= Manifest.chunksWorthKnowing
             earlier = await BaseFile.find(manifest, in: base, listing: isLong ? await listBase(progress) : nil)
         }
         var file = try PartialFile(path: partialPath, size: manifest.size)
-        var hash = try await fetchChunks(of: manifest, from: earlier, into: file, verifyingEach: false, progress)
+        var hash = try await fetchChunks(
+            of: manifest, from: earlier, into: file, verifyingEach: false, &marks, progress)
         if hash != manifest.sha256 {
             // Something has come damaged. Once more, now with a look at each chunk: those that are right stay.
             progress.begin(total: manifest.size)
             file = try PartialFile(path: partialPath, size: manifest.size)
-            hash = try await fetchChunks(of: manifest, from: earlier, into: file, verifyingEach: true, progress)
+            hash = try await fetchChunks(of: manifest, from: earlier, into: file, verifyingEach: true, &marks, progress)
         }
         guard hash == manifest.sha256 else {
             throw ObjectStorageError(
@@ -78,14 +84,14 @@ struct Download: Sendable {
                 .corrupt, "\(name) hashes to \(hash.short)…, expected was \(sha256.short)…")
         }
         try finish(file)
-        return (manifest.size, hash)
+        return (manifest.size, hash, marks)
     }
 
     /// The id of the chunk says of its bytes what a manifest would say. Where the hash of the whole is known, it says so too, of
     /// what the sender has read, and is asked instead.
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
-    ) async throws -> (size: Int64, ContentHash) {
+    ) async throws -> (size: Int64, ContentHash, ChunkMarks?) {
         let expected = Int(clamping: min(max(0, size ?? .max), Int64(ChunkSizes.standard.maximum)))
         let share = try await budget.take(expected)
         defer { share.shrink(to: 0) }
@@ -102,7 +108,7 @@ struct Download: Sendable {
         try finish(file)
         let hash = sha256 ?? ContentHash(bytes.withUnsafeBytes { SHA256.hash($0) })
         BufferPool.shared.give(object)
-        return (Int64(bytes.count), hash)
+        return (Int64(bytes.count), hash, nil)
     }
 
     private func finish(_ file: PartialFile) throws {
@@ -148,14 +154,17 @@ struct Download: Sendable {
 
     /// The hash of the whole, as it was written.
     ///
-    /// - Parameter verifies: whether each chunk is hashed as well. That the whole is right says as much of all of them, for half of
-    ///   the hashing; only what is wrong has to be looked for.
+    /// - Parameters:
+    ///   - verifies: whether each chunk is hashed as well. That the whole is right says as much of all of them, for half of the
+    ///     hashing; only what is wrong has to be looked for.
+    ///   - marks: unless nil, gets those of all chunks.
     private func fetchChunks(
         of manifest: Manifest, from base: BaseFile?, into file: PartialFile, verifyingEach verifies: Bool,
-        _ progress: TransferProgress
+        _ marks: inout ChunkMarks?, _ progress: TransferProgress
     ) async throws -> ContentHash {
         try await withThrowingTaskGroup(of: (Int, Fetched).self) { group in
             var whole = SHA256()
+            var newMarks: [[UInt8]] = []
             var (started, hashed) = (0, 0)
             var offset: Int64 = 0
             var written: Int64 = 0
@@ -169,10 +178,12 @@ struct Download: Sendable {
                         let share = isFirst
                             ? try await budget.take(chunk.length) : budget.takeNow(chunk.length)
                     else { break }
-                    group.addTask {
+                    group.addTask { [marks] in
                         let (object, bytes) = try await fetch(
                             chunk, from: base, at: place, into: file, verifies: verifies, progress)
-                        return (index, Fetched(object: object, bytes: bytes, share: share))
+                        return (
+                            index, Fetched(object: object, bytes: bytes, mark: marks?.mark(of: bytes), share: share)
+                        )
                     }
                     started += 1
                     offset += Int64(chunk.length)
@@ -181,12 +192,14 @@ struct Download: Sendable {
                 early[index] = fetched
                 while let fetched = early.removeValue(forKey: hashed) {
                     fetched.bytes.withUnsafeBytes { whole.update($0) }
+                    if let mark = fetched.mark { newMarks.append(mark) }
                     BufferPool.shared.give(fetched.object)
                     hashed += 1
                     written += Int64(fetched.bytes.count)
                 }
                 try file.isWritten(upTo: written)
             }
+            marks?.marks = newMarks
             return ContentHash(whole.finish())
         }
     }
@@ -196,6 +209,7 @@ struct Download: Sendable {
         /// What the bytes are a part of.
         let object: [UInt8]
         let bytes: ArraySlice<UInt8>
+        let mark: [UInt8]?
         let share: ByteBudget.Share
     }
 

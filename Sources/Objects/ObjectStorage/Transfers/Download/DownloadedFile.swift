@@ -5,6 +5,8 @@ public struct DownloadedFile: Hashable, Sendable {
     /// Of the whole content, verified.
     public let sha256: ContentHash
     public let manifest: ContentHash
+    /// Of its chunks, where somebody wants to recognise them.
+    package var marks: ChunkMarks?
 
     public init(path: String, size: Int64, sha256: ContentHash, manifest: ContentHash) {
         self.path = path

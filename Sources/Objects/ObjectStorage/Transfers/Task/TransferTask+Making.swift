@@ -82,13 +82,14 @@ extension TransferTask where Outcome == DownloadedFile {
     ///
     /// - Parameters:
     ///   - baseListing: the manifest of what is in `base`, as far as that is known: then it need not be looked through.
+    ///   - isMarked: whether the outcome has the marks of the chunks, if the file is long.
     ///   - sha256: of the whole content, as far as it is known: what comes must have it.
     ///   - modified: the time that the file gets; nil for that of its coming.
     package convenience init(
         _ content: ContentReference, size: Int64?, sha256: ContentHash? = nil, to destination: String,
         from store: any ObjectStore,
         namespace: ObjectNamespace,
-        partial: String?, base: String?, baseListing: ObjectKey? = nil, isSynced: Bool,
+        partial: String?, base: String?, baseListing: ObjectKey? = nil, isMarked: Bool = false, isSynced: Bool,
         modified: FileTime? = nil, isExecutable: Bool = false,
         placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
     ) {
@@ -97,7 +98,8 @@ extension TransferTask where Outcome == DownloadedFile {
         let download = Download(
             store: limiter, namespace: namespace, content: content, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
-            size: size, sha256: sha256, base: base, baseListing: baseListing, placement: placement, budget: .shared,
+            size: size, sha256: sha256, base: base, baseListing: baseListing, isMarked: isMarked, placement: placement,
+            budget: .shared,
             isSynced: isSynced,
             modified: modified, isExecutable: isExecutable)
         let work = TransferWork {

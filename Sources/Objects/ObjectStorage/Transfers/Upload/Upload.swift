@@ -220,7 +220,7 @@ struct Upload: Sendable {
 
     /// - Parameter id: what its bytes hash to; nil for one whose mark is known.
     private func identify(_ chunk: ChunkReader.Chunk, _ marks: ChunkMarks?, _ id: ContentHash? = nil) -> Identity? {
-        let mark = marks?.mark(of: chunk.object)
+        let mark = marks?.mark(of: chunk.object.dropFirst(ChunkHeader.byteCount))
         guard let expected = chunk.expected else { return id.map { Identity(id: $0, mark: mark) } }
         let isRight = if let known = expected.mark { known == mark } else { id == expected.id }
         return isRight ? Identity(id: expected.id, mark: mark) : nil
