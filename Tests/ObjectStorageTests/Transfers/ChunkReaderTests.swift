@@ -121,7 +121,7 @@ import Testing
 
     @Test func `marks say of chunks what their ids say, for whatever version they were made`() async throws {
         let store = MemoryObjectStore()
-        let earlier = Noise.bytes(800_000, seed: 3)
+        let earlier = Noise.bytes(3_000_000, seed: 3)
         let first = try await upload(earlier, to: store, marks: ChunkMarks()).outcome
         let marks = try #require(first.marks)
         #expect(marks.marks.count == first.chunkCount)
@@ -129,7 +129,7 @@ import Testing
         // One that came, one that has changed by a bit, and one of another file.
         var changed = earlier
         changed[earlier.count / 3] ^= 1
-        let other = earlier[..<400_000] + Noise.bytes(100, seed: 4) + earlier[400_000...]
+        let other = earlier[..<1_500_000] + Noise.bytes(100, seed: 4) + earlier[1_500_000...]
         for content in [earlier, changed, Array(other)] {
             for marks in [
                 marks, ChunkMarks(), ChunkMarks(bytes: [UInt8](repeating: 1, count: 16 * first.chunkCount + 16)),
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func `a short file is not marked`() async throws {
-        let file = try await upload(Noise.bytes(200_000), to: MemoryObjectStore(), marks: ChunkMarks()).outcome
+        let file = try await upload(Noise.bytes(2_000_000), to: MemoryObjectStore(), marks: ChunkMarks()).outcome
         #expect(file.marks == nil)
     }
 

@@ -16,6 +16,8 @@ public struct Manifest: Hashable, Sendable {
 
     /// From so many chunks on it takes less time to get the manifest of an earlier version than to cut without it.
     static let chunksWorthKnowing = 16
+    /// From so many chunks on it is worth marking them: of shorter files nobody notices how long it takes to hash them again.
+    static let chunksWorthMarking = 128
 
     private static let version: Int64 = 1
 

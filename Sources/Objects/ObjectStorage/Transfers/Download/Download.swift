@@ -59,12 +59,14 @@ struct Download: Sendable {
     ) async throws -> (size: Int64, ContentHash, ChunkMarks?) {
         let manifest = try await fetchManifest(id, progress)
         progress.begin(total: manifest.size)
-        let isLong = manifest.chunks.count >= Manifest.chunksWorthKnowing
-        var marks = isMarked && isLong ? ChunkMarks() : nil
+        let isWorthMarking = manifest.chunks.count >= Manifest.chunksWorthMarking
+        var marks = isMarked && isWorthMarking ? ChunkMarks() : nil
         // A small file costs less than looking for its parts.
         var earlier: BaseFile?
         if manifest.chunks.count > 1, let base {
-            earlier = await BaseFile.find(manifest, in: base, listing: isLong ? await listBase(progress) : nil)
+            let isWorthKnowing = manifest.chunks.count >= Manifest.chunksWorthKnowing
+            earlier = await BaseFile.find(
+                manifest, in: base, listing: isWorthKnowing ? await listBase(progress) : nil)
         }
         var file = try PartialFile(path: partialPath, size: manifest.size)
         var hash = try await fetchChunks(

@@ -80,13 +80,13 @@ struct Upload: Sendable {
     private func storeChunks(
         of source: any ByteSource, type: MIMEType, _ progress: TransferProgress
     ) async throws -> Stored {
+        let likelyCount = source.size / Int64(sizes.normal)
         let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, surroundings: .system)
-        if !replaces { try await inventory.prepare(for: Int(clamping: source.size / Int64(sizes.normal))) }
+        if !replaces { try await inventory.prepare(for: Int(clamping: likelyCount)) }
         let reader = ChunkReader(source, sizes: sizes)
-        let isLong = source.size >= Int64(Manifest.chunksWorthKnowing * sizes.normal)
         // Comes while the first chunks are cut.
-        async let _ = look(at: isLong ? earlier : nil, for: reader, progress)
-        let marks = isLong ? marks : nil
+        async let _ = look(at: likelyCount >= Manifest.chunksWorthKnowing ? earlier : nil, for: reader, progress)
+        let marks = likelyCount >= Manifest.chunksWorthMarking ? marks : nil
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var hash = NestedSHA256()
             var chunks: [ChunkReference?] = []
