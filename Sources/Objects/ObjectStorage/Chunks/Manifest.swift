@@ -94,10 +94,14 @@ public struct Manifest: Hashable, Sendable {
 }
 
 extension ObjectStore {
-    /// The manifest at `key`, and how many bytes it has. Throws `.corrupt` for what is not what the key names.
+    /// The manifest at `key`, and how many bytes it has. Throws `.corrupt` for what is not what the key names, `.invalid` for a key
+    /// of something else.
     func manifest(_ key: ObjectKey) async throws -> (Manifest, byteCount: Int) {
+        guard case .manifest(let id)? = ContentReference(key: key.text) else {
+            throw ObjectStorageError(.invalid, "\(key) is no key of a manifest")
+        }
         let bytes = try await read(key, limit: Manifest.byteLimit)
-        guard case .manifest(ContentHash(of: bytes))? = ContentReference(key: key.text) else {
+        guard ContentHash(of: bytes) == id else {
             throw ObjectStorageError(.corrupt, "the manifest \(key) is damaged")
         }
         return (try Manifest(parsing: bytes), bytes.count)
