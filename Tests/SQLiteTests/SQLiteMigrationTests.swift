@@ -25,6 +25,41 @@ struct SQLiteMigrationTests {
         #expect(try copy.schemaVersion("tasks") == 1)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `an upgrade inside a transaction leaves a copy of what was committed, and is undone with it`() throws {
+        try database.migrate("tasks", [first])
+        try database.execute("INSERT INTO task VALUES ('milk')")
+        func upgrade() throws {
+            try database.execute("INSERT INTO task VALUES ('bread')")
+            try database.migrate("tasks", [first, second])
+        }
+        #expect(throws: Stop.self) {
+            try database.transaction {
+                try upgrade()
+                throw Stop()
+            }
+        }
+        #expect(try database.schemaVersion("tasks") == 1)
+        try database.transaction { try upgrade() }
+        #expect(try database.schemaVersion("tasks") == 2)
+        let copy = try SQLiteDatabase(path: database.path + ".before-tasks-2")
+        #expect(try copy.schemaVersion("tasks") == 1)
+        let tasks = try copy.first("SELECT group_concat(id) FROM task") { $0.text(0) }
+        #expect(tasks == "milk")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a connection that is writing is told that it cannot copy what it writes`() throws {
+        try database.migrate("tasks", [first])
+        func copyWhileWriting() throws {
+            try database.transaction {
+                try database.execute("INSERT INTO task VALUES ('milk')")
+                try database.backUp(to: directory.file("copy.db"))
+            }
+        }
+        #expect { try copyWhileWriting() } throws: { ($0 as? SQLiteError)?.code == .misuse }
+    }
+
     @Test func `components in one file do not know each other`() throws {
         try database.migrate("tasks", [first, second])
         try database.migrate("notes", [SQLiteMigration("notes", sql: "CREATE TABLE note(id)")])

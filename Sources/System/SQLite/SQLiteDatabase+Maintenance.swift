@@ -47,10 +47,17 @@ extension SQLiteDatabase {
         try copy.checkpoint(truncating: true)
     }
 
-    /// Puts all that is in this database in the place of what another one has, whose page size is the same.
+    /// Puts all that is in this database in the place of what another one has, whose page size is the same. Fails with `.misuse` inside
+    /// a transaction of this connection that has written something.
     package func copy(into copy: SQLiteDatabase, pagesAtOnce: Int32 = 4096) throws {
-        let target = try copy.open()
-        guard let backup = sqlite3_backup_init(target, "main", try open(), "main") else {
+        let (source, target) = (try open(), try copy.open())
+        // SQLite would answer for ever that it is locked.
+        guard sqlite3_txn_state(source, "main") != SQLITE_TXN_WRITE else {
+            throw SQLiteError(
+                code: .misuse,
+                message: "\(path) cannot be copied by the connection that is writing it; use another one.")
+        }
+        guard let backup = sqlite3_backup_init(target, "main", source, "main") else {
             throw copy.error(sqlite3_errcode(target), doing: "write a backup to")
         }
         var code = SQLITE_OK

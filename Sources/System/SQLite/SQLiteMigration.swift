@@ -17,8 +17,8 @@ package struct SQLiteMigration: Sendable {
 extension SQLiteDatabase {
     /// Brings the tables of one component up to date, each step in its own transaction.
     ///
-    /// Several components may share a file. Before a component that has data is upgraded, a copy of the file is written
-    /// to `<path>.before-<component>-<version>`. Fails with `.newerSchema`, changing nothing, when a newer program has
+    /// Several components may share a file. Before a component that has data is upgraded, a copy of the file as it was last committed
+    /// is written to `<path>.before-<component>-<version>`. May be called inside a transaction. Fails with `.newerSchema`, changing nothing, when a newer program has
     /// already upgraded the component.
     package func migrate(_ component: String, _ migrations: [SQLiteMigration]) throws {
         let current = try schemaVersion(component)
@@ -36,7 +36,12 @@ extension SQLiteDatabase {
                 component TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL,
                 PRIMARY KEY(component, version)) WITHOUT ROWID
             """)
-        if current > 0 { try backUp(to: "\(path).before-\(component)-\(migrations.count)") }
+        if current > 0 {
+            // A connection cannot copy what it is writing itself.
+            let committed = try SQLiteDatabase(path: path, configuration: configuration.readOnly)
+            defer { committed.close() }
+            try committed.backUp(to: "\(path).before-\(component)-\(migrations.count)")
+        }
         for (index, migration) in migrations.enumerated().dropFirst(current) {
             try transaction {
                 try migration.apply(self)
