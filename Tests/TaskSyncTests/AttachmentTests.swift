@@ -29,7 +29,8 @@ import Testing
         }
     }
 
-    @Test func `each machine knows where the content of its version is, also after a restart`() async throws {
+    @Test func `each machine knows where the content of its version is, and notes it for its next start`() async throws
+    {
         try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
             try laptop.write("Trip.md", "go\n")
             for content in ["seat 12\n", "seat 13, window\n"] {

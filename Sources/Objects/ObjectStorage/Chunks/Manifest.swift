@@ -14,11 +14,6 @@ public struct Manifest: Hashable, Sendable {
     /// The longest chunk that a manifest may list, and so the most that one object can inflate to.
     public static let chunkLimit = 16 << 20
 
-    /// From so many chunks on it takes less time to get the manifest of an earlier version than to cut without it.
-    static let chunksWorthKnowing = 16
-    /// From so many chunks on it is worth marking them: of shorter files nobody notices how long it takes to hash them again.
-    static let chunksWorthMarking = 128
-
     private static let version: Int64 = 1
 
     public let size: Int64
@@ -90,20 +85,5 @@ public struct Manifest: Hashable, Sendable {
 
     private static func corrupt(_ reason: String) -> ObjectStorageError {
         ObjectStorageError(.corrupt, "a manifest is damaged: \(reason)")
-    }
-}
-
-extension ObjectStore {
-    /// The manifest at `key`, and how many bytes it has. Throws `.corrupt` for what is not what the key names, `.invalid` for a key
-    /// of something else.
-    func manifest(_ key: ObjectKey) async throws -> (Manifest, byteCount: Int) {
-        guard case .manifest(let id)? = ContentReference(key: key.text) else {
-            throw ObjectStorageError(.invalid, "\(key) is no key of a manifest")
-        }
-        let bytes = try await read(key, limit: Manifest.byteLimit)
-        guard ContentHash(of: bytes) == id else {
-            throw ObjectStorageError(.corrupt, "the manifest \(key) is damaged")
-        }
-        return (try Manifest(parsing: bytes), bytes.count)
     }
 }

@@ -65,8 +65,8 @@ struct Download: Sendable {
         var earlier: BaseFile?
         if manifest.chunks.count > 1, let base {
             let isWorthKnowing = manifest.chunks.count >= Manifest.chunksWorthKnowing
-            earlier = await BaseFile.find(
-                manifest, in: base, listing: isWorthKnowing ? await listBase(progress) : nil)
+            let listing = await store.earlierManifest(isWorthKnowing ? baseListing : nil, progress)
+            earlier = await BaseFile.find(manifest, in: base, listing: listing)
         }
         var file = try PartialFile(path: partialPath, size: manifest.size)
         var hash = try await fetchChunks(
@@ -143,13 +143,6 @@ struct Download: Sendable {
         let (manifest, byteCount) = try await verified("the manifest of \(name)") {
             try await store.manifest(namespace.manifest(id))
         }
-        progress.sent(raw: 0, wire: byteCount)
-        return manifest
-    }
-
-    /// Nil where it is not to be had, for whatever reason: it would only save time.
-    private func listBase(_ progress: TransferProgress) async -> Manifest? {
-        guard let baseListing, let (manifest, byteCount) = try? await store.manifest(baseListing) else { return nil }
         progress.sent(raw: 0, wire: byteCount)
         return manifest
     }

@@ -227,9 +227,7 @@ struct Upload: Sendable {
     }
 
     private func look(at earlier: ObjectKey?, for reader: ChunkReader, _ progress: TransferProgress) async {
-        guard let earlier, let (manifest, count) = try? await store.manifest(earlier) else { return }
-        progress.sent(raw: 0, wire: count)
-        reader.follow(manifest, marks: marks)
+        if let manifest = await store.earlierManifest(earlier, progress) { reader.follow(manifest, marks: marks) }
     }
 
     /// What a task captures stays until its end; so it gets this, and takes out what is in it.
