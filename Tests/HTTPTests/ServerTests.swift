@@ -51,6 +51,34 @@ struct ServerTests {
         }
     }
 
+    @Test func `a body of known length comes in long parts, another as it arrives`() async throws {
+        let sent = pattern(3_000_000)
+        let lengths = Events<[Int]>()
+        let parts = Events<[UInt8]>()
+        try await withServer { request in
+            var found: [Int] = []
+            for try await part in request.body {
+                found.append(part.count)
+                if request.body.length == nil { parts.send([UInt8](repeating: 1, count: found.count < 3 ? 1 : 0)) }
+            }
+            lengths.send(found)
+            return HTTPResponse()
+        } run: { url in
+            _ = try await HTTPClient().send(HTTPRequest(.put, url + "/", body: .bytes(sent)))
+            let long = try #require(await lengths.next())
+            #expect(long.reduce(0, +) == sent.count)
+            #expect(long.dropLast().allSatisfy { $0 >= 256 << 10 }, "\(long)")
+            // Each is sent once the one before was seen.
+            parts.send([1])
+            let body = HTTPBody.stream {
+                let part = await parts.next()
+                return part?.isEmpty == true ? nil : part
+            }
+            _ = try await HTTPClient().send(HTTPRequest(.put, url + "/", body: body))
+            #expect(await lengths.next() == [1, 1, 1])
+        }
+    }
+
     @Test func `a body that breaks off while it is gathered fails its handler`() async throws {
         let events = Events<String>()
         try await withServer { request in

@@ -101,22 +101,19 @@ extension Exchange {
                 defer { state.reader = nil }
                 return (state.reader, [], state.incomingFailure, true)
             }
-            if let reader = state.reader, !state.collectsRest {
-                state.reader = nil
-                return (reader, Array(data), nil, true)
-            }
-            // What comes before it is asked for grows in its place.
+            // It grows in its place.
             if state.incoming.isEmpty, !state.collectsRest {
                 let expected = state.incomingExpected - state.incomingTotal + data.count
-                state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater))
+                state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater + data.count))
             }
             state.incoming.append(contentsOf: data)
-            // Not with the last of it: see `answerOrWait`.
-            if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected,
-                !state.collectsRest
-            {
-                suspend(&state)
+            if state.collectsRest { return (nil, [], nil, true) }
+            if state.hasPart, let reader = state.reader {
+                defer { (state.reader, state.incoming) = (nil, []) }
+                return (reader, state.incoming, nil, true)
             }
+            // Not with the last of it: see `answerOrWait`.
+            if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected { suspend(&state) }
             return (nil, [], nil, true)
         }
         if let failure { reader?.resume(throwing: failure) } else { reader?.resume(returning: chunk) }
@@ -147,7 +144,7 @@ extension Exchange {
                     if state.incomingIsUnwanted || state.reader != nil {
                         return .failure(HTTPError(.bodyGone, "A request's body was read twice, or after its handler."))
                     }
-                    if !state.incoming.isEmpty, !state.collectsRest {
+                    if state.hasPart, !state.collectsRest {
                         defer { state.incoming = [] }
                         resume(&state)
                         return .success(state.incoming)
