@@ -50,7 +50,7 @@ let package = Package(
         // C
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CISAL"), cLibrary("CZlib"), cLibrary("CCurl"),
         cLibrary("CGRPC"), cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
-        cLibrary("CSystemd"), cLibrary("CLinux"),
+        cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
 
         // System
         room("JSON", on: "System"),
@@ -81,7 +81,7 @@ let package = Package(
         // Objects
         room(
             "ObjectStorage", on: "Objects",
-            uses: ["Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
+            uses: ["CGear", "Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
 
         // Accounts
         room(

@@ -35,6 +35,45 @@ import Testing
         #expect(lengths == Chunker.lengths(of: content, sizes: Self.small), "seed \(seed)")
     }
 
+    @Test(arguments: 0..<20)
+    func `many places looked at side by side are those found one by one`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let normal = 4 << Int.random(in: 10...16, using: &generator)
+        let sizes = ChunkSizes(minimum: normal / 4, normal: normal, maximum: 4 * normal)
+        // A run of one byte has no place, or one everywhere.
+        let content =
+            Noise.bytes(Int.random(in: 0...600_000, using: &generator), seed: seed)
+            + [UInt8](repeating: UInt8.random(in: 0...255, using: &generator), count: 100_000)
+            + Noise.bytes(600_000, seed: seed + 1000)
+        #expect(Chunker.lengths(of: content, sizes: sizes) == oneByOne(content, sizes), "seed \(seed)")
+    }
+
+    /// The definition: a word for each byte, and the hash is asked behind each.
+    private func oneByOne(_ content: [UInt8], _ sizes: ChunkSizes) -> [Int] {
+        var words: [UInt64] = []
+        var state: UInt64 = 0x6665_7272_7963_6463
+        for _ in 0..<256 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+            words.append(word ^ word >> 31)
+        }
+        let bits = sizes.normal.trailingZeroBitCount
+        var lengths: [Int] = []
+        var (hash, length): (UInt64, Int) = (0, 0)
+        for byte in content {
+            length += 1
+            if length > sizes.minimum { hash = hash << 1 &+ words[Int(byte)] }
+            let zeros = length <= sizes.normal / 8 * 7 ? bits + 2 : bits - 3
+            let isPlace = length > sizes.minimum && hash.leadingZeroBitCount >= zeros
+            guard isPlace || length == sizes.maximum else { continue }
+            lengths.append(length)
+            (hash, length) = (0, 0)
+        }
+        return length > 0 ? lengths + [length] : lengths
+    }
+
     @Test(arguments: 0..<10)
     func `chunks keep to their sizes and make the whole`(seed: UInt64) {
         let content = Noise.bytes(1 << 18, seed: seed)

@@ -1,3 +1,5 @@
+import CGear
+
 /// Cuts content where the content says so: the same bytes are cut at the same places wherever they stand in a file, so
 /// that an insertion changes the chunks around it and no others.
 ///
@@ -11,6 +13,8 @@
 /// The places are part of Ferry's format: tests pin them.
 public struct Chunker: Sendable {
     public let sizes: ChunkSizes
+
+    private static let hasInstructions = ferry_gear_has_instructions() != 0
 
     private let strictMask: UInt64
     private let lenientMask: UInt64
@@ -83,6 +87,12 @@ public struct Chunker: Sendable {
             var rolling = hash
             defer { hash = rolling }
             var offset = start
+            // A block in which a place is found is rolled over once more, byte by byte.
+            while Self.hasInstructions, stop - offset >= ferry_gear_block,
+                ferry_gear_passes(gear, source + offset, mask, &rolling) != 0
+            {
+                offset += ferry_gear_block
+            }
             let unrolled = stop - (stop - start) % 4
             while offset < unrolled {
                 // Four steps at once: what does not depend on the hash so far is summed beside it, which shortens the
