@@ -1,0 +1,116 @@
+"""Programs that start on what older ones have left: the same data, with the steps of the schemas taken back."""
+import sqlite3
+
+import pytest
+
+from harness import agree
+
+# What takes each step of a component back, as far as an older program would see. A new step needs its line here.
+STEPS = {
+    "sync": {
+        2: "DROP TABLE sync_step",
+        3: "DROP TABLE sync_trash",
+        4: "DROP TABLE sync_write",
+        5: "ALTER TABLE sync_attachment DROP COLUMN content; ALTER TABLE sync_attachment DROP COLUMN marks",
+    },
+    "client": {
+        2: """ALTER TABLE client_state RENAME TO client_state_after;
+              CREATE TABLE client_state(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
+              INSERT INTO client_state SELECT key, value FROM client_state_after;
+              DROP TABLE client_state_after""",
+    },
+    "buckets": {
+        2: "DROP TABLE condemned",
+        3: "DROP TABLE released",
+        4: "ALTER TABLE part DROP COLUMN checksum",
+        5: "DROP TABLE cors",
+    },
+    "documents": {
+        # The index is made anew from the documents, whatever is in it.
+        2: """DROP TABLE entry; DROP TABLE composite; DROP TABLE stream; DELETE FROM setting WHERE name='indexed';
+              CREATE TABLE entry(
+                  collection INTEGER NOT NULL, field INTEGER NOT NULL, key BLOB NOT NULL, id BLOB NOT NULL,
+                  document INTEGER NOT NULL, PRIMARY KEY(collection, field, key, id)) WITHOUT ROWID""",
+        3: "DROP TABLE recent; DELETE FROM setting WHERE name='recent'",
+        4: "DROP TABLE exemption",
+    },
+    "identity": {},
+}
+
+
+def is_database(path):
+    return path.is_file() and path.open("rb").read(16) == b"SQLite format 3\0"
+
+
+def components(database):
+    """How many steps each component in a file has taken."""
+    if not database.execute("SELECT 1 FROM sqlite_schema WHERE name='schema_migration'").fetchone():
+        return {}
+    return dict(database.execute("SELECT component, max(version) FROM schema_migration GROUP BY component"))
+
+
+def take_back(path, to_first):
+    """Takes back the last step of each component in the file, or all but the first. Answers the copies that an upgrade will leave."""
+    database = sqlite3.connect(path)
+    copies = []
+    for component, version in components(database).items():
+        # The index of documents is whole at the first version and the last, see above.
+        for step in range(version, 1 if to_first else max(1, version - 1), -1):
+            database.executescript(STEPS[component][step])
+            database.execute("DELETE FROM schema_migration WHERE component=? AND version=?", (component, step))
+        if version > 1:
+            copies.append(path.with_name(f"{path.name}.before-{component}-{version}"))
+    database.commit()
+    database.close()
+    return copies
+
+
+@pytest.mark.parametrize("to_first", [False, True], ids=["the last step", "all steps"])
+def test_programs_go_on_with_what_older_ones_have_left(server, machines, root, to_first):
+    laptop, desk = machines
+    letter = bytes(range(256)) * 4
+    scan = b"".join(number.to_bytes(4, "big") for number in range(1 << 20))
+    laptop.write("Tax.md", "Before April.\n")
+    laptop.write("Home/Paint the door.md", "Blue.\n")
+    laptop.write("Old.md", "")
+    laptop.sync()
+    for name, content in [("letter.txt", letter), ("scan.bin", scan)]:
+        (root / name).write_bytes(content)
+        laptop.ferry("attach", "Tax", root / name)
+    desk.sync()
+    desk.ferry("done", "Paint the door")
+    desk.ferry("rm", "Old")
+    agree(laptop, desk)
+    before = laptop.files()
+    assert before["Tax.files/scan.bin"] == scan
+
+    for program in (laptop, desk, server):
+        assert program.stop() == 0
+    files = [path for home in (laptop.state, desk.state, server.data) for path in sorted(home.rglob("*")) if is_database(path)]
+    copies = [copy for path in files for copy in take_back(path, to_first)]
+    found = {copy.name.rsplit("-", 2)[1] for copy in copies}
+    assert found == {component for component, steps in STEPS.items() if steps}, "a component that this test does not reach"
+
+    server.start()
+    laptop.start()
+    desk.start()
+    agree(laptop, desk)
+    assert laptop.files() == before
+    for copy in copies:
+        assert copy.exists(), f"{copy.name}: an upgrade keeps what was there before"
+
+    # Both go on from there, each with what the other changed.
+    desk.write("Tax.md", "Before May.\n")
+    (laptop.tasks / "Tax.files" / "scan.bin").write_bytes(scan[:3_000_000] + b"a line" + scan[3_000_000:])
+    desk.sync()
+    laptop.sync()
+    agree(laptop, desk)
+    after = desk.files()
+    assert after["Tax.md"] == b"Before May.\n" and after["Tax.files/letter.txt"] == letter
+    assert after["Tax.files/scan.bin"] == scan[:3_000_000] + b"a line" + scan[3_000_000:]
+    for machine in machines:
+        assert machine.status()["problems"] == [], machine.daemon.tail()
+    for path in files:
+        database = sqlite3.connect(path)
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        database.close()
