@@ -85,6 +85,22 @@ struct RetentionTests {
         #expect(!Retention(days: days).isOver(since: absurd, at: now))
     }
 
+    @Test func `a local trash that cannot be looked through is told of`() async throws {
+        let machine = try await machine()
+        try await tick(machine)
+        // A file where there should be a directory.
+        try machine.write(".ferry/trash", "")
+        #expect(try await machine.eventually { try await trashProblem(of: machine) != nil })
+        machine.remove(".ferry/trash")
+        #expect(try await machine.eventually { try await trashProblem(of: machine) == nil })
+    }
+
+    /// After a look, which there is only while nothing is under way.
+    private func trashProblem(of machine: Machine) async throws -> SyncProblem? {
+        try await machine.sync.emptyTrash()
+        return await machine.sync.allProblems.first { $0.code == "trash" }
+    }
+
     @Test func `a task goes for good after thirty days, with its history and its file`() async throws {
         let (laptop, desk) = (try await machine(), try await machine())
         try laptop.write("Old.md", "one\n")

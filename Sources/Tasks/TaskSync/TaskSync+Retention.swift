@@ -75,8 +75,9 @@ extension TaskSync {
     private func emptyLocalTrash(_ retention: Retention, _ now: Retention.Moment) async throws {
         let kept: [Kept]
         do { kept = try self.kept() } catch {
-            return logger.warning("the local trash cannot be read: \(error.message)")
+            return noteTrash("The local trash cannot be looked through: \(error.message)")
         }
+        problems[Self.trashProblem] = nil
         let seen = try await client.transaction { [keys = Set(kept.map(\.key))] transaction in
             let tables = SyncTables(transaction)
             let seen = try tables.trashed()
@@ -91,7 +92,7 @@ extension TaskSync {
                 return nil
             }
             if let failure {
-                logger.warning("stays in \(entry.description): \(failure.message)")
+                noteTrash("Should be gone, and stays in \(entry.description): \(failure.message)")
             } else {
                 gone.append(entry.key)
                 logger.info("gone from \(entry.description)")
@@ -101,6 +102,15 @@ extension TaskSync {
         try await client.transaction { [gone] transaction in
             for key in gone { try SyncTables(transaction).removeTrashed(key) }
         }
+    }
+
+    private static let trashProblem = "trash"
+
+    /// What keeps the trash from being emptied; the next look tells whether it still does.
+    private func noteTrash(_ message: String) {
+        logger.warning(message)
+        let hint = "Tasks are not affected. It is tried again every six hours, and after a restart of the daemon."
+        note(SyncProblem(code: "trash", subject: ".ferry/trash", message: message, hint: hint), for: Self.trashProblem)
     }
 
     /// How much was put aside here, and when the first of it goes for good; nil where that is never, or nothing counts yet.
