@@ -121,7 +121,10 @@ let package = Package(
         // Tests
         .executableTarget(
             name: "ferry-bench",
-            dependencies: ["CommandLineTool", "DocumentModel", "FirestoreProtocol", "GRPC", "SQLite"],
+            dependencies: [
+                "CommandLineTool", "Cryptography", "DocumentModel", "FirestoreProtocol", "GRPC", "ObjectStorage",
+                "SQLite",
+            ],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
@@ -134,7 +137,9 @@ let package = Package(
         tests(
             "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
         tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite", "GRPC"]),
-        tests("ObjectStorage", uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SystemIO"]),
+        tests(
+            "ObjectStorage",
+            uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
         tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(

@@ -10,6 +10,7 @@ struct Bench: Sendable {
         case listeners
         case initial
         case memory
+        case hashing
     }
 
     struct Failure: Error, CustomStringConvertible {
@@ -40,6 +41,7 @@ struct Bench: Sendable {
             case .initial: try await measureInitial()
             case .memory where !measures.contains(.queries): try await measureMemory()
             case .memory: break
+            case .hashing: try measureHashing()
             }
         }
     }

@@ -1,12 +1,12 @@
 import CommandLineTool
 import Foundation
 
-/// Measures the document store's bars on a real `ferry-server` over gRPC on loopback; prints a table. Needs a quiet
-/// machine and release builds of both programs.
+/// Measures the document store's bars on a real `ferry-server` over gRPC on loopback, and what attachments cost a processor;
+/// prints a table. Needs a quiet machine and release builds of both programs.
 let command = Command(
-    "ferry-bench", summary: "measures ferry-server's documents: commits, reads, queries, listeners, memory",
+    "ferry-bench", summary: "measures ferry-server's documents, and what attachments cost a processor",
     discussion: """
-        Without a MEASURE, all are taken: commits, gets, queries, listeners, initial, memory.
+        Without a MEASURE, all are taken: commits, gets, queries, listeners, initial, memory, hashing.
 
             ferry-bench --server .build/release/ferry-server commits gets
         """,

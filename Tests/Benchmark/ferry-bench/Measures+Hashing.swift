@@ -1,0 +1,94 @@
+import Cryptography
+import Foundation
+import ObjectStorage
+
+/// What one processor does to each byte of an attachment, beside what OpenSSL says of itself in the same minute.
+extension Bench {
+    private static let block = 256 << 10
+
+    func measureHashing() throws {
+        var generator = SystemRandomNumberGenerator()
+        // More than any cache has of its own, and as much as is read at once.
+        let blocks = (0..<64).map { _ in
+            (0..<Self.block / 8).flatMap { _ in
+                withUnsafeBytes(of: generator.next()) { Array($0) }
+            }
+        }
+        var (cuts, hashes, pairs, ratios): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+        for _ in 0..<5 {
+            let reference = try opensslRate()
+            let rate = self.rate(of: blocks) { blocks in
+                var hash = SHA256()
+                for block in blocks { hash.update(block) }
+                return hash.finish()
+            }
+            ratios.append(rate / reference)
+            hashes.append(rate)
+            pairs.append(
+                self.rate(of: blocks) { blocks in
+                    var hash = NestedSHA256()
+                    for block in blocks { block.withUnsafeBytes { hash.update($0) } }
+                    return hash.finish()
+                })
+            cuts.append(self.rate(of: blocks) { Self.places(in: $0) })
+        }
+        say("where chunks end, one processor", "\(median(cuts).text(2)) GiB/s", "≥ 1 GiB/s")
+        say(
+            "SHA-256, one processor", "\(median(hashes).text(2)) GiB/s, \(median(ratios).text(2)) of `openssl speed`",
+            "≥ 0.90 of it")
+        say("SHA-256 of a file and of its chunks, one processor", "\(median(pairs).text(2)) GiB/s")
+    }
+
+    private static func places(in blocks: [[UInt8]]) -> Int {
+        var chunker = Chunker()
+        var count = 0
+        for block in blocks {
+            block.withUnsafeBytes { bytes in
+                var rest = bytes[...]
+                while let cut = chunker.boundary(in: UnsafeRawBufferPointer(rebasing: rest)) {
+                    rest = rest.dropFirst(cut)
+                    count += 1
+                }
+            }
+        }
+        return count
+    }
+
+    /// GiB a second. What `body` answers must be the same each time, or nobody would have to compute it.
+    private func rate<Answer: Equatable>(of blocks: [[UInt8]], _ body: ([[UInt8]]) -> Answer) -> Double {
+        let expected = body(blocks)
+        let start = ContinuousClock.now
+        var passes = 0
+        while ContinuousClock.now - start < .seconds(1) {
+            precondition(body(blocks) == expected)
+            passes += 1
+        }
+        let bytes = Double(passes * blocks.count * Self.block)
+        return bytes / (ContinuousClock.now - start).inSeconds / Double(1 << 30)
+    }
+
+    private func opensslRate() throws -> Double {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        process.arguments = ["speed", "-mr", "-seconds", "1", "-bytes", "\(Self.block)", "-evp", "sha256"]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        // It ends by an alarm, which the threads that tasks run on keep from themselves and from what they start.
+        var alarm = sigset_t()
+        sigemptyset(&alarm)
+        sigaddset(&alarm, SIGALRM)
+        pthread_sigmask(SIG_UNBLOCK, &alarm, nil)
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        // The line of results is "+F:…:SHA2-256:bytes a second".
+        let line = text.split(separator: "\n").last { $0.hasPrefix("+F:") }
+        guard let rate = line?.split(separator: ":").last.flatMap({ Double($0) }) else {
+            throw Failure(description: "`openssl speed` gave no rate; it is in Debian's package openssl.")
+        }
+        return rate / Double(1 << 30)
+    }
+
+    private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+}
