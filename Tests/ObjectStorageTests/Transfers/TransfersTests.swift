@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 import Synchronization
 import SystemIO
 import Testing
@@ -60,6 +61,28 @@ import Testing
         try await again.forget(down.id)
         #expect(await again.all.isEmpty)
         #expect(try await open().all.isEmpty)
+    }
+
+    @Test func `what an older program has begun goes on`() async throws {
+        let transfers = try await open()
+        _ = try await transfers.upload(UploadRequest(File(name: "b", bytes: Array("bytes".utf8)), label: "task-1"))
+        try crash(to: "older")
+        let journal = try SQLiteDatabase(path: "\(directory.path)/older/transfers.sqlite")
+        try journal.executeScript(
+            """
+            ALTER TABLE transfer DROP COLUMN rate;
+            DELETE FROM schema_migration WHERE component = 'transfers' AND version = 2;
+            """)
+        journal.close()
+
+        let again = try await open("older")
+        let task = try #require(await again.all.first as? UploadTask)
+        #expect(task.label == "task-1")
+        let running = Task { await again.run() }
+        #expect(try await task.outcome.sha256 == ContentHash(of: Array("bytes".utf8)))
+        running.cancel()
+        await running.value
+        #expect(directory.names(below: "older").contains { $0.hasSuffix("transfers.sqlite.before-transfers-2") })
     }
 
     @Test func `bytes and streams are kept until they are stored, and then no longer`() async throws {
