@@ -1,9 +1,9 @@
 #pragma once
-// Sixteen places of a gear hash at once, with instructions that Swift has no name for.
+// The gear hash of sixteen segments of a block at once, with instructions that Swift has no name for.
 #include <stddef.h>
 #include <stdint.h>
 
-// How many bytes each place has, and all of them together.
+// A block is looked at in sixteen segments of so many bytes.
 enum { ferry_gear_segment = 1 << 10, ferry_gear_block = 16 * ferry_gear_segment };
 
 #if defined(__x86_64__)
@@ -24,7 +24,7 @@ __attribute__((target("avx512f,avx512dq"))) static inline int ferry_gear_passes(
     const uint64_t table[256], const uint8_t *bytes, uint64_t mask, uint64_t *hash) {
     const __m512i low = _mm512_set1_epi64(0xff), wanted = _mm512_set1_epi64((long long)mask);
     const __m512i lanes = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i first = _mm512_slli_epi64(lanes, 10);
+    const __m512i first = _mm512_mullo_epi64(lanes, _mm512_set1_epi64(ferry_gear_segment));
     const __m512i second = _mm512_add_epi64(first, _mm512_set1_epi64(8 * ferry_gear_segment));
     // The first segment's hash is known, and there may be nothing in front of it.
     const __m512i before = _mm512_mask_sub_epi64(first, 0xfe, first, _mm512_set1_epi64(64));

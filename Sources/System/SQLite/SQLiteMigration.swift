@@ -17,9 +17,9 @@ package struct SQLiteMigration: Sendable {
 extension SQLiteDatabase {
     /// Brings the tables of one component up to date, each step in its own transaction.
     ///
-    /// Several components may share a file. Before a component that has data is upgraded, a copy of the file as it was last committed
-    /// is written to `<path>.before-<component>-<version>`. May be called inside a transaction. Fails with `.newerSchema`, changing nothing, when a newer program has
-    /// already upgraded the component.
+    /// Several components may share a file. Before a component that has data is upgraded, a copy of the file as it was last
+    /// committed is written to `<path>.before-<component>-<version>`. May be called inside a transaction. Fails with
+    /// `.newerSchema`, changing nothing, when a newer program has already upgraded the component.
     package func migrate(_ component: String, _ migrations: [SQLiteMigration]) throws {
         let current = try schemaVersion(component)
         guard current <= migrations.count else {

@@ -109,8 +109,8 @@ extension TaskSync {
     /// What keeps the trash from being emptied; the next look tells whether it still does.
     private func noteTrash(_ message: String) {
         logger.warning(message)
-        let hint = "Tasks are not affected. It is tried again every six hours, and after a restart of the daemon."
-        note(SyncProblem(code: "trash", subject: ".ferry/trash", message: message, hint: hint), for: Self.trashProblem)
+        let hint = "See that ferryd may read and change what is in .ferry; it tries again every six hours."
+        note(SyncProblem(code: "trash", subject: ".ferry", message: message, hint: hint), for: Self.trashProblem)
     }
 
     /// How much was put aside here, and when the first of it goes for good; nil where that is never, or nothing counts yet.

@@ -8,7 +8,7 @@ extension Bench {
 
     func measureHashing() throws {
         var generator = SystemRandomNumberGenerator()
-        // More than any cache has of its own, and as much as is read at once.
+        // 16 MiB, in the pieces in which files are read.
         let blocks = (0..<64).map { _ in
             (0..<Self.block / 8).flatMap { _ in
                 withUnsafeBytes(of: generator.next()) { Array($0) }
@@ -82,7 +82,7 @@ extension Bench {
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        // The line of results is "+F:…:SHA2-256:bytes a second".
+        // The line of results is "+F:…:sha256:bytes a second".
         let line = text.split(separator: "\n").last { $0.hasPrefix("+F:") }
         guard let rate = line?.split(separator: ":").last.flatMap({ Double($0) }) else {
             throw Failure(description: "`openssl speed` gave no rate; it is in Debian's package openssl.")
