@@ -8,19 +8,22 @@ extension Exchange {
         guard core.begin(self) else { return false }
         peer?.begin(self)
         let headers = requestHeaders()
-        let hasBody = headers["Transfer-Encoding"] != nil || (headers.contentLength ?? 0) > 0
+        let isChunked = headers["Transfer-Encoding"] != nil
+        // A length beside chunks says nothing (RFC 9112, 6.3).
+        let length = isChunked ? nil : headers.contentLength
+        let hasBody = isChunked || (length ?? 0) > 0
         guard let target = HTTPTarget(target) else {
             answerEarly(.text(.badRequest, "The request's target is malformed.\n"), headers, hasBody)
             return true
         }
-        guard (headers.contentLength ?? 0) <= core.limits.body else {
+        guard (length ?? 0) <= core.limits.body else {
             let limit = core.limits.body
             answerEarly(.text(.contentTooLarge, "A body may have \(limit) bytes here.\n"), headers, hasBody)
             return true
         }
         let body: HTTPBody =
             hasBody
-            ? HTTPBody(incoming: headers.contentLength) {
+            ? HTTPBody(incoming: length) {
                 try await self.nextChunk()
             } rest: {
                 try await self.collectRest(into: &$0)
@@ -32,7 +35,7 @@ extension Exchange {
         state.withLock { state in
             state.stage = waits ? .expecting : .receiving
             if waits { suspend(&state) }
-            state.incomingExpected = headers.contentLength ?? 0
+            state.incomingExpected = length ?? 0
             if hasBody { start(request, &state) } else { state.waiting = request }
         }
         return true
