@@ -100,8 +100,15 @@ if wanted unit; then
     start=$SECONDS
     # One after the other: tests with real deadlines and real processors must not starve one another.
     # The simulation's seeds mean the same runs only where sets have the same order each time.
-    SWIFT_DETERMINISTIC_HASHING=1 swift test --skip-build --no-parallel >"$log" 2>&1
+    SWIFT_DETERMINISTIC_HASHING=1 timeout --foreground -k 10 20m stdbuf -oL swift test --skip-build --no-parallel >"$log" 2>&1
     status=$?
+    if ((status == 124)); then
+        echo "FAILED: a test does not end; the last lines are"
+        tail -n 20 "$log"
+        pkill -KILL -f "^$PWD/.build/.*\.xctest "
+        count 0 1
+        finish
+    fi
     line=$(grep -aoE 'Test run with [0-9]+ tests?.* (passed|failed) after.*' "$log" | tail -n 1)
     total=$(grep -oE '[0-9]+ test' <<<"$line" | head -n 1 | grep -oE '[0-9]+')
     broken=$(grep -aE '^.{1,4} Test .* failed after' "$log" | grep -avc 'Test run with')
