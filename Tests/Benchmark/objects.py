@@ -76,12 +76,12 @@ def exchange(host, requests, connections=32):
             assert count, "the server closed a connection"
             self.got += count
             if self.wanted is None:
-                self.head += self.buffer[:count]
+                self.head += self.buffer[:min(count, 4096)]
                 end = self.head.find(b"\r\n\r\n")
                 if end < 0:
                     return False
                 assert self.head[9:12] == b"200", self.head[:200]
-                length = int(self.head.lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
+                length = int(self.head[:end + 2].lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
                 self.wanted = end + 4 + length
             return self.got >= self.wanted
 
