@@ -55,7 +55,7 @@ import Testing
 
     @Test func `messages that are hashed together have the digests that each has alone`() {
         var generator = SeededGenerator(seed: 20_261_126)
-        for count in 0..<12 {
+        for count in 0..<20 {
             let messages = (0..<count).map { _ in
                 let most = [0, 1, 63, 64, 65, 200, 5_000].randomElement(using: &generator) ?? 0
                 let bytes = (0..<Int.random(in: 0...most, using: &generator) + 3).map { _ in
@@ -64,6 +64,7 @@ import Testing
                 return bytes.dropFirst(3)
             }
             #expect(SHA256.hash(each: messages) == messages.map { SHA256.hash($0) })
+            #expect(MD5.hash(each: messages.map { Array($0) }) == messages.map { MD5.hash(Array($0)) })
         }
     }
 

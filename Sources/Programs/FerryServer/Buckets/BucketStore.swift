@@ -13,6 +13,7 @@ final class BucketStore: Sendable {
     let index: BucketIndex
     let directory: String
     private let threads: WorkerThreads
+    private let hashing = SharedHashing()
     let segments: ObjectSegments
     private let recent = RecentFiles(limit: 256 << 20, readLimit: 32 << 20)
     private let directories: [FileDirectory]
@@ -126,6 +127,10 @@ final class BucketStore: Sendable {
     /// Runs what blocks on a thread of the store's.
     func run<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
         try await threads.run(body)
+    }
+
+    func digests(of bytes: [UInt8], _ wanted: ObjectDigests.Wanted) async -> ObjectDigests {
+        await hashing.digests(of: bytes, wanted, on: threads)
     }
 
     func makeIncoming(_ wanted: ObjectDigests.Wanted) throws -> IncomingObject {

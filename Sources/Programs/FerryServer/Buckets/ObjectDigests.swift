@@ -20,6 +20,21 @@ struct ObjectDigests: Sendable {
         static let sha1 = Wanted(rawValue: 16)
         static let sha256 = Wanted(rawValue: 32)
     }
+
+    /// The digests of several bodies, in their order.
+    static func each(_ bodies: [(bytes: [UInt8], wanted: Wanted)]) -> [ObjectDigests] {
+        func sums<Sum>(_ digest: Wanted, _ hash: ([[UInt8]]) -> [Sum]) -> [Int: Sum] {
+            let indices = bodies.indices.filter { bodies[$0].wanted.contains(digest) }
+            return Dictionary(uniqueKeysWithValues: zip(indices, hash(indices.map { bodies[$0].bytes })))
+        }
+        let sha256 = sums(.sha256) { SHA256.hash(each: $0.map { $0[...] }) }
+        let md5 = sums(.md5, MD5.hash(each:))
+        return bodies.enumerated().map { index, body in
+            var hasher = ObjectHasher(body.wanted.subtracting([.sha256, .md5]))
+            hasher.update(body.bytes)
+            return hasher.finish(sha256: sha256[index], md5: md5[index])
+        }
+    }
 }
 
 /// Computes them as the bytes come.
@@ -51,12 +66,10 @@ struct ObjectHasher: ~Copyable {
         }
     }
 
-    /// Called once.
-    mutating func finish() -> ObjectDigests {
-        let sum = md5?.finish()
-        let sha1 = sha1?.finish()
-        return ObjectDigests(
-            sha256: sha256?.finish(), md5: sum, crc32: crc32?.bytes, crc32c: crc32c?.bytes, crc64: crc64?.bytes,
-            sha1: sha1)
+    /// Called once. Digests that were made elsewhere may be added.
+    mutating func finish(sha256 otherSHA256: SHA256Digest? = nil, md5 otherMD5: [UInt8]? = nil) -> ObjectDigests {
+        ObjectDigests(
+            sha256: sha256?.finish() ?? otherSHA256, md5: md5?.finish() ?? otherMD5, crc32: crc32?.bytes,
+            crc32c: crc32c?.bytes, crc64: crc64?.bytes, sha1: sha1?.finish())
     }
 }

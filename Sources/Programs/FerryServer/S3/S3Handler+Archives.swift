@@ -97,7 +97,7 @@ extension S3Handler {
     private func files(of call: S3Call, _ length: Int) async throws -> [File] {
         let (bytes, trailer) = try await whole(call, length)
         return try await store.run { [bytes] in
-            _ = try Self.checked(bytes, call, trailer)
+            try Self.check(bytes, call, trailer)
             let files: [(name: String, content: ArraySlice<UInt8>)]
             do {
                 files = try TarArchive.files(in: bytes)

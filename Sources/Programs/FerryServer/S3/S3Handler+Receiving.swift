@@ -78,27 +78,22 @@ extension S3Handler {
         while let chunk = try await body.next() {
             if bytes.isEmpty { bytes = chunk } else { bytes += chunk }
         }
-        let trailer = body.trailer
-        let store = store
-        let (digests, hash, checksums) = try await store.run { [bytes] in
-            let (digests, checksums) = try Self.checked(bytes, call, trailer, computing: algorithm)
-            return (digests, digests.sha256 ?? SHA256.hash(bytes), checksums)
-        }
-        let file = try await store.keep(bytes[...], hash)
+        try Self.check(Int64(bytes.count), against: call)
+        // The store wants the SHA-256 of all.
+        let digests = await store.digests(of: bytes, Self.digests(for: call, algorithm).union(.sha256))
+        let checksums = try Self.verify(digests, call, body.trailer)
+        let file = try await store.keep(bytes[...], digests.sha256 ?? SHA256.hash(bytes))
         return ReceivedObject(
             file: file, size: Int64(bytes.count), etag: Self.etag(digests), checksums: checksums,
             checksum: algorithm?.value(in: digests).map { Base64.encode($0) })
     }
 
-    /// The digests of a body that is what the client says, and the checksum to keep.
-    static func checked(
-        _ bytes: [UInt8], _ call: S3Call, _ trailer: [String: String], computing algorithm: ObjectChecksum? = nil
-    ) throws -> (ObjectDigests, checksums: [String: String]) {
+    /// Fails where a body is not what the client says.
+    static func check(_ bytes: [UInt8], _ call: S3Call, _ trailer: [String: String]) throws {
         try check(Int64(bytes.count), against: call)
-        var hasher = ObjectHasher(digests(for: call, algorithm))
+        var hasher = ObjectHasher(digests(for: call, nil))
         hasher.update(bytes)
-        let digests = hasher.finish()
-        return (digests, try verify(digests, call, trailer))
+        _ = try verify(hasher.finish(), call, trailer)
     }
 
     private static func check(_ size: Int64, against call: S3Call) throws {
