@@ -18,9 +18,7 @@ extension S3Handler {
         for condition in ["If-Match", "If-None-Match"] where call.request.headers[condition] != nil {
             throw S3Error.notImplemented("\(condition) for an archive")
         }
-        guard let length = call.request.headers.contentLength, call.request.headers["Transfer-Encoding"] == nil else {
-            throw S3Error.missingLength
-        }
+        guard let length = call.request.body.length else { throw S3Error.missingLength }
         guard length <= Self.archiveLimit else { throw S3Error.entityTooLarge }
         // Whoever would have to wait for slow ones goes on without.
         guard let share = archiveMemory.takeNow(length) else {

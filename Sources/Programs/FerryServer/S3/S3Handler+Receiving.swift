@@ -111,7 +111,7 @@ extension S3Handler {
     private static let smallBody = Int(BucketStore.smallSize)
 
     /// Whether the body announces a length up to that.
-    static func isSmall(_ call: S3Call) -> Bool { call.request.headers.contentLength.map { $0 <= smallBody } ?? false }
+    static func isSmall(_ call: S3Call) -> Bool { call.request.body.length.map { $0 <= smallBody } ?? false }
 
     private static func digests(for call: S3Call, _ algorithm: ObjectChecksum?) -> ObjectDigests.Wanted {
         let headers = call.request.headers
