@@ -3,8 +3,8 @@ import Synchronization
 
 /// One exchange: what libcurl's callbacks (on the engine's thread) and the tasks at both ends of the bodies share.
 ///
-/// `@unchecked Sendable`: `easy`, `lists` and the variables below them are used by the engine's thread alone; all
-/// else is immutable or in `state`.
+/// `@unchecked Sendable`: `request`, `easy`, `lists` and the variables below them are used by the engine's thread alone, once it has the
+/// exchange; all else is immutable or in `state`.
 final class Transfer: @unchecked Sendable {
     struct State {
         var head: CheckedContinuation<(HTTPStatus, HTTPHeaders), any Error>?
@@ -37,7 +37,8 @@ final class Transfer: @unchecked Sendable {
     /// Above this many unread bytes receiving rests; a streamed request body is read ahead as far.
     static let highWater = 256 << 10
 
-    let request: HTTPRequest
+    /// Its body goes when it has been sent and answered.
+    private(set) var request: HTTPRequest
     let origin: String
     let engine: ClientEngine
     let state = Mutex(State())
@@ -193,6 +194,8 @@ final class Transfer: @unchecked Sendable {
     }
 
     func complete(_ result: CURLcode) {
+        // Who waits for the answer may have a use for the memory.
+        request.body = .none
         finish(result == CURLE_OK ? nil : error(for: result))
     }
 

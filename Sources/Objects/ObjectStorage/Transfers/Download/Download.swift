@@ -97,20 +97,21 @@ struct Download: Sendable {
         let expected = Int(clamping: min(max(0, size ?? .max), Int64(ChunkSizes.standard.maximum)))
         let share = try await budget.take(expected)
         defer { share.shrink(to: 0) }
-        let (object, bytes, wire) = try await verified("the content of \(name)") {
+        let (object, start, wire) = try await verified("the content of \(name)") {
             try await get(id, limit: ChunkSizes.standard.maximum, expected: expected) { bytes in
                 if let sha256 { ContentHash(SHA256.hash(bytes)) == sha256 } else { ContentHash(ofChunk: bytes) == id }
             }
         }
         share.shrink(to: object.count)
-        progress.begin(total: Int64(bytes.count))
+        let size = object.count - start
+        progress.begin(total: Int64(size))
         let file = try PartialFile(path: partialPath, size: nil)
-        try file.write(bytes, at: 0)
-        progress.sent(raw: bytes.count, wire: wire)
+        try file.write(object[start...], at: 0)
+        progress.sent(raw: size, wire: wire)
         try finish(file)
-        let hash = sha256 ?? ContentHash(bytes.withUnsafeBytes { SHA256.hash($0) })
+        let hash = sha256 ?? ContentHash(SHA256.hash(object[start...]))
         BufferPool.shared.give(object)
-        return (Int64(bytes.count), hash, nil)
+        return (Int64(size), hash, nil)
     }
 
     private func finish(_ file: PartialFile) throws {
@@ -174,11 +175,10 @@ struct Download: Sendable {
                             ? try await budget.take(chunk.length) : budget.takeNow(chunk.length)
                     else { break }
                     group.addTask { [marks] in
-                        let (object, bytes) = try await fetch(
+                        let (object, start) = try await fetch(
                             chunk, from: base, at: place, into: file, verifies: verifies, progress)
-                        return (
-                            index, Fetched(object: object, bytes: bytes, mark: marks?.mark(of: bytes), share: share)
-                        )
+                        let mark = marks?.mark(of: object[start...])
+                        return (index, Fetched(object: object, start: start, mark: mark, share: share))
                     }
                     started += 1
                     offset += Int64(chunk.length)
@@ -186,11 +186,11 @@ struct Download: Sendable {
                 guard let (index, fetched) = try await group.next() else { break }
                 early[index] = fetched
                 while let fetched = early.removeValue(forKey: hashed) {
-                    fetched.bytes.withUnsafeBytes { whole.update($0) }
+                    whole.update(fetched.object[fetched.start...])
                     if let mark = fetched.mark { newMarks.append(mark) }
-                    BufferPool.shared.give(fetched.object)
                     hashed += 1
-                    written += Int64(fetched.bytes.count)
+                    written += Int64(fetched.object.count - fetched.start)
+                    BufferPool.shared.give(fetched.object)
                 }
                 try file.isWritten(upTo: written)
             }
@@ -201,9 +201,9 @@ struct Download: Sendable {
 
     /// A chunk that waits for its turn to be hashed, with the memory it takes.
     private struct Fetched: Sendable {
-        /// What the bytes are a part of.
         let object: [UInt8]
-        let bytes: ArraySlice<UInt8>
+        /// Where in the object it begins, which goes to the end. No slice, which would keep the object from its next use.
+        let start: Int
         let mark: [UInt8]?
         let share: ByteBudget.Share
     }
@@ -211,43 +211,44 @@ struct Download: Sendable {
     private func fetch(
         _ chunk: ChunkReference, from base: BaseFile?, at offset: Int64, into file: PartialFile, verifies: Bool,
         _ progress: TransferProgress
-    ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>) {
+    ) async throws -> (object: [UInt8], start: Int) {
         if file.hasLeftovers {
             let bytes = try file.read(chunk.length, at: offset)
             if bytes.count == chunk.length, ContentHash(ofChunk: bytes[...]) == chunk.id {
                 progress.found(chunk.length, wasSent: true)
-                return (bytes, bytes[...])
+                return (bytes, 0)
             }
         }
         if let bytes = base?.read(chunk, verifying: verifies) {
             try file.write(bytes[...], at: offset)
             progress.found(chunk.length, wasSent: false)
-            return (bytes, bytes[...])
+            return (bytes, 0)
         }
-        let (object, bytes, wire) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
+        let (object, start, wire) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
             try await get(chunk.id, limit: chunk.length, expected: chunk.length) {
                 !verifies || ContentHash(ofChunk: $0) == chunk.id
             }
         }
-        guard bytes.count == chunk.length else {
+        guard object.count - start == chunk.length else {
             throw ObjectStorageError(.corrupt, "the chunk \(chunk.id.short)… of \(name) is shorter than listed")
         }
-        try file.write(bytes, at: offset)
+        try file.write(object[start...], at: offset)
         progress.sent(raw: chunk.length, wire: wire)
-        return (object, bytes)
+        return (object, start)
     }
 
-    /// The bytes of a chunk of at most `limit`, of which `isRight` holds; what they are a part of; and how many travelled.
+    /// An object whose end, from `start` on, is a chunk of at most `limit` bytes, of which `isRight` holds; and how many bytes
+    /// travelled.
     private func get(
         _ id: ContentHash, limit: Int, expected: Int, isRight: (ArraySlice<UInt8>) -> Bool
-    ) async throws -> (object: [UInt8], bytes: ArraySlice<UInt8>, wire: Int) {
+    ) async throws -> (object: [UInt8], start: Int, wire: Int) {
         var object = try await object(of: id, limit: limit, expected: expected)
         let wire = object.count
-        let bytes = object[try ChunkCodec.open(&object, limit: limit)...]
-        guard isRight(bytes) else {
+        let start = try ChunkCodec.open(&object, limit: limit)
+        guard isRight(object[start...]) else {
             throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is damaged")
         }
-        return (object, bytes, wire)
+        return (object, start, wire)
     }
 
     /// - Parameter expected: how many bytes the chunk has, as far as anybody knows: small ones may travel with others.
