@@ -26,36 +26,38 @@ import Testing
         #expect(hash.finish() == SHA256.hash("abc"))
     }
 
-    @Test func `parts and the whole have the digests that each has alone, wherever they begin and end`() {
+    @Test func `messages that are hashed side by side have the digests that each has alone, wherever they go on`() {
         var generator = SeededGenerator(seed: 20_261_122)
-        for _ in 0..<200 {
-            var nested = NestedSHA256()
-            var whole: [UInt8] = []
-            for _ in 0..<Int.random(in: 0...6, using: &generator) {
-                let head = (0..<Int.random(in: 0...130, using: &generator)).map { UInt8(truncatingIfNeeded: $0) }
-                nested.beginPart(head)
-                var part = head
-                for _ in 0..<Int.random(in: 0...4, using: &generator) {
-                    let most = [1, 63, 64, 65, 128, 200, 5_000].randomElement(using: &generator) ?? 0
-                    let bytes = (0..<Int.random(in: 0...most, using: &generator)).map { _ in
-                        UInt8.random(in: 0...255, using: &generator)
-                    }
-                    bytes.withUnsafeBytes { nested.update($0) }
-                    part += bytes
-                    whole += bytes
+        var lanes = SHA256Lanes()
+        var wholes = (0..<12).map { _ in (hash: SHA256(), bytes: [UInt8]()) }
+        var idle = Array(wholes.indices)
+        for _ in 0..<3_000 {
+            if lanes.room > 0, Bool.random(using: &generator), let number = idle.popLast() {
+                let most = [1, 63, 64, 65, 128, 5_000, 100_000].randomElement(using: &generator) ?? 0
+                let count = Int.random(in: 0...most, using: &generator)
+                let part = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ wholes[number].bytes.count) }
+                let begin = wholes[number].bytes.count
+                wholes[number].bytes += part
+                // Where the bytes are until it has ended.
+                wholes[number].bytes.withUnsafeBufferPointer {
+                    lanes.begin(number, wholes[number].hash, UnsafeBufferPointer(rebasing: $0[begin...]))
                 }
-                #expect(nested.finishPart() == SHA256.hash(part))
-                let between = [UInt8](repeating: 7, count: Int.random(in: 0...130, using: &generator))
-                between.withUnsafeBytes { nested.updateWhole($0) }
-                whole += between
+            } else {
+                for (number, hash) in lanes.step() {
+                    wholes[number].hash = hash
+                    var hash = hash
+                    #expect(hash.finish() == SHA256.hash(wholes[number].bytes))
+                    if wholes[number].bytes.count > 200_000 { wholes[number] = (SHA256(), []) }
+                    idle.insert(number, at: 0)
+                }
             }
-            #expect(nested.finish() == SHA256.hash(whole))
         }
+        while !lanes.isEmpty { _ = lanes.step() }
     }
 
     @Test func `messages that are hashed together have the digests that each has alone`() {
         var generator = SeededGenerator(seed: 20_261_126)
-        for count in 0..<20 {
+        for count in 0..<40 {
             let messages = (0..<count).map { _ in
                 let most = [0, 1, 63, 64, 65, 200, 5_000].randomElement(using: &generator) ?? 0
                 let bytes = (0..<Int.random(in: 0...most, using: &generator) + 3).map { _ in
@@ -68,16 +70,21 @@ import Testing
         }
     }
 
-    @Test func `a whole of more than 512 MiB, whose bits take two words to count, has its digest`() {
+    @Test(arguments: [1, 2, 8])
+    func `a message of more than 512 MiB, whose bits take two words to count, has its digest`(beside: Int) {
         let block = [UInt8](repeating: 0x5A, count: 8 << 20)
-        var nested = NestedSHA256()
-        var alone = SHA256()
-        for number in 0..<65 {
-            if number % 20 == 0 { nested.beginPart([1, 2, 3]) }
-            block.withUnsafeBytes { nested.update($0) }
+        var (first, alone) = (SHA256(), SHA256())
+        for _ in 0..<65 {
+            var lanes = SHA256Lanes()
+            block.withUnsafeBufferPointer { bytes in
+                for number in 0..<beside { lanes.begin(number, number == 0 ? first : SHA256(), bytes) }
+                while !lanes.isEmpty {
+                    for (number, hash) in lanes.step() where number == 0 { first = hash }
+                }
+            }
             alone.update(block)
         }
-        #expect(nested.finish() == alone.finish())
+        #expect(first.finish() == alone.finish())
     }
 
     @Test func `a digest survives its bytes and its hex, and nothing shorter or longer is one`() {

@@ -1,6 +1,7 @@
 #pragma once
-// Two SHA-256 contexts of OpenSSL's that take the same bytes side by side. On processors with the SHA extensions each instruction
-// waits for the one before it, so that two messages at once take hardly longer than one.
+// Two SHA-256 contexts of OpenSSL's that take bytes side by side. On processors with the SHA extensions each instruction waits for the
+// one before it, so that two messages at once take hardly longer than one.
+#include "sha256_common.h"
 #include <openssl/sha.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,17 +15,6 @@ static inline int ferry_sha256_has_instructions(void) {
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_SSSE3) || !(c & bit_SSE4_1)) return 0;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 29));
 }
-
-static const uint32_t ferry_sha256_constants[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
-};
 
 // The instructions want the eight words of the state as (f e b a) and (h g d c), lowest first.
 struct ferry_sha256_state {
@@ -89,29 +79,6 @@ static inline int ferry_sha256_has_instructions(void) { return 0; }
 static inline void ferry_sha256_blocks(
     SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {}
 #endif
-
-static inline void ferry_sha256_count(SHA256_CTX *context, size_t bytes) {
-    const uint64_t bits = (((uint64_t)context->Nh << 32) | context->Nl) + ((uint64_t)bytes << 3);
-    context->Nh = (SHA_LONG)(bits >> 32), context->Nl = (SHA_LONG)bits;
-}
-
-// Both take `count` bytes; OpenSSL what stands before and behind whole blocks, and all where there are no instructions.
-static inline void ferry_sha256_pair_update(
-    SHA256_CTX *first, SHA256_CTX *second, const uint8_t *bytes, size_t count, int has_instructions) {
-    const size_t block = SHA256_CBLOCK;
-    const size_t to_first = (block - first->num) % block, to_second = (block - second->num) % block;
-    const size_t later = to_first > to_second ? to_first : to_second;
-    if (!has_instructions || count < later + block) {
-        SHA256_Update(first, bytes, count), SHA256_Update(second, bytes, count);
-        return;
-    }
-    SHA256_Update(first, bytes, to_first), SHA256_Update(second, bytes, to_second);
-    const size_t whole = (count - later) / block * block;
-    ferry_sha256_blocks(first->h, bytes + to_first, second->h, bytes + to_second, whole / block);
-    ferry_sha256_count(first, whole), ferry_sha256_count(second, whole);
-    SHA256_Update(first, bytes + to_first + whole, count - to_first - whole);
-    SHA256_Update(second, bytes + to_second + whole, count - to_second - whole);
-}
 
 // Each takes as many blocks of its own. Only where there are instructions, and both have had whole blocks so far.
 static inline void ferry_sha256_two_update(

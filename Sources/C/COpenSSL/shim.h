@@ -1,5 +1,5 @@
 #pragma once
-// The contexts of `md5_lanes.h` and `sha256_pair.h` are of the interface that shows its state, which OpenSSL would like to see less used.
+// The contexts of `md5_lanes.h`, `sha256_lanes.h` and `sha256_pair.h` are of the interface that shows its state, which OpenSSL would like to see less used.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -16,6 +16,7 @@
 #include <openssl/kdf.h>
 #include <openssl/ssl.h>
 #include "md5_lanes.h"
+#include "sha256_lanes.h"
 #include "sha256_pair.h"
 
 // Here rather than in Swift, as OSSL_PARAM_BLD keeps the pointers to the names. NULL if the numbers make no key.

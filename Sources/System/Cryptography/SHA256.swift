@@ -1,29 +1,35 @@
+import COpenSSL
+
 /// SHA-256 of a stream of bytes (FIPS 180-4).
 ///
 ///     var hash = SHA256()
 ///     hash.update(part)
 ///     let digest = hash.finish()
-package struct SHA256: ~Copyable, Sendable {
-    private static let algorithm = MessageDigest.Algorithm(named: "SHA256")
+package struct SHA256: Sendable {
+    var context = SHA256_CTX()
 
-    private var digest = MessageDigest(algorithm)
+    package init() { SHA256_Init(&context) }
 
-    package init() {}
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        if let base = bytes.baseAddress { SHA256_Update(&context, base, bytes.count) }
+    }
 
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) { digest.update(bytes) }
+    package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
-    package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { digest.update($0) } }
-
-    package mutating func update(_ bytes: ArraySlice<UInt8>) { bytes.withUnsafeBytes { digest.update($0) } }
+    package mutating func update(_ bytes: ArraySlice<UInt8>) { bytes.withUnsafeBytes { update($0) } }
 
     package mutating func update(_ text: String) {
         var text = text
-        text.withUTF8 { digest.update(UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { update(UnsafeRawBufferPointer($0)) }
     }
 
     /// The digest of everything since the start or the last `finish`; what follows begins a new message.
     package mutating func finish() -> SHA256Digest {
-        SHA256Digest { digest.finish(into: $0) }
+        let digest = SHA256Digest { output in
+            _ = SHA256_Final(output.baseAddress?.assumingMemoryBound(to: UInt8.self), &context)
+        }
+        SHA256_Init(&context)
+        return digest
     }
 
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> SHA256Digest {

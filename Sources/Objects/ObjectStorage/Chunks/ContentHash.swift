@@ -43,16 +43,7 @@ public struct ContentHash: Hashable, Comparable, Sendable, CustomStringConvertib
     public static func < (left: Self, right: Self) -> Bool { left.digest < right.digest }
 }
 
-extension NestedSHA256 {
-    /// Takes the content of an object that holds a chunk raw into the whole; answers the chunk's id.
-    mutating func addChunk(_ object: [UInt8]) -> ContentHash {
-        beginPart(Array(object.prefix(ChunkHeader.byteCount)))
-        object.withUnsafeBytes { update(UnsafeRawBufferPointer(rebasing: $0.dropFirst(ChunkHeader.byteCount))) }
-        return ContentHash(finishPart())
-    }
-
-    /// The same where the chunk's id comes from elsewhere.
-    mutating func addContent(ofChunk object: [UInt8]) {
-        object.withUnsafeBytes { updateWhole(UnsafeRawBufferPointer(rebasing: $0.dropFirst(ChunkHeader.byteCount))) }
-    }
+extension SHA256 {
+    /// Takes the content of an object that holds a chunk raw.
+    mutating func addContent(ofChunk object: [UInt8]) { update(object.dropFirst(ChunkHeader.byteCount)) }
 }

@@ -186,7 +186,7 @@ struct Download: Sendable {
                 guard let (index, fetched) = try await group.next() else { break }
                 early[index] = fetched
                 while let fetched = early.removeValue(forKey: hashed) {
-                    whole.update(fetched.object[fetched.start...])
+                    whole = await SharedHashing.shared.update(whole, with: fetched.object, from: fetched.start).whole
                     if let mark = fetched.mark { newMarks.append(mark) }
                     hashed += 1
                     written += Int64(fetched.object.count - fetched.start)

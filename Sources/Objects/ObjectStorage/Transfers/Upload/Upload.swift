@@ -88,7 +88,7 @@ struct Upload: Sendable {
         async let _ = look(at: likelyCount >= Manifest.chunksWorthKnowing ? earlier : nil, for: reader, progress)
         let marks = likelyCount >= Manifest.chunksWorthMarking ? marks : nil
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
-            var hash = NestedSHA256()
+            var hash = SHA256()
             var chunks: [ChunkReference?] = []
             var newMarks: [[UInt8]] = []
             var underWay = 0
@@ -107,7 +107,7 @@ struct Upload: Sendable {
             while !batch.isEmpty {
                 if chunks.isEmpty, batch.count == 1, reader.isAtEnd {
                     // There is nothing to be done beside it.
-                    let id = hash.addChunk(batch[0].chunk.object)
+                    let id = await SharedHashing.shared.addChunk(batch[0].chunk.object, to: &hash)
                     let (raw, share) = (Handover(batch[0].take()), batch[0].share)
                     let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
                     return Stored(sha256: try finish(), chunks: [chunk], isNew: isNew)
@@ -192,19 +192,22 @@ struct Upload: Sendable {
 
     /// What the chunks are, which the hash of the whole takes in; nil for one that is not what was expected.
     private func identify(
-        _ batch: [Cut], _ marks: ChunkMarks?, _ whole: inout NestedSHA256
+        _ batch: [Cut], _ marks: ChunkMarks?, _ whole: inout SHA256
     ) async -> [Identity?] {
         guard batch.count > 1, BufferPool.shared.hasOneUser else {
-            // One pass takes less of the processors than two.
-            return batch.map { cut in
+            var identities: [Identity?] = []
+            for cut in batch {
                 guard cut.chunk.expected?.mark == nil else {
                     whole.addContent(ofChunk: cut.chunk.object)
-                    return identify(cut.chunk, marks)
+                    identities.append(identify(cut.chunk, marks))
+                    continue
                 }
-                return identify(cut.chunk, marks, whole.addChunk(cut.chunk.object))
+                let id = await SharedHashing.shared.addChunk(cut.chunk.object, to: &whole)
+                identities.append(identify(cut.chunk, marks, id))
             }
+            return identities
         }
-        // Two beside each other take less time.
+        // Two processors take less time.
         async let identities = identify(batch, marks)
         for cut in batch { whole.addContent(ofChunk: cut.chunk.object) }
         return await identities

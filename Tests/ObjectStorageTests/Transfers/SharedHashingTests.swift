@@ -1,0 +1,32 @@
+import Cryptography
+import Testing
+
+@testable import ObjectStorage
+
+@Suite struct SharedHashingTests {
+    @Test(arguments: [1, 2, 3, 7, 30])
+    func `what many have hashed at once is what each would have hashed alone`(fileCount: Int) async {
+        let hashing = SharedHashing()
+        await withTaskGroup { group in
+            for file in 0..<fileCount {
+                group.addTask {
+                    var generator = SeededGenerator(seed: UInt64(file))
+                    var (whole, alone) = (SHA256(), SHA256())
+                    for _ in 0..<20 {
+                        let length = Int.random(in: 0...200_000, using: &generator)
+                        let chunk = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* (file + 3)) }
+                        let object = ChunkHeader(codec: .raw, rawLength: length).bytes + chunk
+                        alone.update(chunk)
+                        if Bool.random(using: &generator) {
+                            let id = await hashing.addChunk(object, to: &whole)
+                            #expect(id == ContentHash(ofChunk: chunk[...]))
+                        } else {
+                            whole = await hashing.update(whole, with: object, from: ChunkHeader.byteCount).whole
+                        }
+                    }
+                    #expect(whole.finish() == alone.finish())
+                }
+            }
+        }
+    }
+}
