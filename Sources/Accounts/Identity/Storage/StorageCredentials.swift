@@ -48,7 +48,8 @@ package final class StorageCredentials: Sendable {
                 expiresAt: nil)
         }
         guard sessionToken.utf8.count <= 4096 else { return nil }
-        let parts = sessionToken.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = sessionToken.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard parts.count == 2, let payload = Base64.decode(parts[0], alphabet: .url),
             let code = Base64.decode(parts[1], alphabet: .url),
             ConstantTime.areEqual(code, authenticate("session", payload)),

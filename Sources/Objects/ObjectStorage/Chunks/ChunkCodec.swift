@@ -18,12 +18,11 @@ public enum ChunkCodec {
     ) throws(ObjectStorageError) -> [UInt8]? {
         let length = object.count - ChunkHeader.byteCount
         let worthwhile = length - length / 16 - 1
-        guard let level = policy.level, worthwhile > 0, type.compressibility != .doesNotPay else { return nil }
+        guard let level = policy.level, worthwhile > 0, pays(object, type) else { return nil }
         var compressed = BufferPool.shared.take(ChunkHeader.byteCount + worthwhile)
         compressed.append(contentsOf: ChunkHeader(codec: .zlib, rawLength: length).bytes)
         let isSmaller = object.withUnsafeBytes { buffer in
             let raw = UnsafeRawBufferPointer(rebasing: buffer[ChunkHeader.byteCount...])
-            guard type.compressibility == .pays || CompressionProbe.promisesGain(raw) else { return false }
             return compress(raw, level: level, limit: worthwhile, to: &compressed)
         }
         guard isSmaller else {
@@ -42,6 +41,17 @@ public enum ChunkCodec {
         let smaller = compressed.withUnsafeBytes { Array($0) }
         BufferPool.shared.give(compressed)
         return smaller
+    }
+
+    private static func pays(_ object: [UInt8], _ type: MIMEType) -> Bool {
+        switch type.compressibility {
+        case .pays: true
+        case .doesNotPay: false
+        case .unknown:
+            object.withUnsafeBytes {
+                CompressionProbe.promisesGain(UnsafeRawBufferPointer(rebasing: $0[ChunkHeader.byteCount...]))
+            }
+        }
     }
 
     /// Appends at most `limit` bytes to `output`; false, and nothing, if that is not enough.

@@ -12,7 +12,7 @@ package final class BufferPool: Sendable {
     /// Shorter arrays are made anew.
     static let leastCount = capacity / 8
 
-    private static let keptAtMost = 24
+    private static let keptAtMost = 28
 
     private struct State {
         var buffers: [[UInt8]] = []

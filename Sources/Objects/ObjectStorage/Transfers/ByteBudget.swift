@@ -4,8 +4,9 @@ import Synchronization
 ///
 /// First come, first served, so that a large request is not starved by small ones.
 package final class ByteBudget: Sendable {
-    /// Eight chunks of the greatest length. What is compressed beside them, and buffers between uses, take as much again.
-    static let shared = ByteBudget(32 << 20)
+    /// Ten chunks of the greatest length: four transfers read one each, and the others are under way. What is compressed beside
+    /// them, and buffers between uses, take as much again.
+    static let shared = ByteBudget(40 << 20)
 
     /// Bytes taken; they go back when this value goes away.
     package final class Share: Sendable {

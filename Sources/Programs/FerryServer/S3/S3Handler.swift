@@ -191,7 +191,8 @@ struct S3Call: Sendable {
         let bytes = bucket.utf8
         func isAlphanumeric(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) }
         guard (3...63).contains(bytes.count), bytes.allSatisfy({ isAlphanumeric($0) || $0 == 0x2D || $0 == 0x2E }),
-            bytes.first.map(isAlphanumeric) == true, bytes.last.map(isAlphanumeric) == true, !bucket.contains("..")
+            bytes.first.map(isAlphanumeric) == true, bytes.last.map(isAlphanumeric) == true,
+            bytes.split(separator: 0x2E, omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty })
         else { throw S3Error("InvalidBucketName", "The specified bucket is not valid.", 400) }
     }
 }
