@@ -77,7 +77,7 @@ import Testing
         for _ in 0..<65 {
             var lanes = SHA256Lanes()
             block.withUnsafeBufferPointer { bytes in
-                for number in 0..<beside { lanes.begin(number, number == 0 ? first : SHA256(), bytes) }
+                for number in 0..<min(beside, lanes.room) { lanes.begin(number, number == 0 ? first : SHA256(), bytes) }
                 while !lanes.isEmpty {
                     for (number, hash) in lanes.step() where number == 0 { first = hash }
                 }

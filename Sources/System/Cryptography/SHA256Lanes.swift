@@ -10,13 +10,13 @@ import COpenSSL
 package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     // `@unchecked Sendable`: who has it also owns what its pointers point to, see `begin`.
 
-    /// Messages at once.
-    package static let count = Int(ferry_sha256_lanes)
-
     private static let hasLanes = ferry_sha256_has_lanes() != 0
     private static let hasPairs = ferry_sha256_has_instructions() != 0
     /// With fewer messages two at a time take less time than all at once.
     private static let leastAtOnce = hasPairs ? 6 : 2
+    /// Messages at once: more would take no less time.
+    package static let count = hasLanes ? Int(ferry_sha256_lanes) : 2
+
     /// What `step` takes of each message at most, so that those that come soon find a place.
     private static let blocksAtOnce = 512
 
@@ -28,7 +28,7 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     }
 
     private var lanes: [Lane] = []
-    private var contexts = Array(repeating: SHA256_CTX(), count: count)
+    private var contexts = Array(repeating: SHA256_CTX(), count: Int(ferry_sha256_lanes))
 
     package init() {}
 
@@ -36,8 +36,8 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     /// How many messages may begin now.
     package var room: Int { Self.count - lanes.count }
 
-    /// Whether more messages would take less time each.
-    package var isSparse: Bool { lanes.count < Self.leastAtOnce }
+    /// Whether with more messages each would take less time.
+    package var isSparse: Bool { Self.hasLanes && lanes.count < Self.leastAtOnce }
 
     /// Goes on with a message. The bytes must stay where they are until it has ended.
     ///

@@ -4,9 +4,9 @@ import Testing
 @testable import ObjectStorage
 
 @Suite struct SharedHashingTests {
-    @Test(arguments: [1, 2, 3, 7, 30])
-    func `what many have hashed at once is what each would have hashed alone`(fileCount: Int) async {
-        let hashing = SharedHashing()
+    @Test(arguments: [1, 2, 3, 7, 30], [1, 8])
+    func `what many have hashed at once is what each would have hashed alone`(fileCount: Int, processors: Int) async {
+        let hashing = SharedHashing(processors: processors)
         await withTaskGroup { group in
             for file in 0..<fileCount {
                 group.addTask {

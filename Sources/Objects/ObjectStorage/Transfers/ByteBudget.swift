@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// First come, first served, so that a large request is not starved by small ones.
 package final class ByteBudget: Sendable {
-    /// Ten chunks of the greatest length: four transfers read one each, and the others are under way. What is compressed beside
+    /// Ten chunks of the greatest length: some transfers read one each, and the others are under way. What is compressed beside
     /// them, and buffers between uses, take as much again.
     static let shared = ByteBudget(40 << 20)
 

@@ -4,10 +4,10 @@ import Synchronization
 
 /// Hashes the chunks of all transfers side by side, which takes less of the processors than one after the other.
 ///
-/// Whoever comes while nobody hashes, or while those who do have no room, hashes at once, and for all who come meanwhile. When his own
+/// Whoever comes while few hash, or while those who do have no room, hashes at once, and for all who come meanwhile. When his own
 /// chunk is done, one of them goes on. So this needs no threads, and who is alone waits for nobody.
 final class SharedHashing: Sendable {
-    static let shared = SharedHashing()
+    static let shared = SharedHashing(processors: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// What becomes of who wants something hashed.
     private enum Turn: Sendable {
@@ -41,11 +41,26 @@ final class SharedHashing: Sendable {
 
     private struct State {
         var waiting: [Work] = []
-        /// How many messages all benches have room for, beside those that wait.
+        var benches = 0
+        /// How many messages they have room for, beside those that wait.
         var room = 0
+
+        mutating func open() {
+            benches += 1
+            room += SHA256Lanes.count
+        }
+
+        mutating func close() {
+            benches -= 1
+            room -= SHA256Lanes.count
+        }
     }
 
+    /// With fewer benches nobody waits for a place: the other half of the processors is left to what is done beside.
+    private let leastBenches: Int
     private let state = Mutex(State())
+
+    init(processors: Int) { leastBenches = max(1, processors / 2) }
 
     /// The hashes after both took the bytes of `object` from `start` on. Computes, maybe for others too; is not cancelled.
     ///
@@ -57,8 +72,8 @@ final class SharedHashing: Sendable {
             let work = Work(
                 hashes: (whole, part), object: object, start: start, owner: owner, left: part == nil ? 1 : 2)
             let leads = state.withLock { state in
-                let leads = state.room < work.width
-                if leads { state.room += SHA256Lanes.count } else { state.waiting.append(work) }
+                let leads = state.room < work.width || state.benches < leastBenches
+                if leads { state.open() } else { state.waiting.append(work) }
                 state.room -= work.width
                 return leads
             }
@@ -88,7 +103,7 @@ final class SharedHashing: Sendable {
             let isEmpty = state.withLock { state in
                 state.room += ended.others.reduce(ended.own?.width ?? 0) { $0 + $1.width }
                 while let next = state.waiting.first, bench.takes(next) { state.waiting.removeFirst() }
-                if bench.isEmpty { state.room -= SHA256Lanes.count }
+                if bench.isEmpty { state.close() }
                 return bench.isEmpty
             }
             for other in ended.others { other.owner.resume(returning: .done(other.hashes)) }

@@ -18,7 +18,7 @@ struct TransferList: Sendable {
     }
 
     /// Transfers that run at once whatever their sizes: uploads enough to fill what `SharedHashing` does side by side.
-    static let largeLimit = 4
+    static let largeLimit = 3
     /// Transfers that run at once while their files together have no more than `smallBytes`.
     static let smallLimit = 64
     static let smallBytes: Int64 = 16 << 20
