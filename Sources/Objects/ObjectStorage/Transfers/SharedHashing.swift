@@ -96,9 +96,9 @@ final class SharedHashing: Sendable {
     }
 
     private func lead(_ bench: Bench) -> Hashes {
+        // Where there is something else to be done, more may come to be hashed by it. Once only: on a busy machine it takes a while.
+        if bench.isSparse { sched_yield() }
         while true {
-            // Where there is something else to be done, more will come to be hashed by it.
-            if bench.isSparse { sched_yield() }
             let ended = bench.step()
             let isEmpty = state.withLock { state in
                 state.room += ended.others.reduce(ended.own?.width ?? 0) { $0 + $1.width }
