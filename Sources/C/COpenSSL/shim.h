@@ -1,5 +1,5 @@
 #pragma once
-// The contexts of `md5_lanes.h`, `sha256_lanes.h` and `sha256_pair.h` are of the interface that shows its state, which OpenSSL would like to see less used.
+// The contexts of SHA-256 and of `md5_lanes.h` are of the interface that shows its state, which OpenSSL would like to see less used.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -16,7 +16,6 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     private static let leastAtOnce = hasPairs ? 6 : 2
     /// Messages at once: more would take no less time.
     package static let count = hasLanes ? Int(ferry_sha256_lanes) : 2
-
     /// What `step` takes of each message at most, so that those that come soon find a place.
     private static let blocksAtOnce = 512
 

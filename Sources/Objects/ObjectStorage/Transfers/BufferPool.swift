@@ -2,7 +2,7 @@ import Synchronization
 import SystemIO
 
 /// Arrays with room for a chunk, used again and again: fresh memory for every chunk would cost the kernel more time
-/// than hashing it. They stay when the last transfer has ended, as more often follow each other closely, until `giveBack`.
+/// than hashing it. A few stay when the last transfer has ended, as more often follow each other closely, until `giveBack`.
 package final class BufferPool: Sendable {
     package static let shared = BufferPool()
 
@@ -13,6 +13,7 @@ package final class BufferPool: Sendable {
     static let leastCount = capacity / 8
 
     private static let keptAtMost = 28
+    private static let keptAtRest = 8
 
     private struct State {
         var buffers: [[UInt8]] = []
@@ -24,7 +25,7 @@ package final class BufferPool: Sendable {
     /// Runs a transfer, for whose duration buffers are kept.
     func withBuffers<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         state.withLock { $0.users += 1 }
-        defer { state.withLock { $0.users -= 1 } }
+        defer { leave() }
         return try await body()
     }
 
@@ -56,6 +57,13 @@ package final class BufferPool: Sendable {
     /// Lets go of all buffers, where no transfer runs.
     package func giveBack() {
         state.withLock { if $0.users == 0 { $0.buffers = [] } }
+    }
+
+    private func leave() {
+        state.withLock { state in
+            state.users -= 1
+            if state.users == 0 { state.buffers.removeFirst(max(0, state.buffers.count - Self.keptAtRest)) }
+        }
     }
 }
 

@@ -17,7 +17,7 @@ struct TransferList: Sendable {
         }
     }
 
-    /// Transfers that run at once whatever their sizes: uploads enough to fill what `SharedHashing` does side by side.
+    /// Transfers that run at once whatever their sizes: with fewer uploads hashing side by side gains nothing.
     static let largeLimit = 3
     /// Transfers that run at once while their files together have no more than `smallBytes`.
     static let smallLimit = 64

@@ -178,7 +178,7 @@ struct Download: Sendable {
                         let (object, start) = try await fetch(
                             chunk, from: base, at: place, into: file, verifies: verifies, progress)
                         let mark = marks?.mark(of: object[start...])
-                        return (index, Fetched(object: object, start: start, mark: mark, share: share))
+                        return (index, Fetched(object: Handover(object), start: start, mark: mark, share: share))
                     }
                     started += 1
                     offset += Int64(chunk.length)
@@ -186,11 +186,12 @@ struct Download: Sendable {
                 guard let (index, fetched) = try await group.next() else { break }
                 early[index] = fetched
                 while let fetched = early.removeValue(forKey: hashed) {
-                    whole = await SharedHashing.shared.update(whole, with: fetched.object, from: fetched.start).whole
+                    let object = fetched.object.take()
+                    whole = await SharedHashing.shared.update(whole, with: object, from: fetched.start).whole
                     if let mark = fetched.mark { newMarks.append(mark) }
                     hashed += 1
-                    written += Int64(fetched.object.count - fetched.start)
-                    BufferPool.shared.give(fetched.object)
+                    written += Int64(object.count - fetched.start)
+                    BufferPool.shared.give(object)
                 }
                 try file.isWritten(upTo: written)
             }
@@ -201,8 +202,8 @@ struct Download: Sendable {
 
     /// A chunk that waits for its turn to be hashed, with the memory it takes.
     private struct Fetched: Sendable {
-        let object: [UInt8]
-        /// Where in the object it begins, which goes to the end. No slice, which would keep the object from its next use.
+        let object: Handover
+        /// Where in the object it begins, which goes to the end.
         let start: Int
         let mark: [UInt8]?
         let share: ByteBudget.Share

@@ -1,5 +1,4 @@
 import Cryptography
-import Synchronization
 import SystemIO
 
 /// One pass of a file into a store: read ▸ split ▸ hash ▸ have? ▸ compress ▸ put, a few chunks at a time; the manifest
@@ -231,20 +230,6 @@ struct Upload: Sendable {
 
     private func look(at earlier: ObjectKey?, for reader: ChunkReader, _ progress: TransferProgress) async {
         if let manifest = await store.earlierManifest(earlier, progress) { reader.follow(manifest, marks: marks) }
-    }
-
-    /// What a task captures stays until its end; so it gets this, and takes out what is in it.
-    private final class Handover: Sendable {
-        private let object: Mutex<[UInt8]>
-
-        init(_ object: [UInt8]) { self.object = Mutex(object) }
-
-        func take() -> [UInt8] {
-            object.withLock { object in
-                defer { object = [] }
-                return object
-            }
-        }
     }
 
     /// - Parameter share: of the memory, for the raw object; what is no longer needed of it goes back.
