@@ -1,6 +1,6 @@
 #pragma once
 // Two SHA-256 contexts of OpenSSL's that take bytes side by side. On processors with the SHA extensions each instruction waits for the
-// one before it, so that two messages at once take hardly longer than one.
+// one before it, so that two messages at once take not much longer than one.
 #include "sha256_common.h"
 #include <openssl/sha.h>
 #include <stddef.h>
@@ -38,9 +38,32 @@ __attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_store(
     h[2] = words[7], h[3] = words[6], h[6] = words[5], h[7] = words[4];
 }
 
+// One step of the message schedule without its last term, for four words: what SHA256MSG1 does. On processors of Intel's that takes the
+// place of SHA256RNDS2, so that where vectors can be rotated four simple instructions are quicker.
+#define FERRY_ROTATED(words, count) ((words) >> (count) | (words) << (32 - (count)))
+__attribute__((target("sha,sse4.1"), always_inline)) static inline __m128i ferry_sha256_schedule(
+    __m128i first, __m128i next, int rotates) {
+    if (!rotates) return _mm_sha256msg1_epu32(first, next);
+    typedef uint32_t words __attribute__((vector_size(16)));
+    const words after = (words)_mm_alignr_epi8(next, first, 4);
+    return (__m128i)((words)first + (FERRY_ROTATED(after, 7) ^ FERRY_ROTATED(after, 18) ^ after >> 3));
+}
+#undef FERRY_ROTATED
+
+// The words of four steps that come sixteen later.
+__attribute__((target("sha,sse4.1"), always_inline)) static inline __m128i ferry_sha256_later(
+    const __m128i words[4], int i, int rotates) {
+    const __m128i last = words[(i + 3) & 3];
+    return _mm_sha256msg2_epu32(
+        _mm_add_epi32(
+            ferry_sha256_schedule(words[i & 3], words[(i + 1) & 3], rotates),
+            _mm_alignr_epi8(last, words[(i + 2) & 3], 4)),
+        last);
+}
+
 // FIPS 180-4, 6.2.2, for two messages; four of the 64 steps at a time.
-__attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_blocks(
-    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {
+__attribute__((target("sha,sse4.1"), always_inline)) static inline void ferry_sha256_blocks(
+    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks, int rotates) {
     const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
     struct ferry_sha256_state x = ferry_sha256_load(first), y = ferry_sha256_load(second);
     for (; blocks > 0; blocks--, p += 64, q += 64) {
@@ -59,30 +82,35 @@ __attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_blocks(
             x.feba = _mm_sha256rnds2_epu32(x.feba, x.hgdc, _mm_shuffle_epi32(s, 0x0e));
             y.feba = _mm_sha256rnds2_epu32(y.feba, y.hgdc, _mm_shuffle_epi32(t, 0x0e));
             if (i >= 12) continue;
-            // The words of four steps that come sixteen later.
-            v[i & 3] = _mm_sha256msg2_epu32(
-                _mm_add_epi32(
-                    _mm_sha256msg1_epu32(v[i & 3], v[(i + 1) & 3]), _mm_alignr_epi8(v[(i + 3) & 3], v[(i + 2) & 3], 4)),
-                v[(i + 3) & 3]);
-            w[i & 3] = _mm_sha256msg2_epu32(
-                _mm_add_epi32(
-                    _mm_sha256msg1_epu32(w[i & 3], w[(i + 1) & 3]), _mm_alignr_epi8(w[(i + 3) & 3], w[(i + 2) & 3], 4)),
-                w[(i + 3) & 3]);
+            v[i & 3] = ferry_sha256_later(v, i, rotates), w[i & 3] = ferry_sha256_later(w, i, rotates);
         }
         x.feba = _mm_add_epi32(x.feba, x_before.feba), x.hgdc = _mm_add_epi32(x.hgdc, x_before.hgdc);
         y.feba = _mm_add_epi32(y.feba, y_before.feba), y.hgdc = _mm_add_epi32(y.hgdc, y_before.hgdc);
     }
     ferry_sha256_store(x, first), ferry_sha256_store(y, second);
 }
-#else
-static inline int ferry_sha256_has_instructions(void) { return 0; }
-static inline void ferry_sha256_blocks(
-    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {}
-#endif
+
+__attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_blocks_plain(
+    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {
+    ferry_sha256_blocks(first, p, second, q, blocks, 0);
+}
+
+__attribute__((target("sha,sse4.1,avx512f,avx512vl"))) static inline void ferry_sha256_blocks_rotating(
+    SHA_LONG first[8], const uint8_t *p, SHA_LONG second[8], const uint8_t *q, size_t blocks) {
+    ferry_sha256_blocks(first, p, second, q, blocks, 1);
+}
 
 // Each takes as many blocks of its own. Only where there are instructions, and both have had whole blocks so far.
 static inline void ferry_sha256_two_update(
     SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks) {
-    ferry_sha256_blocks(first->h, p, second->h, q, blocks);
+    if (__builtin_cpu_supports("avx512vl"))
+        ferry_sha256_blocks_rotating(first->h, p, second->h, q, blocks);
+    else
+        ferry_sha256_blocks_plain(first->h, p, second->h, q, blocks);
     ferry_sha256_count(first, blocks * SHA256_CBLOCK), ferry_sha256_count(second, blocks * SHA256_CBLOCK);
 }
+#else
+static inline int ferry_sha256_has_instructions(void) { return 0; }
+static inline void ferry_sha256_two_update(
+    SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks) {}
+#endif

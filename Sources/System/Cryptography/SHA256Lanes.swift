@@ -13,7 +13,7 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     private static let hasLanes = ferry_sha256_has_lanes() != 0
     private static let hasPairs = ferry_sha256_has_instructions() != 0
     /// With fewer messages two at a time take less time than all at once.
-    private static let leastAtOnce = hasPairs ? 6 : 2
+    private static let leastAtOnce = hasPairs ? 7 : 2
     /// Messages at once: more would take no less time.
     package static let count = hasLanes ? Int(ferry_sha256_lanes) : 2
     /// What `step` takes of each message at most, so that those that come soon find a place.
