@@ -10,6 +10,9 @@ actor BucketIndex {
     private var waiting: [Change] = []
     private var isWriting = false
 
+    /// The thread of the database, so that a change goes there and back and nowhere else.
+    nonisolated var unownedExecutor: UnownedSerialExecutor { database.unownedExecutor }
+
     /// One change and who waits for it. The file names it returns are no longer referred to.
     private struct Change: Sendable {
         let apply: @Sendable (SQLiteDatabase) throws -> [String]

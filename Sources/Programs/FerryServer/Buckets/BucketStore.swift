@@ -129,6 +129,11 @@ final class BucketStore: Sendable {
         try await threads.run(body)
     }
 
+    /// The same without waiting for it.
+    func start(_ body: @escaping @Sendable () throws -> Void) -> Task<Void, any Error> {
+        Task(executorPreference: threads) { try body() }
+    }
+
     func digests(of bytes: [UInt8], _ wanted: ObjectDigests.Wanted) async -> ObjectDigests {
         await hashing.digests(of: bytes, wanted, on: threads)
     }

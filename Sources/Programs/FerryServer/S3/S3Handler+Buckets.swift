@@ -33,12 +33,12 @@ extension S3Handler {
     }
 
     func headBucket(_ call: S3Call) async throws -> HTTPResponse {
-        try await requireBucket(call.bucket)
+        try requireBucket(call.bucket)
         return HTTPResponse(headers: ["x-amz-bucket-region": "us-east-1"])
     }
 
     func location(_ call: S3Call) async throws -> HTTPResponse {
-        try await requireBucket(call.bucket)
+        try requireBucket(call.bucket)
         // us-east-1 is written as nothing.
         return .xml(XMLElement("LocationConstraint", ""))
     }
@@ -61,7 +61,7 @@ extension S3Handler {
         return HTTPResponse(.noContent)
     }
 
-    func requireBucket(_ bucket: String) async throws {
-        guard try await store.index.read({ try $0.hasBucket(bucket) }) else { throw S3Error.noSuchBucket }
+    func requireBucket(_ bucket: String) throws {
+        guard try store.index.readHere({ try $0.hasBucket(bucket) }) else { throw S3Error.noSuchBucket }
     }
 }

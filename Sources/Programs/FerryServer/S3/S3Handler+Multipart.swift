@@ -122,7 +122,7 @@ extension S3Handler {
     func listUploads(_ call: S3Call) async throws -> HTTPResponse {
         let prefix = call.parameter("prefix") ?? ""
         guard call.credential.allows(key: prefix) else { throw S3Error.accessDenied }
-        try await requireBucket(call.bucket)
+        try requireBucket(call.bucket)
         let bucket = call.bucket
         let limit = try call.integer("max-uploads", in: 1...1000, otherwise: 1000)
         let (keyMarker, idMarker) = (call.parameter("key-marker") ?? "", call.parameter("upload-id-marker") ?? "")

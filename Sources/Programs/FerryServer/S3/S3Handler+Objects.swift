@@ -74,7 +74,7 @@ extension S3Handler {
     func putObject(_ call: S3Call) async throws -> HTTPResponse {
         if Self.isArchive(call) { return try await putArchive(call) }
         // A small body is here before anybody could refuse it, and the commit looks as well.
-        if !Self.isSmall(call) { try await requireBucket(call.bucket) }
+        if !Self.isSmall(call) { try requireBucket(call.bucket) }
         let (type, headers) = try ObjectHeaders.keep(call.request.headers)
         let received = try await receive(call)
         let kept = headers.merging(received.checksums) { $1 }

@@ -54,7 +54,7 @@ extension S3Handler {
             length += chunk.count
             guard length >= Self.smallBody else { continue }
             try await pending?.value
-            pending = Task { [part] in try await store.run { try incoming.append(part, store, wanted) } }
+            pending = store.start { [part] in try incoming.append(part, store, wanted) }
             (part, length) = ([], 0)
         }
         try await pending?.value

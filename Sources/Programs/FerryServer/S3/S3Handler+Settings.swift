@@ -8,7 +8,7 @@ extension S3Handler {
     ///   rather than a list of objects in its place.
     func bucketSetting(_ call: S3Call) async throws -> HTTPResponse? {
         guard let name = call.setting else { return nil }
-        try await requireBucket(call.bucket)
+        try requireBucket(call.bucket)
         if name == "cors", let rules = try corsRules(of: call.bucket) { return .xml(rules.xml) }
         if let absent = Self.absentSettings[name] { throw S3Error(absent.code, absent.message, 404) }
         switch name {

@@ -17,6 +17,8 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     private var queue: [UnownedJob] = []
     private var head = 0
     private var sleeping: [Condition] = []
+    /// One for each thread; they stay as long as somebody may signal them.
+    private var conditions: [Condition] = []
     private var isStopping = false
 
     /// - Parameter name: up to 15 bytes, as tools show it.
@@ -31,6 +33,10 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     }
 
     deinit {
+        for condition in conditions {
+            pthread_cond_destroy(condition)
+            condition.deallocate()
+        }
         pthread_mutex_destroy(mutex)
         mutex.deallocate()
     }
@@ -53,18 +59,18 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         let job = UnownedJob(job)
         pthread_mutex_lock(mutex)
         queue.append(job)
-        // Under the lock, since a thread that has ended takes its condition with it.
-        if let sleeper = sleeping.popLast() { pthread_cond_signal(sleeper) }
+        let sleeper = sleeping.popLast()
         pthread_mutex_unlock(mutex)
+        // Who wakes does not find the lock taken.
+        if let sleeper { pthread_cond_signal(sleeper) }
     }
 
     private func work() {
         let wake = Condition.allocate(capacity: 1)
         pthread_cond_init(wake, nil)
-        defer {
-            pthread_cond_destroy(wake)
-            wake.deallocate()
-        }
+        pthread_mutex_lock(mutex)
+        conditions.append(wake)
+        pthread_mutex_unlock(mutex)
         while let job = next(wake) { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
