@@ -35,9 +35,6 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     /// How many messages may begin now.
     package var room: Int { Self.count - lanes.count }
 
-    /// Whether with more messages each would take less time.
-    package var isSparse: Bool { Self.hasLanes && lanes.count < Self.leastAtOnce }
-
     /// Goes on with a message. The bytes must stay where they are until it has ended.
     ///
     /// - Parameters:
@@ -73,7 +70,7 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     private mutating func advance(_ blocks: Int) {
         let bytes = blocks * Int(SHA256_CBLOCK)
         let places = lanes.map(\.rest.baseAddress)
-        let takesAll = Self.hasLanes && !isSparse
+        let takesAll = Self.hasLanes && lanes.count >= Self.leastAtOnce
         var index = 0
         contexts.withUnsafeMutableBufferPointer { contexts in
             guard let contexts = contexts.baseAddress else { return }

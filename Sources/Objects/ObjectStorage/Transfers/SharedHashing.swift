@@ -96,8 +96,6 @@ final class SharedHashing: Sendable {
     }
 
     private func lead(_ bench: Bench) -> Hashes {
-        // Where there is something else to be done, more may come to be hashed by it. Once only: on a busy machine it takes a while.
-        if bench.isSparse { sched_yield() }
         while true {
             let ended = bench.step()
             let isEmpty = state.withLock { state in
@@ -126,7 +124,6 @@ final class SharedHashing: Sendable {
         init(_ own: Work) { _ = takes(own) }
 
         var isEmpty: Bool { works.isEmpty }
-        var isSparse: Bool { lanes.isSparse }
 
         /// False where there is no room.
         func takes(_ work: Work) -> Bool {

@@ -17,8 +17,8 @@ struct TransferList: Sendable {
         }
     }
 
-    /// Transfers that run at once whatever their sizes: with fewer uploads hashing side by side gains nothing.
-    static let largeLimit = 3
+    /// Transfers that run at once whatever their sizes; each can use all processors.
+    static let largeLimit = 2
     /// Transfers that run at once while their files together have no more than `smallBytes`.
     static let smallLimit = 64
     static let smallBytes: Int64 = 16 << 20
