@@ -1,3 +1,4 @@
+import COpenSSL
 import Cryptography
 import Testing
 
@@ -68,6 +69,28 @@ import Testing
             #expect(SHA256.hash(each: messages) == messages.map { SHA256.hash($0) })
             #expect(MD5.hash(each: messages.map { Array($0) }) == messages.map { MD5.hash(Array($0)) })
         }
+    }
+
+    @Test(.enabled(if: ferry_sha256_has_instructions() != 0), arguments: [0, 1], [1, 2, 17])
+    func `two messages side by side have their digests, with and without rotating vectors`(rotates: Int32, blocks: Int)
+    {
+        guard rotates == 0 || ferry_sha256_has_lanes() != 0 else { return }
+        var generator = SeededGenerator(seed: UInt64(blocks))
+        let messages = (0..<2).map { _ in
+            (0..<64 * blocks).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        }
+        var (first, second) = (SHA256_CTX(), SHA256_CTX())
+        SHA256_Init(&first)
+        SHA256_Init(&second)
+        ferry_sha256_two_update(&first, messages[0], &second, messages[1], blocks, rotates)
+        #expect(digest(&first) == SHA256.hash(messages[0]).bytes)
+        #expect(digest(&second) == SHA256.hash(messages[1]).bytes)
+    }
+
+    private func digest(_ context: inout SHA256_CTX) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        SHA256_Final(&bytes, &context)
+        return bytes
     }
 
     @Test(arguments: [1, 2, 8])

@@ -101,9 +101,10 @@ __attribute__((target("sha,sse4.1,avx512f,avx512vl"))) static inline void ferry_
 }
 
 // Each takes as many blocks of its own. Only where there are instructions, and both have had whole blocks so far.
+// `rotates`: only where `ferry_sha256_has_lanes`, and for less time there.
 static inline void ferry_sha256_two_update(
-    SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks) {
-    if (__builtin_cpu_supports("avx512vl"))
+    SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks, int rotates) {
+    if (rotates)
         ferry_sha256_blocks_rotating(first->h, p, second->h, q, blocks);
     else
         ferry_sha256_blocks_plain(first->h, p, second->h, q, blocks);
@@ -112,5 +113,5 @@ static inline void ferry_sha256_two_update(
 #else
 static inline int ferry_sha256_has_instructions(void) { return 0; }
 static inline void ferry_sha256_two_update(
-    SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks) {}
+    SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks, int rotates) {}
 #endif

@@ -82,7 +82,8 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
             }
             while Self.hasPairs, index + 1 < places.count {
                 ferry_sha256_two_update(
-                    contexts + index, places[index], contexts + index + 1, places[index + 1], blocks)
+                    contexts + index, places[index], contexts + index + 1, places[index + 1], blocks,
+                    Self.hasLanes ? 1 : 0)
                 index += 2
             }
             while index < places.count {
