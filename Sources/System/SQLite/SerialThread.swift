@@ -79,9 +79,8 @@ package final class SerialThread: SerialExecutor, @unchecked Sendable {
         let isFirst = !isStarted
         isStarted = true
         queue.append(work)
-        pthread_mutex_unlock(mutex)
-        // Who wakes does not find the lock taken.
         if wasEmpty { pthread_cond_signal(condition) }
+        pthread_mutex_unlock(mutex)
         if isFirst { start() }
     }
 

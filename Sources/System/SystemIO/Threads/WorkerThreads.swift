@@ -11,14 +11,22 @@ import Glibc
 ///
 /// `@unchecked Sendable`: all variables are only touched under `mutex`.
 package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
-    private typealias Condition = UnsafeMutablePointer<pthread_cond_t>
+    /// What a thread sleeps on. Owned by who wakes it, too: by then the job may have run, and thread and executor be gone.
+    private final class Sleeper {
+        let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+        init() { pthread_cond_init(condition, nil) }
+
+        deinit {
+            pthread_cond_destroy(condition)
+            condition.deallocate()
+        }
+    }
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var queue: [UnownedJob] = []
     private var head = 0
-    private var sleeping: [Condition] = []
-    /// One for each thread; they stay as long as somebody may signal them.
-    private var conditions: [Condition] = []
+    private var sleeping: [Sleeper] = []
     private var isStopping = false
 
     /// - Parameter name: up to 15 bytes, as tools show it.
@@ -33,10 +41,6 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     }
 
     deinit {
-        for condition in conditions {
-            pthread_cond_destroy(condition)
-            condition.deallocate()
-        }
         pthread_mutex_destroy(mutex)
         mutex.deallocate()
     }
@@ -45,7 +49,7 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     package func stop() {
         pthread_mutex_lock(mutex)
         isStopping = true
-        for sleeper in sleeping { pthread_cond_signal(sleeper) }
+        for sleeper in sleeping { pthread_cond_signal(sleeper.condition) }
         sleeping = []
         pthread_mutex_unlock(mutex)
     }
@@ -61,27 +65,23 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         queue.append(job)
         let sleeper = sleeping.popLast()
         pthread_mutex_unlock(mutex)
-        // Who wakes does not find the lock taken.
-        if let sleeper { pthread_cond_signal(sleeper) }
+        // Behind the lock, which who wakes wants first.
+        if let sleeper { pthread_cond_signal(sleeper.condition) }
     }
 
     private func work() {
-        let wake = Condition.allocate(capacity: 1)
-        pthread_cond_init(wake, nil)
-        pthread_mutex_lock(mutex)
-        conditions.append(wake)
-        pthread_mutex_unlock(mutex)
-        while let job = next(wake) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        let sleeper = Sleeper()
+        while let job = next(sleeper) { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
     /// Waits for a job; nil at the end.
-    private func next(_ wake: Condition) -> UnownedJob? {
+    private func next(_ sleeper: Sleeper) -> UnownedJob? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while head == queue.count {
             if isStopping { return nil }
-            sleeping.append(wake)
-            repeat { pthread_cond_wait(wake, mutex) } while sleeping.contains(wake)
+            sleeping.append(sleeper)
+            repeat { pthread_cond_wait(sleeper.condition, mutex) } while sleeping.contains { $0 === sleeper }
         }
         let job = queue[head]
         head += 1
