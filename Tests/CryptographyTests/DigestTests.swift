@@ -71,10 +71,11 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: ferry_sha256_has_instructions() != 0), arguments: [0, 1], [1, 2, 17])
+    @Test(
+        .enabled(if: ferry_sha256_has_instructions() != 0), arguments: ferry_sha256_has_lanes() != 0 ? [0, 1] : [0],
+        [1, 2, 17])
     func `two messages side by side have their digests, with and without rotating vectors`(rotates: Int32, blocks: Int)
     {
-        guard rotates == 0 || ferry_sha256_has_lanes() != 0 else { return }
         var generator = SeededGenerator(seed: UInt64(blocks))
         let messages = (0..<2).map { _ in
             (0..<64 * blocks).map { _ in UInt8.random(in: 0...255, using: &generator) }
