@@ -82,6 +82,9 @@ extension MemoryDisk {
 
     package var usedBytes: Int { tree.withLock { $0.used } }
 
+    /// Whether everything happens within one second of a clock that counts whole seconds, as FAT and ext3 have it.
+    package func setClockStopped(_ isStopped: Bool) { tree.withLock { $0.isClockStopped = isStopped } }
+
     package func setReadOnly(_ isReadOnly: Bool) { tree.withLock { $0.isReadOnly = isReadOnly } }
 
     package func setWatchLimit(_ limit: Int) { tree.withLock { $0.watchLimit = limit } }

@@ -25,6 +25,7 @@ struct MemoryTree: Sendable {
     var capacity = Int.max
     var used = 0
     var isReadOnly = false
+    var isClockStopped = false
 
     var isWatching = false
     var nextWatch: Int32 = 1
@@ -41,6 +42,7 @@ struct MemoryTree: Sendable {
     }
 
     mutating func tick() -> FileTime {
+        if isClockStopped { return FileTime(seconds: clock.seconds, nanoseconds: 0) }
         clock.nanoseconds += 1_000_000
         if clock.nanoseconds >= 1_000_000_000 {
             clock = FileTime(seconds: clock.seconds + 1, nanoseconds: 0)

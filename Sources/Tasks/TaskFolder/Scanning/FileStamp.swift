@@ -1,7 +1,9 @@
 package import SystemIO
 
-/// Which version of a file this is, without its content: what `stat` tells. Two equal stamps mean the same bytes, short
-/// of a program that sets times back on purpose within one tick of the clock.
+/// The version of a file as `stat` describes it, without its content.
+///
+/// Equal stamps mean equal bytes unless the file system's clock is too coarse to tell two saves apart (`isCoarse`).
+/// A program can set `modified` back, but not `changed`.
 package struct FileStamp: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
@@ -26,9 +28,16 @@ package struct FileStamp: Hashable, Sendable {
     /// The same file, whatever it is called and says.
     package func isFile(of other: FileStamp) -> Bool { inode == other.inode && device == other.device }
 
-    /// The same file with the same content, whatever its name: a rename moves `changed`, and so do modes and
-    /// attributes.
+    /// Whether this is the same file with, as far as size and time of modification show, the same content.
+    ///
+    /// A rename, a new mode, or a new attribute changes `changed` only, so it is not compared. Because programs such as
+    /// encrypted containers keep size and `modified` when they write, compare the bytes where `changed` differs and a
+    /// missed edit would matter.
     package func hasContent(of other: FileStamp) -> Bool {
         inode == other.inode && device == other.device && size == other.size && modified == other.modified
     }
+
+    /// Whether the file system seems to keep times in whole seconds, as FAT, ext3, and some network file systems do.
+    /// Two saves of equal size within one second then have equal stamps.
+    package var isCoarse: Bool { modified.nanoseconds == 0 && changed.nanoseconds == 0 }
 }

@@ -9,8 +9,11 @@ import TaskModel
 extension TaskSync {
     // MARK: From files
 
-    /// An attachment's file is there or has changed.
-    func noteAttachment(_ path: TaskPath, _ known: FileStamp? = nil) async {
+    /// Queues the upload of an attachment's file that is new or has changed.
+    ///
+    /// - Parameter isEvent: Whether the file was reported as changed, not only found. On a file system with coarse times
+    ///   its content is then hashed although its stamp is the known one.
+    func noteAttachment(_ path: TaskPath, _ known: FileStamp? = nil, isEvent: Bool = false) async {
         guard let stamp = known ?? (try? folder.stamp(path)) ?? nil else { return attachments.remove(orphan: path) }
         if !folderProblems.isEmpty { folderProblems = folderProblems.filter { $0.value.subject != path.string } }
         guard let entry = index[path.taskFileOfAttachments] else {
@@ -18,7 +21,7 @@ extension TaskSync {
             return
         }
         let row = attachments.row(of: entry.task, named: path.name)
-        if let row, row.stamp.hasContent(of: stamp) { return }
+        if let row, row.stamp == stamp, !(isEvent && stamp.isCoarse) { return }
         // It gets its real name when it is complete.
         if row == nil, Self.isPartial(path.name), !attachedPartials.contains(Self.partialKey(entry.task, path.name)) {
             return

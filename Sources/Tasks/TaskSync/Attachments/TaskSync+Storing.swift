@@ -142,7 +142,7 @@ extension TaskSync {
         }
         for ((upload, path), now) in zip(places, folder.stamps(places.map(\.path))) {
             guard let transfer = transfers[upload.transfer.id], let now = try? now.get(),
-                now.hasContent(of: upload.stamp)
+                now == upload.stamp
             else { continue }
             let row = attachments.row(of: transfer.task, named: transfer.name)
             // Unless that is another file here by now, which came while this one was on its way.

@@ -89,7 +89,7 @@ extension TaskSync {
         let scan = try folder.scan(.look) { file in
             if file.isAttachment { return attached.append(file) }
             let known = index.entry(file.path, seenIn: &call)
-            if known.map({ !$0.stamp.hasContent(of: file.stamp) }) ?? true { changed.append(file) }
+            if known.map({ $0.stamp != file.stamp }) ?? true { changed.append(file) }
         }
         guard scan.isSameRoot else { return [] }
         var missing = Set(scan.isComplete ? index.paths(notSeenIn: call) : [])
@@ -126,7 +126,7 @@ extension TaskSync {
                 isNew ? .upload : .leave, path, isNew ? "new" : "belongs to no task", size: file.stamp.size)
         }
         let row = attachments.row(of: task, named: file.path.name)
-        if let row, row.stamp.hasContent(of: file.stamp) { return nil }
+        if let row, row.stamp == file.stamp { return nil }
         if row == nil, Self.isPartial(file.path.name),
             !attachedPartials.contains(Self.partialKey(task, file.path.name))
         {

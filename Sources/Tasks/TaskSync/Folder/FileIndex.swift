@@ -60,6 +60,9 @@ struct FileIndex {
     /// The known path of the file with this inode.
     func path(withInodeOf stamp: FileStamp) -> TaskPath? { inodes[Inode(stamp)].flatMap { self[$0]?.path } }
 
+    /// The newest change of any known file; `nil` if there is none.
+    var newestChange: FileTime? { files.lazy.compactMap { $0?.entry.stamp.changed }.max() }
+
     var allPaths: some Sequence<TaskPath> { places.keys }
 
     func paths(beneath directory: TaskPath) -> [TaskPath] {

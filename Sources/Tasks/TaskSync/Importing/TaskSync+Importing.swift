@@ -32,7 +32,7 @@ extension TaskSync {
             case .changed(let path, let stamp):
                 lookAgain(ifMovedWithItsDirectory: path)
                 if path.kind(isDirectory: false) == .attachment {
-                    await noteAttachment(path, stamp)
+                    await noteAttachment(path, stamp, isEvent: true)
                 } else {
                     // Where a directory of this name was, there is a file now.
                     folderProblems["\(Self.word(FolderProblem.Kind.directoryNamedAsTask)) \(path.string)"] = nil
@@ -283,7 +283,7 @@ extension TaskSync {
         do throws(FolderError) {
             guard let now = try folder.stamp(path) else { throw FolderError(.notFound, "\(path) has gone") }
             // The echo of what was read or written last.
-            if let entry = index[path], entry.stamp == now, held[entry.task] == nil {
+            if let entry = index[path], entry.stamp == now, !now.isCoarse, held[entry.task] == nil {
                 problems[path.string] = nil
                 return nil
             }
@@ -303,7 +303,9 @@ extension TaskSync {
             }
             return nil
         }
-        if let entry = index[path], entry.stamp.hasContent(of: content.stamp), held[entry.task] == nil {
+        if let entry = index[path], entry.stamp.hasContent(of: content.stamp), held[entry.task] == nil,
+            try await client.reading({ try SyncTables($0).file(entry.task)?.bytes }) == content.bytes
+        {
             problems[path.string] = nil
             if entry.stamp != content.stamp { try await restamp(entry.task, path, content.stamp) }
             return nil

@@ -10,6 +10,7 @@ extension TaskSync {
         var found: [ScannedFile] = []
         var emptied: [ScannedFile] = []
         var call = index.rollCall
+        let racy = RacyStamps(newest: isFirst ? index.newestChange : nil)
         let absentBefore = absentSinceBinding()
         let scan: FolderScan
         do throws(FolderError) {
@@ -21,7 +22,7 @@ extension TaskSync {
                     return changed.append(file.path)
                 }
                 // One that is back from a held delete says that nobody wants that.
-                if known.stamp.hasContent(of: file.stamp), held[known.task] == nil {
+                if known.stamp == file.stamp, !racy.contains(file.stamp), held[known.task] == nil {
                     // It could not be looked at once, and was in step.
                     if !problems.isEmpty { problems[file.path.string] = nil }
                     return
