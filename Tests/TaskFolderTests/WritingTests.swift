@@ -1,3 +1,4 @@
+import Glibc
 import SystemIO
 import TaskFolder
 import Testing
@@ -227,6 +228,20 @@ struct WritingTests {
         #expect(code { _ = try grounds.folder.openSnapshot(path) } == .wrongKind)
         #expect(code { _ = try grounds.folder.openSnapshot(TaskPath("b.md")) } == .notFound)
         #expect(try grounds.names("") == ["a.md"])
+    }
+
+    @Test(arguments: DiskKind.allCases) func `a path beneath a file or a link is blocked, which is not its own kind`(
+        kind: DiskKind
+    ) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("Work", "words")
+        try grounds.memory?.makeLink("Link")
+        if let root = grounds.path { #expect(symlink("/", root + "/Link") == 0) }
+        for path in [try TaskPath("Work/a.md"), try TaskPath("Link/a.md")] {
+            #expect(code { _ = try grounds.folder.stamp(path) } == .blockedParent)
+            #expect(code { _ = try grounds.folder.read(path) } == .blockedParent)
+            #expect(code { _ = try grounds.write(path.string, "x", .absent) } == .blockedParent)
+        }
     }
 
     @Test(arguments: DiskKind.allCases) func `a snapshot tells whether the file changed under the reader`(

@@ -35,6 +35,30 @@ import Testing
         await desk.stop()
     }
 
+    @Test(arguments: [false, true])
+    func `a list whose directory has become a file or a link is reported, and other lists go on`(isLink: Bool)
+        async throws
+    {
+        try await withMachines { laptop, desk in
+            for name in ["Work/a.md", "Home/b.md"] {
+                try laptop.write(name, "x\n")
+                #expect(await desk.has(name, "x\n"))
+            }
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            laptop.rename("Work", to: "../elsewhere")
+            if isLink {
+                symlink("../elsewhere", laptop.path("Work"))
+            } else {
+                try laptop.write("Work", "")
+            }
+            try desk.write("Work/c.md", "new\n")
+            try desk.write("Home/d.md", "new\n")
+            #expect(await laptop.has("Home/d.md", "new\n"))
+            #expect(await laptop.eventually { await laptop.sync.allProblems.contains { $0.message.contains("Work") } })
+            #expect(await desk.has("Work/a.md", "x\n"))
+        }
+    }
+
     @Test func `a directory that a user renames while the list gets another name is that list's`() async throws {
         let disk = MemoryDisk()
         let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))

@@ -9,8 +9,10 @@ package struct FolderError: Error, Sendable, CustomStringConvertible {
         case notFound
         case exists
         case invalidName
-        /// Neither a regular file nor what was asked for: a link, a pipe, a directory.
+        /// The path names something other than what was asked for: a link, a pipe, or a directory instead of a file.
         case wrongKind
+        /// A component above the path is a file, a link, or another mount, so nothing beneath it can be examined.
+        case blockedParent
         case tooLarge
         /// It changes faster than it can be read; its events will come.
         case unstable
@@ -33,7 +35,10 @@ package struct FolderError: Error, Sendable, CustomStringConvertible {
     }
 
     init(_ error: SystemError) {
-        self.init(FolderError.code(of: error.code), error.message, cause: error)
+        let code = FolderError.code(of: error.code)
+        let isBlocked = code == .blockedParent
+        let remedy = "; a file, a link, or a mount is where one of its directories should be: put the directory back"
+        self.init(code, isBlocked ? error.message + remedy : error.message, cause: error)
     }
 
     package var description: String { message }
@@ -51,7 +56,8 @@ package struct FolderError: Error, Sendable, CustomStringConvertible {
         case .notFound: .notFound
         case .exists: .exists
         case .invalidName: .invalidName
-        case .leavesRoot, .isDirectory, .notDirectory, .unsupported: .wrongKind
+        case .leavesRoot, .notDirectory: .blockedParent
+        case .isDirectory, .unsupported: .wrongKind
         case .tooLarge: .tooLarge
         case .noSpace: .noSpace
         case .readOnly: .readOnly

@@ -68,12 +68,11 @@ enum FileExport {
     private static func freePath(
         in directory: TaskPath, _ title: String, _ first: Int, _ isTaken: (TaskPath) throws -> Bool
     ) throws -> TaskPath {
-        var number = first
-        while true {
+        for number in NameBook.numbers(from: first) {
             let path = try directory.appending(TaskFileName.file(for: title, number: number).name)
             if try !isTaken(path) { return path }
-            number += 1
         }
+        throw FolderError(.exists, "\(directory) has no free name for another '\(title)'; rename some of them")
     }
 
     /// Whether a delete of this replica's waits for its time.

@@ -40,11 +40,10 @@ struct ListIndex {
         let parts = name.split(separator: "/").map(String.init)
         var path = TaskPath.root
         for part in parts.dropLast() { path = try path.appending(TaskFileName.folder(for: part).name) }
-        var number = first
-        while true {
+        for number in NameBook.numbers(from: first) {
             let found = try path.appending(TaskFileName.folder(for: parts.last ?? "", number: number).name)
             if try !isTaken(found) { return found }
-            number += 1
         }
+        throw FolderError(.exists, "there is no free name for another list '\(name)'; rename some of them")
     }
 }

@@ -35,6 +35,10 @@ struct NameBook {
         var mayBeNumbered: Bool { text.utf8.contains(UInt8(ascii: ")")) }
     }
 
+    /// The numbers to try, in order, in the search for a free name. Bounded: a search in which every name seems taken
+    /// has failed for another reason than names.
+    static func numbers(from first: Int) -> Range<Int> { first..<(max(first, 1) + 100_000) }
+
     /// The name of a title and a number from 1.
     private let name: (String, Int) -> String
     private var claims: [String: Claim] = [:]

@@ -233,10 +233,8 @@ extension TaskSync {
         let row = try await client.reading { try SyncTables($0).file(other) }
         guard var row, row.path == path else { return nil }
         retries.insert(other)
-        var number = names.number(of: other)
-        while true {
+        for number in NameBook.numbers(from: names.number(of: other)) {
             let free = try path.parent.appending(TaskFileName.file(for: claim.title, number: number).name)
-            number += 1
             guard free != path, index[free] == nil, !reserved.contains(free), try folder.stamp(free) == nil else {
                 continue
             }
@@ -247,6 +245,7 @@ extension TaskSync {
             try await importChangedHere(changedHere)
             return other
         }
+        return nil
     }
 
     /// Remembers whose file could not have the name that is its own, because something else has it.

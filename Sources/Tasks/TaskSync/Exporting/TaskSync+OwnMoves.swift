@@ -115,7 +115,7 @@ extension TaskSync {
             _ = try folder.stamp(path)
             return true
         } catch {
-            return error.code == .wrongKind
+            return error.code == .wrongKind || error.code == .blockedParent
         }
     }
 

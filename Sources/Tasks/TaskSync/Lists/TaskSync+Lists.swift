@@ -129,7 +129,7 @@ extension TaskSync {
                 SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
             retriedLists.insert(name)
             // Its tasks wait with it: one that went to the root would stay there where the next one's try makes the directory.
-            return error.isTransient && error.code != .wrongKind
+            return error.isTransient && error.code != .wrongKind && error.code != .blockedParent
         }
         missedLists[list] = nil
         retryMisplaced(in: list)
