@@ -4,6 +4,18 @@ import TaskFolder
 import Testing
 
 struct ScanTests {
+    @Test(arguments: DiskKind.allCases)
+    func `files of two directories whose names differ in Unicode form are looked at apart`(kind: DiskKind) throws {
+        let grounds = try Grounds(kind)
+        try grounds.save("B\u{FC}ro/a.md", "composed")
+        try grounds.save("Bu\u{308}ro/b.md", "decomposed")
+        let paths = try ["B\u{FC}ro/a.md", "Bu\u{308}ro/a.md", "B\u{FC}ro/b.md", "Bu\u{308}ro/b.md"].map {
+            try TaskPath($0)
+        }
+        let isThere = try grounds.folder.stamps(paths).map { try $0.get() != nil }
+        #expect(isThere == [true, false, false, true])
+    }
+
     @Test(arguments: DiskKind.allCases) func `a scan gives task files and attachments and nothing else`(
         kind: DiskKind
     ) throws {

@@ -59,6 +59,20 @@ import Testing
         }
     }
 
+    @Test func `a list that changes only the Unicode form of its name has that name everywhere`() async throws {
+        let (composed, decomposed) = ("B\u{FC}ro", "Bu\u{308}ro")
+        try await withMachines { laptop, desk in
+            try laptop.write("\(composed)/a.md", "x\n")
+            #expect(await desk.has("\(composed)/a.md", "x\n"))
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            laptop.rename(composed, to: decomposed)
+            #expect(await desk.has("\(decomposed)/a.md", "x\n"))
+            #expect(await desk.lacks("\(composed)/a.md"))
+            try desk.write("\(decomposed)/b.md", "y\n")
+            #expect(await laptop.has("\(decomposed)/b.md", "y\n"))
+        }
+    }
+
     @Test func `a directory that a user renames while the list gets another name is that list's`() async throws {
         let disk = MemoryDisk()
         let (laptop, desk) = (try await Machine(store, disk: disk), try await Machine(store))

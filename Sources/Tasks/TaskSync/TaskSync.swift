@@ -300,8 +300,9 @@ package actor TaskSync {
         for view in lists {
             learn(list: view)
             // Directories that could not be made or renamed before the last run ended.
-            let name = TaskList(fields: view.fields).name
-            if view.exists, self.lists.path(view.name.id)?.string != name { retriedLists.insert(view.name) }
+            guard view.exists else { continue }
+            let path = self.lists.path(view.name.id)
+            if path.map({ !Self.isNamed(view, $0.string) }) ?? true { retriedLists.insert(view.name) }
         }
         var page = try await tasks(after: nil, in: queries.tasks)
         while let current = page {

@@ -47,6 +47,11 @@ public struct TaskAttachment: Sendable, Hashable {
         isDamaged = map["damaged"] == .boolean(true)
     }
 
+    /// Compares as documents do, names byte by byte.
+    public static func == (left: TaskAttachment, right: TaskAttachment) -> Bool { left.value == right.value }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(value) }
+
     /// As an element of a document's `attachments`.
     public var value: Value {
         var map: [String: Value] = ["name": .string(name)]

@@ -52,6 +52,22 @@ public struct TaskItem: Sendable, Hashable {
         self.deletedTime = deletedTime
     }
 
+    /// The attachment with this id, or else the oldest with exactly this name; `nil` if there is none.
+    ///
+    /// Of several with one name and no creation time the one with the lowest id is returned, so that all commands on all
+    /// machines mean the same one.
+    public func attachment(called word: String) -> (id: String, attachment: TaskAttachment)? {
+        if let attachment = attachments[word] { return (word, attachment) }
+        let named = attachments.filter { $0.value.name.isIdentical(to: word) }
+        return named.min { left, right in
+            guard left.value.createdTime == right.value.createdTime else {
+                guard let time = left.value.createdTime else { return false }
+                return right.value.createdTime.map { time < $0 } ?? true
+            }
+            return left.key < right.key
+        }.map { ($0.key, $0.value) }
+    }
+
     public static func == (left: TaskItem, right: TaskItem) -> Bool {
         left.priority == right.priority && left.completed == right.completed && left.due == right.due
             && left.title.isIdentical(to: right.title) && left.notes.isIdentical(to: right.notes)

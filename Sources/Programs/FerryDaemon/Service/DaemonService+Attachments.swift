@@ -25,8 +25,7 @@ extension DaemonService {
             if let transfer = try await sync.fetch(id, attachment: attachment) {
                 return try await Self.transfer(transfer, of: sync)
             }
-            let files = try await sync.detail(id).item.attachments
-            guard let (key, file) = files.first(where: { $0.key == attachment || $0.value.name == attachment }) else {
+            guard let (key, file) = try await sync.detail(id).item.attachment(called: attachment) else {
                 throw ControlError(.notFound, "The task has no attachment '\(attachment)'.")
             }
             let size = file.size ?? 0

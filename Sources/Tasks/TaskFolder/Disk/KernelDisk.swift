@@ -7,7 +7,7 @@ package final class KernelDisk: FolderDisk {
     private let root: Mutex<Directory?>
     private let inotify = Mutex<Inotify?>(nil)
     /// Directories that calls which belong together have opened, by their paths; nil where each call stands for itself.
-    private let opened: Mutex<[String: Directory]?>
+    private let opened: Mutex<[ExactText: Directory]?>
     /// A descriptor each.
     private static let openedLimit = 16
 
@@ -55,9 +55,10 @@ package final class KernelDisk: FolderDisk {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")),
             let opened = opened.withLock({ $0 })
         else { return (try directory(), path) }
-        let (parent, name) = (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
+        let parent = ExactText(String(path[..<slash]))
+        let name = String(path[path.utf8.index(after: slash)...])
         if let directory = opened[parent] { return (directory, name) }
-        let directory = try directory(parent)
+        let directory = try directory(parent.string)
         self.opened.withLock { opened in
             if opened?.count == Self.openedLimit { opened = [:] }
             opened?[parent] = directory

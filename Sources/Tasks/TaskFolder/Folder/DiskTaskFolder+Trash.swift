@@ -137,12 +137,12 @@ extension DiskTaskFolder {
     package func takeBackFromTrash(_ missing: [TaskPath: FileStamp]) throws(FolderError) -> [TaskPath] {
         guard !missing.isEmpty else { return [] }
         // By the name of what is in it, as its directory may have got another one since.
-        var entries: [String: [TrashEntry]] = [:]
+        var entries: [ExactText: [TrashEntry]] = [:]
         for entry in try trashEntries() {
-            for origin in entry.origins { entries[origin.name, default: []].append(entry) }
+            for origin in entry.origins { entries[ExactText(origin.name), default: []].append(entry) }
         }
         return missing.keys.sorted().filter { path in
-            guard let known = missing[path], let there = entries[path.name] else { return false }
+            guard let known = missing[path], let there = entries[ExactText(path.name)] else { return false }
             // What cannot be put back, as where its directory has gone, is safe where it is.
             return there.reversed().contains { (try? takeBack(path, unlike: known, from: $0)) == true }
         }

@@ -135,8 +135,7 @@ extension TaskSync {
     package func detach(_ task: String, attachment: String) async throws {
         try await exclusively {
             let item = try await detail(task).item
-            guard let (id, _) = item.attachments.first(where: { $0.key == attachment || $0.value.name == attachment })
-            else {
+            guard let (id, _) = item.attachment(called: attachment) else {
                 throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
             }
             try await removeAttachment(id, of: task)
@@ -163,8 +162,7 @@ extension TaskSync {
     /// The transfer that brings an attachment here, begun if there is none; nil when the file is here.
     package func fetch(_ task: String, attachment: String) async throws -> String? {
         let item = try await detail(task).item
-        guard let (id, file) = item.attachments.first(where: { $0.key == attachment || $0.value.name == attachment })
-        else {
+        guard let (id, file) = item.attachment(called: attachment) else {
             throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
         }
         if attachments.rows(of: task)[id]?.sha256 == file.sha256 { return nil }

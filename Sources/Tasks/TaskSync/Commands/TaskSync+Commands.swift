@@ -186,7 +186,7 @@ extension TaskSync {
     private func list(named name: String) async throws -> String? {
         guard !name.isEmpty else { return nil }
         let known = catalog.listNames.filter { $0.value.lowercased() == name.lowercased() }
-        if let exact = known.first(where: { $0.value == name }) ?? known.first { return exact.key }
+        if let exact = known.first(where: { UTF8Order.areEqual($0.value, name) }) ?? known.first { return exact.key }
         let path = try ListIndex.directory(named: name) { _ in false }
         try folder.makeDirectory(path)
         return try await list(at: path)

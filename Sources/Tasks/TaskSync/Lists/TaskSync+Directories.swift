@@ -29,7 +29,7 @@ extension TaskSync {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: id)
                 let view = try transaction.document(name)
                 // Made under this name once, and called otherwise by now.
-                if view.exists, TaskList(fields: view.fields).name != path.string { continue }
+                if view.exists, !Self.isNamed(view, path.string) { continue }
                 if !view.exists { try Self.make(list: name, called: path.string, userID, in: transaction) }
                 try SyncTables(transaction).put(list: id, at: path)
                 return try transaction.document(name)
@@ -137,7 +137,7 @@ extension TaskSync {
                     if hosts[list] == nil { try Self.make(list: name, called: path.string, userID, in: transaction) }
                     continue
                 }
-                if TaskList(fields: view.fields).name == path.string { continue }
+                if Self.isNamed(view, path.string) { continue }
                 let rename = Mutation(
                     .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
                     companions: Self.displaced(

@@ -159,7 +159,7 @@ extension TaskSync {
     /// Whether a directory that a list has lost is for no other: what has become of it is about to be told, or the list is to have it
     /// again. One that has got another name meanwhile goes there, maybe beneath this one.
     private func keeps(_ list: String, _ lost: TaskPath) -> Bool {
-        isNewlyMissed(list) || (catalog.listNames[list] ?? lost.string) == lost.string
+        isNewlyMissed(list) || UTF8Order.areEqual(catalog.listNames[list] ?? lost.string, lost.string)
     }
 
     /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be that of `list` from now on.
@@ -226,7 +226,7 @@ extension TaskSync {
     /// A directory has moved with all that is in it, also with lists that are to be elsewhere.
     private func retryLists(within directory: TaskPath, _ database: DatabaseName) {
         for (list, path) in lists.paths where path != directory && path.isBeneath(directory) {
-            guard catalog.listNames[list] != path.string,
+            guard !UTF8Order.areEqual(catalog.listNames[list] ?? "", path.string),
                 let name = try? DocumentName(database: database, collection: "lists", id: list)
             else { continue }
             retriedLists.insert(name)
@@ -308,6 +308,11 @@ extension TaskSync {
                     field: FieldPath(key: "name"), value: .string(name), side: .theirs, reason: .changedOnBothSides)
             ], from: [:], task: view.name, userID: view["userId"]?.stringValue ?? "", replica: replica,
             baseTime: view.updateTime, id: id)
+    }
+
+    /// Whether a list's document gives it exactly this name, byte for byte: names of two Unicode forms are two.
+    static func isNamed(_ view: DocumentSnapshot, _ name: String) -> Bool {
+        UTF8Order.areEqual(TaskList(fields: view.fields).name, name)
     }
 
     /// Whether a directory has the name that its list has, be it with a number.
