@@ -29,6 +29,36 @@ import Testing
         }
     }
 
+    @Test(arguments: ["Hotel.files", "Nobody.files"])
+    func `attachments whose directory gets another task's name, or none's, leave their task everywhere`(name: String)
+        async throws
+    {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            try laptop.write("Hotel.md", "stay\n")
+            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            laptop.rename("Trip.files", to: name)
+            #expect(await desk.lacks("Trip.files/ticket.txt"))
+            if name == "Hotel.files" { #expect(await desk.has("Hotel.files/ticket.txt", "seat 12\n")) }
+        }
+    }
+
+    @Test func `attachments that are renamed a moment before their task go with it`() async throws {
+        try await withMachines(objects: MemoryObjectStore()) { laptop, desk in
+            try laptop.write("Trip.md", "go\n")
+            try laptop.write("Trip.files/ticket.txt", "seat 12\n")
+            #expect(await desk.has("Trip.files/ticket.txt", "seat 12\n"))
+            #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true })
+            laptop.rename("Trip.files", to: "Journey.files")
+            laptop.rename("Trip.md", to: "Journey.md")
+            #expect(await desk.has("Journey.files/ticket.txt", "seat 12\n"))
+            #expect(await desk.lacks("Trip.files/ticket.txt"))
+            #expect(await desk.has("Journey.md", "go\n"))
+        }
+    }
+
     @Test func `each machine knows where the content of its version is, and notes it for its next start`() async throws
     {
         try await withMachines(objects: MemoryObjectStore()) { laptop, desk in

@@ -69,6 +69,8 @@ extension TaskSync {
         attachments.removeOrphans(beneath: from)
         if from.kind(isDirectory: true) == .attachments || to.kind(isDirectory: true) != .list {
             if to.kind(isDirectory: true) == .attachments { movedAttachmentDirectories.insert(to) }
+            // The task that had them has them no longer, unless it follows to the new name.
+            if from.kind(isDirectory: true) == .attachments { noteAbsent(beneath: from) }
             return
         }
         // What stood in the way there is looked at anew under the new names.
