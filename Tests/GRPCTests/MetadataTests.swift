@@ -1,4 +1,5 @@
 import GRPC
+import SystemIO
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct MetadataTests {
@@ -90,6 +91,24 @@ import Testing
         try await withServer(routes: routes) { channel in
             let answer = String(decoding: try await channel.unary("/test/Call", []), as: UTF8.self)
             #expect(answer.hasPrefix("/test/Call ipv4:127.0.0.1:"))
+        }
+    }
+
+    @Test func `a trusted proxy names the client of each call, and nobody else does`() async throws {
+        let routes = GRPCRoutes.unary { _, call in Array(call.peer.utf8) }
+        var behind = GRPCServerConfiguration()
+        behind.trustedProxies = TrustedProxies([try #require(IPNetwork("127.0.0.1"))])
+        for (configuration, expected) in [(behind, "ipv6:[2001:db8::7]:0"), (GRPCServerConfiguration(), "ipv4:127.")] {
+            try await withServer(configuration, routes: routes) { channel in
+                for header in ["x-forwarded-for": "192.0.2.1, 2001:db8::7", "forwarded": "for=\"[2001:db8::7]\""] {
+                    var options = GRPCCallOptions()
+                    options.metadata.add(header.value, for: header.key)
+                    let answer = try await channel.unary("/test/Call", [], options: options)
+                    #expect(String(decoding: answer, as: UTF8.self).hasPrefix(expected))
+                }
+                let answer = try await channel.unary("/test/Call", [])
+                #expect(String(decoding: answer, as: UTF8.self).hasPrefix("ipv4:127.0.0.1:"))
+            }
         }
     }
 }

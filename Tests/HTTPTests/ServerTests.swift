@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import SystemIO
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -11,6 +12,23 @@ struct ServerTests {
             let response = try await HTTPClient().send(HTTPRequest(.get, url + "/"))
             #expect(response.status == .internalServerError)
             #expect(await reported.next() == true)
+        }
+    }
+
+    @Test func `a trusted proxy names the client of each request, and nobody else does`() async throws {
+        let network = try #require(IPNetwork("127.0.0.0/8"))
+        for (proxies, expected) in [(TrustedProxies([network]), "198.51.100.7:0"), (TrustedProxies(), "127.0.0.1")] {
+            try await withServer(proxies: proxies) {
+                .text(.ok, $0.peer.address)
+            } run: { url in
+                for header in ["X-Forwarded-For", "x-forwarded-for"] {
+                    let request = HTTPRequest(.get, url + "/", headers: [header: "192.0.2.1, 198.51.100.7"])
+                    let text = try await HTTPClient().send(request).body.collect(limit: 100)
+                    #expect(String(decoding: text, as: UTF8.self).hasPrefix(expected))
+                }
+                let text = try await HTTPClient().send(HTTPRequest(.get, url + "/")).body.collect(limit: 100)
+                #expect(String(decoding: text, as: UTF8.self).hasPrefix("127.0.0.1:"))
+            }
         }
     }
 

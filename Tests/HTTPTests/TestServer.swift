@@ -6,10 +6,11 @@ import Testing
 /// Runs a server for as long as the closure runs, and stops it. The closure gets the URL of its root.
 func withServer(
     _ address: HTTPServerAddress = .tcp(host: "127.0.0.1", port: 0), limits: HTTPServer.Limits = .init(),
+    proxies: TrustedProxies = TrustedProxies(),
     onError: @escaping @Sendable (any Error) -> Void = { _ in }, handler: @escaping HTTPServer.Handler,
     run: (String) async throws -> Void
 ) async throws {
-    let server = HTTPServer(address, limits: limits, onError: onError, handler: handler)
+    let server = HTTPServer(address, limits: limits, proxies: proxies, onError: onError, handler: handler)
     let bound = try server.start()
     do {
         try await run("http://\(bound)")

@@ -44,6 +44,15 @@ struct ConfigurationTests {
         #expect(configuration.project == "p")
     }
 
+    @Test func `several proxies may be trusted, by flags or by a list in the file`() throws {
+        let two = TrustedProxies(try ["10.0.0.0/8", "::1"].map { try #require(IPNetwork($0)) })
+        #expect(try read("--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "::1").trustedProxies == two)
+        #expect(try read().trustedProxies.networks.isEmpty)
+        #expect(try message([], file: "data: /d\ntrusted-proxy: [10.0.0.0/8, '::1']\n") == "accepted")
+        #expect(try message([], file: "data: /d\ntrusted-proxy: proxy.example.org\n").contains("trusted-proxy"))
+        #expect(throws: ServerError.self) { try read("--trusted-proxy", "10.0.0.0/33") }
+    }
+
     @Test func `attachments may be in a bucket of another store`() throws {
         let objects = try read("--objects", "https://s3.example.org:9000/base/tasks/", "--objects-region", "eu-1")
             .objects

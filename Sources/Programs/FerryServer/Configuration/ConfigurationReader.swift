@@ -20,6 +20,9 @@ struct ConfigurationReader {
             "url", value: "URL",
             summary: "where clients reach the server, if a proxy stands before it: https://tasks.example.org"),
         Option("documents-url", value: "URL", summary: "where they reach the documents (default: as --url)"),
+        Option(
+            "trusted-proxy", value: "CIDR", isRepeatable: true,
+            summary: "network of a proxy whose X-Forwarded-For or Forwarded names the client; may be repeated"),
         .project,
         .objects,
         Option("objects-region", value: "REGION", summary: "the region of that bucket (default us-east-1)"),
@@ -62,6 +65,7 @@ struct ConfigurationReader {
         configuration.http = try address("http") ?? configuration.http
         configuration.tls = try tls()
         configuration.published = try published()
+        configuration.trustedProxies = try trustedProxies()
         configuration.project = try project() ?? configuration.project
         configuration.isEmulator = try flag("emulator")
         configuration.objects = try foreignBucket()
@@ -138,6 +142,19 @@ struct ConfigurationReader {
             return nil
         }
         return PublishedAddresses(web: web, documents: try webAddress("documents-url") ?? web)
+    }
+
+    private func trustedProxies() throws -> TrustedProxies {
+        let name = "trusted-proxy"
+        let texts = flags.has(name) ? flags.values(name) : try inFile { try $0.strings(name) } ?? []
+        return TrustedProxies(
+            try texts.map { text in
+                guard let network = IPNetwork(text) else {
+                    throw invalid(
+                        name, "takes an address or a network, as 127.0.0.1, 10.0.0.0/8 or 2001:db8::/32, not '\(text)'")
+                }
+                return network
+            })
     }
 
     private func foreignBucket() throws -> ForeignBucket? {

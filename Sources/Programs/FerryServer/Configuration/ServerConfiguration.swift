@@ -1,3 +1,4 @@
+import SystemIO
 import SystemService
 
 /// How a server runs.
@@ -15,6 +16,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var tls: TLS?
     /// Where clients reach the server, if not at the addresses that it listens on: of a proxy before it.
     var published: PublishedAddresses?
+    /// Proxies whose word on a client's address is taken.
+    var trustedProxies = TrustedProxies()
     /// Behaves as Google's emulator does for clients with FIRESTORE_EMULATOR_HOST: `Bearer owner` is an administrator, ID tokens
     /// need no signature, databases appear on first use. On loopback only.
     var isEmulator = false

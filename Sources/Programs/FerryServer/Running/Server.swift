@@ -84,7 +84,8 @@ struct Server: Sendable {
         limits.connectionMemory = 128 << 10
         return HTTPServer(
             .tcp(host: configuration.http.host, port: configuration.http.port), tls: certificate?.http, limits: limits,
-            threads: min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))), runsHandlersOnLoop: true,
+            proxies: configuration.trustedProxies, threads: min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
+            runsHandlersOnLoop: true,
             onError: { logger.warning("a request failed", ["error": "\($0)"]) },
             handler: { await site.respond(to: $0) })
     }
@@ -110,6 +111,7 @@ struct Server: Sendable {
             onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
             host: configuration.documents.host, port: configuration.documents.port)
+        settings.trustedProxies = configuration.trustedProxies
         if let certificate { settings.security = certificate.grpc }
         return GRPCServer(settings, routes: service.routes)
     }

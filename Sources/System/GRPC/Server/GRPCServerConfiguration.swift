@@ -1,4 +1,5 @@
 import Glibc
+package import SystemIO
 
 /// Where a server listens and what it accepts.
 package struct GRPCServerConfiguration: Sendable {
@@ -21,6 +22,8 @@ package struct GRPCServerConfiguration: Sendable {
     package var maximumMetadataSize = 32 << 10
     /// Calls that one connection may have open; further ones wait at the client.
     package var maximumStreamsPerConnection = 10_000
+    /// Whose word on a call's client is taken; see `GRPCServerCall.peer`.
+    package var trustedProxies = TrustedProxies()
     /// When to ask a silent client whether it is still there.
     package var keepalive = GRPCKeepalive(time: .seconds(60), timeout: .seconds(20))
     /// Clients that ping more often than this, with or without calls, are disconnected with `ENHANCE_YOUR_CALM` after

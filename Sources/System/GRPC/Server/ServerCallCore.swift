@@ -22,6 +22,7 @@ final class ServerCallCore: Sendable {
 
     let path: String
     let metadata: GRPCMetadata
+    let peer: String
     let deadline: ContinuousClock.Instant?
     private let encoding: MessageEncoding
     private let connection: ServerConnection
@@ -32,17 +33,16 @@ final class ServerCallCore: Sendable {
 
     init(
         _ connection: ServerConnection, stream: Int32, path: String, metadata: GRPCMetadata,
-        deadline: ContinuousClock.Instant?, encoding: MessageEncoding
+        peer: GRPCPeer, deadline: ContinuousClock.Instant?, encoding: MessageEncoding
     ) {
         self.connection = connection
         self.stream = stream
         self.path = path
         self.metadata = metadata
+        self.peer = peer.description
         self.deadline = deadline
         self.encoding = encoding
     }
-
-    var peer: String { connection.peer }
 
     var isCancelled: Bool { state.withLock { $0.end == .cancelled } }
 

@@ -66,7 +66,7 @@ final class ServerCore: Sendable {
         }
     }
 
-    private func accept(_ descriptor: Int32, peer: String) {
+    private func accept(_ descriptor: Int32, peer: GRPCPeer) {
         let number = state.withLock { state in
             state.connections += 1
             state.accepted += 1

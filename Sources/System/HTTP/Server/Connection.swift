@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import SystemIO
 
 /// One client's connection, over which requests come one after the other.
 final class Connection: Sendable {
@@ -12,12 +13,24 @@ final class Connection: Sendable {
 
     let id: UInt64
     let peer: HTTPPeer
+    /// The other end, if it is a trusted proxy, whose requests name their clients.
+    let proxy: TrustedProxies.Client?
     private let state: Mutex<State>
 
-    init(id: UInt64, _ descriptor: Int32) {
+    init(id: UInt64, _ descriptor: Int32, _ proxies: TrustedProxies) {
         self.id = id
+        let name = SocketName(of: descriptor, getpeername)
         peer = HTTPPeer(of: descriptor)
+        proxy = proxies.networks.isEmpty ? nil : name?.client.flatMap { proxies.contains($0.address) ? $0 : nil }
         state = Mutex(State(descriptor: descriptor))
+    }
+
+    /// Returns the client of a request with these header fields.
+    func peer(of headers: HTTPHeaders, _ proxies: TrustedProxies) -> HTTPPeer {
+        guard let proxy else { return peer }
+        let client = proxies.client(
+            of: proxy, forwardedFor: headers.values("X-Forwarded-For"), forwarded: headers.values("Forwarded"))
+        return client == proxy ? peer : HTTPPeer(client)
     }
 
     func begin(_ exchange: Exchange) { state.withLock { $0.current = exchange } }

@@ -29,8 +29,8 @@ extension Exchange {
                 try await self.collectRest(into: &$0)
             } : .none
         let request = HTTPServerRequest(
-            HTTPMethod(rawValue: method), target, headers: headers, body: body, peer: peer?.peer ?? HTTPPeer(),
-            isSecure: core.isSecure)
+            HTTPMethod(rawValue: method), target, headers: headers, body: body,
+            peer: peer?.peer(of: headers, core.proxies) ?? HTTPPeer(), isSecure: core.isSecure)
         let waits = hasBody && headers["Expect"]?.lowercased() == "100-continue"
         state.withLock { state in
             state.stage = waits ? .expecting : .receiving

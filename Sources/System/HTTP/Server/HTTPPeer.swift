@@ -1,4 +1,5 @@
 import Glibc
+import SystemIO
 
 /// Who is at the other end of a connection.
 package struct HTTPPeer: Hashable, Sendable {
@@ -15,7 +16,9 @@ package struct HTTPPeer: Hashable, Sendable {
         }
     }
 
-    /// `host:port`; `local` for Unix sockets.
+    /// `host:port` of the client, with brackets around an IPv6 address; `local` for Unix sockets.
+    ///
+    /// Behind a trusted proxy this is the address that the proxy names; its port is 0 if the proxy does not tell it.
     package let address: String
     /// For Unix sockets only.
     package let credentials: Credentials?
@@ -23,6 +26,11 @@ package struct HTTPPeer: Hashable, Sendable {
     package init(address: String = "local", credentials: Credentials? = nil) {
         self.address = address
         self.credentials = credentials
+    }
+
+    /// The client of a connection from a proxy.
+    init(_ client: TrustedProxies.Client) {
+        self.init(address: client.address.description(withPort: client.port ?? 0))
     }
 
     init(of descriptor: Int32) {

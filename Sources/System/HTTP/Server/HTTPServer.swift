@@ -1,5 +1,5 @@
 import Synchronization
-import SystemIO
+package import SystemIO
 
 /// An HTTP/1.1 server on one listening socket.
 ///
@@ -70,6 +70,7 @@ package final class HTTPServer: Sendable {
     private let address: HTTPServerAddress
     private let tls: TLS?
     private let limits: Limits
+    private let proxies: TrustedProxies
     private let threads: Int
     private let runsHandlersOnLoop: Bool
     private let onError: @Sendable (any Error) -> Void
@@ -77,12 +78,14 @@ package final class HTTPServer: Sendable {
     private let state = Mutex(State.idle)
 
     /// - Parameters:
+    ///   - proxies: whose word on a request's client is taken; see `HTTPPeer.address`.
     ///   - threads: among which the connections are shared; each has its share of `limits.connections`.
     ///   - runsHandlersOnLoop: handlers run on the thread that reads their request and sends the answer. That spares
     ///     each request two changes of thread, and no handler may block: whatever does has to go elsewhere.
     package init(
-        _ address: HTTPServerAddress, tls: TLS? = nil, limits: Limits = Limits(), threads: Int = 1,
-        runsHandlersOnLoop: Bool = false, onError: @escaping @Sendable (any Error) -> Void = { _ in },
+        _ address: HTTPServerAddress, tls: TLS? = nil, limits: Limits = Limits(),
+        proxies: TrustedProxies = TrustedProxies(), threads: Int = 1, runsHandlersOnLoop: Bool = false,
+        onError: @escaping @Sendable (any Error) -> Void = { _ in },
         handler: @escaping Handler
     ) {
         self.address = address
@@ -91,6 +94,7 @@ package final class HTTPServer: Sendable {
         var share = limits
         share.connections = max(1, limits.connections / self.threads)
         self.limits = share
+        self.proxies = proxies
         self.runsHandlersOnLoop = runsHandlersOnLoop
         self.onError = onError
         self.handler = handler
@@ -121,8 +125,8 @@ package final class HTTPServer: Sendable {
             throw HTTPError(.cannotListen, "No descriptor is left for the HTTP server.", cause: error)
         }
         let core = try ServerCore(
-            on: loop, runsHandlers: runsHandlersOnLoop, limits: limits, isSecure: tls != nil, onError: onError,
-            handler: handler)
+            on: loop, runsHandlers: runsHandlersOnLoop, limits: limits, isSecure: tls != nil, proxies: proxies,
+            onError: onError, handler: handler)
         let daemon = try Daemon(socket, tls, on: loop, core)
         do {
             guard core.open(daemon), daemon.open() else {

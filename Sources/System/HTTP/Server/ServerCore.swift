@@ -16,6 +16,7 @@ final class ServerCore: Sendable {
 
     let limits: HTTPServer.Limits
     let isSecure: Bool
+    let proxies: TrustedProxies
     let onError: @Sendable (any Error) -> Void
     let handler: HTTPServer.Handler
     /// Where handlers run; nil: on Swift's own pool.
@@ -30,10 +31,11 @@ final class ServerCore: Sendable {
 
     init(
         on loop: NetworkLoop, runsHandlers: Bool, limits: HTTPServer.Limits, isSecure: Bool,
-        onError: @escaping @Sendable (any Error) -> Void, handler: @escaping HTTPServer.Handler
+        proxies: TrustedProxies, onError: @escaping @Sendable (any Error) -> Void, handler: @escaping HTTPServer.Handler
     ) throws {
         self.limits = limits
         self.isSecure = isSecure
+        self.proxies = proxies
         self.loop = loop
         executor = runsHandlers ? loop : nil
         watch = try DisconnectWatch(on: loop)
@@ -83,7 +85,7 @@ final class ServerCore: Sendable {
     func open(_ descriptor: Int32) -> Connection {
         let connection = state.withLock { state in
             state.lastConnection += 1
-            let connection = Connection(id: state.lastConnection, descriptor)
+            let connection = Connection(id: state.lastConnection, descriptor, proxies)
             state.connections[connection.id] = connection
             return connection
         }

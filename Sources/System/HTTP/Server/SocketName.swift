@@ -1,4 +1,5 @@
 import Glibc
+import SystemIO
 
 /// A socket address of any family.
 struct SocketName {
@@ -58,6 +59,12 @@ struct SocketName {
             return .tcp(host: text(host), port: number)
         default: return nil
         }
+    }
+
+    /// The address and port of an Internet socket; nil for others.
+    var client: TrustedProxies.Client? {
+        guard case .tcp(let host, let port)? = address, let ip = IPAddress(host) else { return nil }
+        return TrustedProxies.Client(address: ip, port: UInt16(clamping: port))
     }
 
     private func text(_ characters: [CChar]) -> String {

@@ -8,7 +8,7 @@ import SystemIO
 final class Listener: NetworkSource, @unchecked Sendable {
     let descriptor: Int32
     private let loop: NetworkLoop
-    private let accept: @Sendable (_ descriptor: Int32, _ peer: String) -> Void
+    private let accept: @Sendable (_ descriptor: Int32, _ peer: GRPCPeer) -> Void
     private var isPaused = false
 
     /// How long to wait for a free descriptor where none was left.
@@ -16,7 +16,7 @@ final class Listener: NetworkSource, @unchecked Sendable {
 
     init(
         _ descriptor: Int32, on loop: NetworkLoop,
-        accept: @escaping @Sendable (_ descriptor: Int32, _ peer: String) -> Void
+        accept: @escaping @Sendable (_ descriptor: Int32, _ peer: GRPCPeer) -> Void
     ) {
         self.descriptor = descriptor
         self.loop = loop
@@ -39,7 +39,7 @@ final class Listener: NetworkSource, @unchecked Sendable {
                 var yes: Int32 = 1
                 setsockopt(
                     connection, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-                accept(connection, Self.text(of: name, size))
+                accept(connection, GRPCPeer(name, size))
                 continue
             }
             switch errno {
@@ -57,28 +57,6 @@ final class Listener: NetworkSource, @unchecked Sendable {
 
     func check(at now: ContinuousClock.Instant) {
         if isPaused, loop.watch(self) { isPaused = false }
-    }
-
-    // MARK: Addresses
-
-    /// `ipv4:127.0.0.1:50123`, `ipv6:[::1]:50123`.
-    private static func text(of name: sockaddr_storage, _ size: socklen_t) -> String {
-        var host = [CChar](repeating: 0, count: 64)
-        var port = [CChar](repeating: 0, count: 8)
-        let code = withUnsafePointer(to: name) { name in
-            name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                getnameinfo(
-                    $0, size, &host, socklen_t(host.count), &port, socklen_t(port.count),
-                    NI_NUMERICHOST | NI_NUMERICSERV)
-            }
-        }
-        guard code == 0 else { return "unknown" }
-        let (address, number) = (string(host), string(port))
-        return name.ss_family == sa_family_t(AF_INET6) ? "ipv6:[\(address)]:\(number)" : "ipv4:\(address):\(number)"
-    }
-
-    private static func string(_ characters: [CChar]) -> String {
-        String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Binds and listens on all addresses of the host, all on the same port.

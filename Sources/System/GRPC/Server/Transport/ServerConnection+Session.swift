@@ -86,7 +86,8 @@ extension ServerConnection {
         stream.reader.encoding = stream.head.encoding
         let deadline = stream.head.timeout.map { ContinuousClock.now + $0 }
         let call = ServerCallCore(
-            self, stream: stream.id, path: stream.head.path, metadata: stream.head.metadata, deadline: deadline,
+            self, stream: stream.id, path: stream.head.path, metadata: stream.head.metadata,
+            peer: peer.client(of: stream.head.metadata, server.configuration.trustedProxies), deadline: deadline,
             encoding: stream.head.encoding)
         stream.call = call
         if let deadline { loop.check(at: deadline) }

@@ -7,7 +7,7 @@ import SystemIO
 /// `@unchecked Sendable`: everything is called on the loop's thread, except where it says so.
 final class ServerConnection: NetworkSource, @unchecked Sendable {
     let descriptor: Int32
-    let peer: String
+    let peer: GRPCPeer
     let server: ServerCore
     let loop: NetworkLoop
     private(set) var session: OpaquePointer?
@@ -41,7 +41,7 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     private static let outputLimit = 256 << 10
 
     /// Takes over the descriptor.
-    init(_ descriptor: Int32, peer: String, server: ServerCore, loop: NetworkLoop) {
+    init(_ descriptor: Int32, peer: GRPCPeer, server: ServerCore, loop: NetworkLoop) {
         self.descriptor = descriptor
         self.peer = peer
         self.server = server
