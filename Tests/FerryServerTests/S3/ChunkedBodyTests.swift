@@ -84,6 +84,17 @@ struct ChunkedBodyTests {
         }
     }
 
+    @Test func `trailers without end are refused, also those of one name`() async throws {
+        for name in ["a", "x-amz-trailer-signature", ""] {
+            let line = "\(name):\(String(repeating: "b", count: 1000))\r\n"
+            let trailers = String(repeating: line, count: 7)
+            _ = try await read(ChunkedBody(body("0\r\n\(trailers)\r\n"), signer: nil, hasTrailer: true))
+            await #expect(throws: S3Error.self) {
+                _ = try await read(ChunkedBody(body("0\r\n\(trailers)\(trailers)"), signer: nil, hasTrailer: true))
+            }
+        }
+    }
+
     @Test func `a body that breaks off anywhere is refused`() async throws {
         let text = "5\r\nhello\r\n3\r\nabc\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n"
         let whole = try await read(ChunkedBody(body(text), signer: nil, hasTrailer: true))

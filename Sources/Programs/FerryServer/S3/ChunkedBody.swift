@@ -98,8 +98,12 @@ struct ChunkedBody {
         guard hasTrailer else { return try await expectEndOfLine() }
         var lines = ""
         var signature: String?
-        while trailer.count < 16 {
-            guard let line = try await lineIfAny(), !line.isEmpty else { break }
+        var size = 0
+        while let line = try await lineIfAny(), !line.isEmpty {
+            size += line.utf8.count
+            guard size <= Self.trailerLimit else {
+                throw S3Error.invalidRequest("The trailing headers have more than \(Self.trailerLimit) bytes.")
+            }
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { throw S3Error.incompleteBody }
             let name = parts[0].lowercased()
@@ -115,6 +119,9 @@ struct ChunkedBody {
             throw S3Error("SignatureDoesNotMatch", "The signature of the trailer does not match.", 403)
         }
     }
+
+    /// The most bytes of all trailing headers together, as for a line.
+    private static let trailerLimit = 8192
 
     private mutating func fill() async throws {
         guard let chunk = try await source.next() else { throw S3Error.incompleteBody }
