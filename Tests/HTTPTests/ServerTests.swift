@@ -204,18 +204,6 @@ struct ServerTests {
         }
     }
 
-    /// The length that such a request announces says nothing: RFC 9112, 6.3.
-    @Test func `a body in chunks is whole whatever length is announced beside them`() async throws {
-        try await withServer { request in
-            .text(.ok, "<\(try await request.body.collect(limit: .max).count)>")
-        } run: { url in
-            let connection = try RawConnection(port: port(of: url))
-            let head = "PUT / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-            connection.send(head + "Content-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
-            #expect(await connection.read(until: "no such text").hasSuffix("<3>"))
-        }
-    }
-
     /// Whatever of the request is missing, the connection does not stand there until its time is over.
     @Test(arguments: ["", "PUT / HT", "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 300001\r\n\r\n"])
     func `a client that closes its side within the request gets the end`(start: String) async throws {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <linux/sockios.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -89,6 +90,15 @@ static inline void ferry_map_allocations(int bytes) { mallopt(M_MMAP_THRESHOLD, 
 
 static inline void ferry_keep_free(int bytes) { mallopt(M_TRIM_THRESHOLD, bytes); }
 
+// How many bytes a TCP peer has acknowledged (tcp_info of linux/tcp.h, which does not go together with netinet/tcp.h), and how
+// many are on their way to it or wait to be sent.
+static inline int ferry_tcp_progress(int socket, uint64_t *acknowledged, int *unsent) {
+    unsigned char info[128];
+    socklen_t size = sizeof info;
+    if (getsockopt(socket, 6 /* IPPROTO_TCP */, 11 /* TCP_INFO */, info, &size) != 0 || size < 128) return -1;
+    __builtin_memcpy(acknowledged, info + 120, sizeof *acknowledged);
+    return ioctl(socket, SIOCOUTQ, unsent);
+}
 static inline void ferry_trim_heap(void) { malloc_trim(0); }
 
 // posix_madvise(3) ignores its own DONTNEED, and madvise(2) is visible under _DEFAULT_SOURCE only.

@@ -9,7 +9,6 @@
 struct ferry_mhd_configuration {
     int listen_descriptor;
     unsigned int connection_limit;
-    unsigned int connection_limit_per_address;
     unsigned int idle_timeout_seconds;
     size_t connection_memory;
     const char *certificate;  // PEM, or NULL for plain HTTP
@@ -17,6 +16,7 @@ struct ferry_mhd_configuration {
     MHD_AccessHandlerCallback access;
     void *(*open_request)(void *, const char *, struct MHD_Connection *);
     MHD_RequestCompletedCallback close_request;
+    MHD_AcceptPolicyCallback admit;
     MHD_NotifyConnectionCallback connection;
     void *context;
 };
@@ -36,7 +36,6 @@ static inline struct MHD_Daemon *ferry_mhd_start(const struct ferry_mhd_configur
     options[n++] = (struct MHD_OptionItem) { option, (intptr_t)(number), (void *)(pointer) }
     FERRY_OPTION(MHD_OPTION_LISTEN_SOCKET, c->listen_descriptor, NULL);
     FERRY_OPTION(MHD_OPTION_CONNECTION_LIMIT, c->connection_limit, NULL);
-    FERRY_OPTION(MHD_OPTION_PER_IP_CONNECTION_LIMIT, c->connection_limit_per_address, NULL);
     FERRY_OPTION(MHD_OPTION_CONNECTION_TIMEOUT, c->idle_timeout_seconds, NULL);
     FERRY_OPTION(MHD_OPTION_CONNECTION_MEMORY_LIMIT, c->connection_memory, NULL);
     FERRY_OPTION(MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL);
@@ -56,7 +55,7 @@ static inline struct MHD_Daemon *ferry_mhd_start(const struct ferry_mhd_configur
     FERRY_OPTION(MHD_OPTION_END, 0, NULL);
 #undef FERRY_OPTION
     return MHD_start_daemon(
-        flags, 0, NULL, NULL, c->access, c->context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+        flags, 0, c->admit, c->context, c->access, c->context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
 // MHD_get_connection_info is variadic, too, and answers a union.

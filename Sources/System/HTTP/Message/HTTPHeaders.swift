@@ -42,6 +42,24 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
         return Int(text)
     }
 
+    /// What makes the length of a request's body ambiguous, in words for its client; nil if nothing does.
+    ///
+    /// A server and a proxy before it that disagree about where a request ends take a part of one for another
+    /// (RFC 9112, 6.3 and 11.2).
+    package var framingProblem: String? {
+        let lengths = values("Content-Length")
+        let encodings = values("Transfer-Encoding")
+        if lengths.count > 1 { return "Content-Length may be there once." }
+        if encodings.count > 1 { return "Transfer-Encoding may be there once." }
+        if let encoding = encodings.first {
+            if !lengths.isEmpty { return "Content-Length and Transfer-Encoding exclude each other." }
+            if !Self.same(encoding, "chunked") { return "The only Transfer-Encoding here is chunked." }
+        } else if !lengths.isEmpty, contentLength == nil {
+            return "Content-Length is not a number."
+        }
+        return nil
+    }
+
     /// Whether every field can be put on the wire as it is: a token for a name (RFC 9110 §5.6.2), no control bytes
     /// in a value. What fails this could smuggle another field or request.
     package var areValid: Bool {

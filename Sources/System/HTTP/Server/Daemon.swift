@@ -18,16 +18,23 @@ final class Daemon: NetworkSource, @unchecked Sendable {
         self.core = .passRetained(core)
         var configuration = ferry_mhd_configuration()
         configuration.listen_descriptor = socket.descriptor
-        configuration.connection_limit = UInt32(clamping: max(1, core.limits.connections))
-        configuration.connection_limit_per_address = UInt32(clamping: core.limits.connectionsPerAddress)
-        configuration.idle_timeout_seconds = UInt32(clamping: max(1, core.limits.idle.components.seconds))
-        configuration.connection_memory = max(4 << 10, core.limits.connectionMemory)
+        let limits = core.settings.limits
+        // Those that have lost their place are here until libmicrohttpd sees their end.
+        configuration.connection_limit = UInt32(clamping: max(1, limits.connections) &* 2 &+ 64)
+        configuration.idle_timeout_seconds = UInt32(clamping: max(1, limits.idle.components.seconds))
+        configuration.connection_memory = max(4 << 10, limits.connectionMemory)
         configuration.context = self.core.toOpaque()
+        configuration.admit = { context, address, length in
+            guard let core = ServerCore.from(context) else { return .NO }
+            return core.admit(SocketName(address, length)) ? .YES : .NO
+        }
         configuration.connection = { context, connection, socketContext, event in
             guard let core = ServerCore.from(context), let connection, let socketContext else { return }
             if event == .CONNECTION_NOTIFY_STARTED {
-                socketContext.pointee = Unmanaged.passRetained(core.open(ferry_mhd_descriptor(connection))).toOpaque()
+                let opened = core.open(ferry_mhd_descriptor(connection))
+                socketContext.pointee = opened.map { Unmanaged.passRetained($0).toOpaque() }
             } else if let opened = socketContext.pointee {
+                socketContext.pointee = nil
                 core.close(Unmanaged<Connection>.fromOpaque(opened))
             }
         }
@@ -87,7 +94,11 @@ final class Daemon: NetworkSource, @unchecked Sendable {
 
     func send() { advance() }
 
-    func check(at now: ContinuousClock.Instant) { advance() }
+    func check(at now: ContinuousClock.Instant) {
+        guard !isClosed else { return }
+        core.takeUnretainedValue().check(at: now)
+        advance()
+    }
 
     /// Lets libmicrohttpd do what there is to do, and be called again when it wants to.
     func advance() {

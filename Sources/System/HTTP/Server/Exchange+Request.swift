@@ -6,8 +6,14 @@ extension Exchange {
     /// The header fields are there: starts the handler.
     func open(method: String) -> Bool {
         guard core.begin(self) else { return false }
-        peer?.begin(self)
         let headers = requestHeaders()
+        if let problem = headers.framingProblem {
+            // What follows may be a body or another request, so nothing after it is read.
+            return refuse(
+                HTTPResponse(
+                    .badRequest, headers: ["Content-Type": "text/plain; charset=utf-8", "Connection": "close"],
+                    body: .text("\(problem)\n")))
+        }
         let isChunked = headers["Transfer-Encoding"] != nil
         // A length beside chunks says nothing (RFC 9112, 6.3).
         let length = isChunked ? nil : headers.contentLength
@@ -16,8 +22,8 @@ extension Exchange {
             answerEarly(.text(.badRequest, "The request's target is malformed.\n"), headers, hasBody)
             return true
         }
-        guard (length ?? 0) <= core.limits.body else {
-            let limit = core.limits.body
+        guard (length ?? 0) <= core.settings.limits.body else {
+            let limit = core.settings.limits.body
             answerEarly(.text(.contentTooLarge, "A body may have \(limit) bytes here.\n"), headers, hasBody)
             return true
         }
@@ -30,7 +36,7 @@ extension Exchange {
             } : .none
         let request = HTTPServerRequest(
             HTTPMethod(rawValue: method), target, headers: headers, body: body,
-            peer: peer?.peer(of: headers, core.proxies) ?? HTTPPeer(), isSecure: core.isSecure)
+            peer: peer?.peer(of: headers) ?? HTTPPeer(), isSecure: core.settings.isSecure)
         let waits = hasBody && headers["Expect"]?.lowercased() == "100-continue"
         state.withLock { state in
             state.stage = waits ? .expecting : .receiving
@@ -38,7 +44,18 @@ extension Exchange {
             state.incomingExpected = length ?? 0
             if hasBody { start(request, &state) } else { state.waiting = request }
         }
+        if hasBody { core.watch(peer, after: core.settings.paceInterval) }
         return true
+    }
+
+    /// Answers before the body, which is not read.
+    private func refuse(_ response: HTTPResponse) -> Bool {
+        state.withLock { state in
+            state.response = response
+            state.incomingIsUnwanted = true
+            state.stage = .answered
+        }
+        return queue(response)
     }
 
     /// Refuses before the handler is asked. A small body is still read, as a client that cannot finish sending may
@@ -97,8 +114,8 @@ extension Exchange {
                 return (nil, [], nil, state.incomingDropped <= Self.dropLimit) as Result
             }
             state.incomingTotal += data.count
-            if state.incomingTotal > core.limits.body {
-                let limit = core.limits.body
+            if state.incomingTotal > core.settings.limits.body {
+                let limit = core.settings.limits.body
                 state.incomingFailure = HTTPError(.bodyTooLarge, "The body has more than the \(limit) bytes allowed.")
                 state.incoming = []
                 defer { state.reader = nil }

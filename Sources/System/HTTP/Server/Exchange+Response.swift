@@ -8,12 +8,12 @@ extension Exchange {
     func run(_ request: HTTPServerRequest) async {
         var response: HTTPResponse
         do {
-            response = try await core.handler(request)
+            response = try await core.settings.handler(request)
         } catch {
             response = answer(to: error)
         }
         if !response.headers.areValid {
-            core.onError(HTTPError(.invalidMessage, "A response to \(target) has a malformed header field."))
+            core.settings.onError(HTTPError(.invalidMessage, "A response to \(target) has a malformed header field."))
             response = .text(.internalServerError, "The response was malformed.\n")
         }
         state.withLock { state in
@@ -30,7 +30,7 @@ extension Exchange {
             }
             endOutgoing(failed: false)
         } catch {
-            if !(error is CancellationError) { core.onError(error) }
+            if !(error is CancellationError) { core.settings.onError(error) }
             endOutgoing(failed: true)
         }
     }
@@ -42,7 +42,7 @@ extension Exchange {
         default: break
         }
         if error is CancellationError { return .text(.serviceUnavailable, "The request was cancelled.\n") }
-        core.onError(error)
+        core.settings.onError(error)
         return .text(.internalServerError, "The server failed to answer.\n")
     }
 
@@ -88,6 +88,7 @@ extension Exchange {
             guard MHD_add_response_header(made, field.name, field.value) == .YES else { return false }
         }
         if core.isDraining.load(ordering: .relaxed) { MHD_add_response_header(made, "Connection", "close") }
+        core.watch(peer, after: core.settings.paceInterval)
         return MHD_queue_response(connection, UInt32(clamping: response.status.rawValue), made) == .YES
     }
 
@@ -99,7 +100,7 @@ extension Exchange {
                 MHD_create_response_from_buffer(
                     $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
             }
-        case .file(let range) where range.length > 0 && core.isSecure: return makeFile(range)
+        case .file(let range) where range.length > 0 && core.settings.isSecure: return makeFile(range)
         case .file(let range) where range.length > 0:
             // The library closes the descriptor that it is given.
             let copy = fcntl(range.descriptor, F_DUPFD_CLOEXEC, 0)

@@ -1,6 +1,8 @@
+import CLinux
 import CMicroHTTPD
 import Glibc
 import Synchronization
+import SystemIO
 
 /// One request and its response: what libmicrohttpd's callbacks and the handler's task share.
 ///
@@ -64,6 +66,9 @@ final class Exchange: @unchecked Sendable {
         var writer: CheckedContinuation<Bool, Never>?
 
         var task: Task<Void, Never>?
+
+        /// How fast the client sends its body, or reads the answer; from when that was looked at first.
+        var pace: (stage: Stage, pace: TransferPace)?
     }
 
     /// Above this many bytes in either direction the faster side rests.
@@ -83,6 +88,7 @@ final class Exchange: @unchecked Sendable {
         self.peer = peer
         self.connection = connection
         self.target = target
+        peer?.begin(self)
     }
 
     /// libmicrohttpd's access callback: once when the header fields are there, once for each piece of body, and until
@@ -140,6 +146,7 @@ final class Exchange: @unchecked Sendable {
     /// libmicrohttpd's last word on the request.
     func detach(isComplete: Bool) {
         peer?.end()
+        core.watch(peer, after: core.settings.limits.idle)
         let left = state.withLock { state in
             state.stage = .detached
             state.isSuspended = false
@@ -160,6 +167,53 @@ final class Exchange: @unchecked Sendable {
             reader?.resume(throwing: Self.lost)
             writer?.resume(returning: false)
             task?.cancel()
+        }
+    }
+
+    // MARK: Limits
+
+    /// What the connection is used for, on any thread.
+    var use: Connection.Limiter.Use {
+        state.withLock { state in
+            switch state.stage {
+            case .opened: .unproven
+            case .receiving where !state.isSuspended && !state.isAborted: .waiting
+            case .expecting, .receiving, .received, .answered, .detached: .busy
+            }
+        }
+    }
+
+    /// Whether nothing of an answer can have gone out, and libmicrohttpd is not about to begin.
+    var mayBeAnsweredFromOutside: Bool {
+        state.withLock { state in
+            (state.stage == .opened || state.stage == .receiving) && state.response == nil && !state.isSuspended
+        }
+    }
+
+    /// Whether the client sends its body, or reads its answer, fast enough. On the loop's thread.
+    func keepsUp(_ descriptor: Int32, at now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            let bytes: UInt64
+            var isWaiting = !state.isSuspended
+            switch state.stage {
+            case .receiving: bytes = UInt64(clamping: state.incomingTotal) + UInt64(clamping: state.incomingDropped)
+            case .answered:
+                var acknowledged: UInt64 = 0
+                var unsent: Int32 = 0
+                guard ferry_tcp_progress(descriptor, &acknowledged, &unsent) == 0 else { return true }
+                bytes = acknowledged
+                isWaiting = unsent > 0
+            case .opened, .expecting, .received, .detached:
+                state.pace = nil
+                return true
+            }
+            guard var known = state.pace, known.stage == state.stage else {
+                state.pace = (state.stage, TransferPace(core.settings.limits.pace, bytes: bytes, at: now))
+                return true
+            }
+            let keepsUp = known.pace.keepsUp(bytes: bytes, isWaiting: isWaiting, at: now)
+            state.pace = known
+            return keepsUp
         }
     }
 

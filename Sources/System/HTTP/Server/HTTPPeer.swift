@@ -33,8 +33,8 @@ package struct HTTPPeer: Hashable, Sendable {
         self.init(address: client.address.description(withPort: client.port ?? 0))
     }
 
-    init(of descriptor: Int32) {
-        guard let name = SocketName(of: descriptor, getpeername)?.address else {
+    init(of descriptor: Int32, _ name: SocketName?) {
+        guard let name = name?.address else {
             self.init(address: "unknown")
             return
         }

@@ -11,12 +11,16 @@ package final class HTTPServer: Sendable {
     package typealias Handler = @Sendable (HTTPServerRequest) async throws -> HTTPResponse
 
     package struct Limits: Sendable {
-        /// Connections at a time; further ones wait in the backlog.
+        /// Connections at a time. A further one takes the place of one that does nothing; see `ConnectionLimiter`.
         package var connections = 1024
-        /// The same for one address; 0: no limit.
-        package var connectionsPerAddress = 0
-        /// How long a connection may stand still while the server waits for its client.
+        /// The same for one address, or one IPv6 network of 64 bits; 0 for no limit. Trusted proxies have no such limit.
+        package var connectionsPerAddress = 512
+        /// How long the header of a request may take; for the first one of a connection from its beginning.
+        package var header: Duration = .seconds(10)
+        /// How long a connection may stand still between two requests.
         package var idle: Duration = .seconds(75)
+        /// How fast a client has to send the body of its request, and to read the answer, while the server waits for it.
+        package var pace = TransferPace.Limits()
         /// Memory of a connection, for its header fields (up to about half of it) and its reads.
         package var connectionMemory = 64 << 10
         /// Size of a request's body in bytes.
@@ -69,17 +73,14 @@ package final class HTTPServer: Sendable {
 
     private let address: HTTPServerAddress
     private let tls: TLS?
-    private let limits: Limits
-    private let proxies: TrustedProxies
+    private let settings: ServerSettings
     private let threads: Int
     private let runsHandlersOnLoop: Bool
-    private let onError: @Sendable (any Error) -> Void
-    private let handler: Handler
     private let state = Mutex(State.idle)
 
     /// - Parameters:
     ///   - proxies: whose word on a request's client is taken; see `HTTPPeer.address`.
-    ///   - threads: among which the connections are shared; each has its share of `limits.connections`.
+    ///   - threads: among which the connections are shared.
     ///   - runsHandlersOnLoop: handlers run on the thread that reads their request and sends the answer. That spares
     ///     each request two changes of thread, and no handler may block: whatever does has to go elsewhere.
     package init(
@@ -91,13 +92,9 @@ package final class HTTPServer: Sendable {
         self.address = address
         self.tls = tls
         self.threads = max(1, threads)
-        var share = limits
-        share.connections = max(1, limits.connections / self.threads)
-        self.limits = share
-        self.proxies = proxies
         self.runsHandlersOnLoop = runsHandlersOnLoop
-        self.onError = onError
-        self.handler = handler
+        settings = ServerSettings(
+            limits: limits, proxies: proxies, isSecure: tls != nil, onError: onError, handler: handler)
     }
 
     /// Listens, and answers where, with the real port. Called once. Throws `.cannotListen`.
@@ -107,8 +104,9 @@ package final class HTTPServer: Sendable {
             guard case .idle = state else { throw HTTPError(.stopped, "This HTTP server was already started once.") }
             let socket = try ListeningSocket(address)
             var parts: [Part] = []
+            let registry = ConnectionRegistry(settings.limits)
             do {
-                for _ in 0..<threads { parts.append(try run(socket)) }
+                for _ in 0..<threads { parts.append(try run(socket, registry)) }
             } catch {
                 for part in parts { Task { await part.close() } }
                 socket.close()
@@ -119,14 +117,12 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    private func run(_ socket: ListeningSocket) throws -> Part {
+    private func run(_ socket: ListeningSocket, _ registry: ConnectionRegistry) throws -> Part {
         let loop: NetworkLoop
         do { loop = try NetworkLoop() } catch {
             throw HTTPError(.cannotListen, "No descriptor is left for the HTTP server.", cause: error)
         }
-        let core = try ServerCore(
-            on: loop, runsHandlers: runsHandlersOnLoop, limits: limits, isSecure: tls != nil, proxies: proxies,
-            onError: onError, handler: handler)
+        let core = try ServerCore(settings, registry, on: loop, runsHandlers: runsHandlersOnLoop)
         let daemon = try Daemon(socket, tls, on: loop, core)
         do {
             guard core.open(daemon), daemon.open() else {

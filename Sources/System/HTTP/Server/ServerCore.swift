@@ -5,20 +5,19 @@ import SystemIO
 /// What all connections of a server share.
 final class ServerCore: Sendable {
     private struct State {
-        var lastConnection: UInt64 = 0
+        /// The connections of this thread.
         var connections: [UInt64: Connection] = [:]
-        /// Whose clients have closed their side, of which libmicrohttpd is not told yet.
+        /// The id of the connection that libmicrohttpd is about to open.
+        var admitted: UInt64?
+        /// Connections that have ended, of which libmicrohttpd is not told yet.
         var ending: [Connection] = []
         var exchanges: [ObjectIdentifier: Exchange] = [:]
         var isAborting = false
         var drained: [CheckedContinuation<Void, Never>] = []
     }
 
-    let limits: HTTPServer.Limits
-    let isSecure: Bool
-    let proxies: TrustedProxies
-    let onError: @Sendable (any Error) -> Void
-    let handler: HTTPServer.Handler
+    let settings: ServerSettings
+    private let registry: ConnectionRegistry
     /// Where handlers run; nil: on Swift's own pool.
     let executor: NetworkLoop?
     private let loop: NetworkLoop
@@ -30,17 +29,13 @@ final class ServerCore: Sendable {
     let isDraining = Atomic(false)
 
     init(
-        on loop: NetworkLoop, runsHandlers: Bool, limits: HTTPServer.Limits, isSecure: Bool,
-        proxies: TrustedProxies, onError: @escaping @Sendable (any Error) -> Void, handler: @escaping HTTPServer.Handler
+        _ settings: ServerSettings, _ registry: ConnectionRegistry, on loop: NetworkLoop, runsHandlers: Bool
     ) throws {
-        self.limits = limits
-        self.isSecure = isSecure
-        self.proxies = proxies
+        self.settings = settings
+        self.registry = registry
         self.loop = loop
         executor = runsHandlers ? loop : nil
         watch = try DisconnectWatch(on: loop)
-        self.onError = onError
-        self.handler = handler
     }
 
     static func from(_ context: UnsafeMutableRawPointer?) -> ServerCore? {
@@ -82,20 +77,62 @@ final class ServerCore: Sendable {
         }
     }
 
-    func open(_ descriptor: Int32) -> Connection {
-        let connection = state.withLock { state in
-            state.lastConnection += 1
-            let connection = Connection(id: state.lastConnection, descriptor, proxies)
-            state.connections[connection.id] = connection
-            return connection
+    /// Whether there is a place for a connection from that address; `open` follows if so.
+    func admit(_ name: SocketName?) -> Bool {
+        let address = name?.client?.address
+        let site = address.flatMap { settings.proxies.contains($0) ? nil : $0.site }
+        let id = registry.admit(site)
+        let before = state.withLock { state in
+            defer { state.admitted = id }
+            return state.admitted
         }
-        watch.add(descriptor, id: connection.id)
+        // libmicrohttpd had no memory for the one before.
+        if let before { registry.remove(before) }
+        return id != nil
+    }
+
+    /// - Returns: nil for a connection that was not admitted.
+    func open(_ descriptor: Int32) -> Connection? {
+        let id = state.withLock { state in
+            defer { state.admitted = nil }
+            return state.admitted
+        }
+        guard let id else { return nil }
+        let connection = Connection(id: id, descriptor, self)
+        state.withLock { $0.connections[id] = connection }
+        registry.add(connection)
+        watch.add(descriptor, id: id)
+        loop.check(at: .now + settings.limits.header)
         return connection
+    }
+
+    /// Looks for clients that are too slow.
+    func check(at now: ContinuousClock.Instant) {
+        var next: ContinuousClock.Instant?
+        for connection in state.withLock({ Array($0.connections.values) }) {
+            guard let time = connection.check(at: now) else { continue }
+            next = min(next ?? time, time)
+        }
+        if let next { loop.check(at: next) }
+    }
+
+    /// A request is answered, or its body or its answer begins to be transferred: looks at it soon.
+    func watch(_ connection: Connection?, after duration: Duration) {
+        if let connection, !connection.isLocal { loop.check(at: .now + duration) }
+    }
+
+    /// A connection was ended on this side; on any thread.
+    func end(_ connection: Connection) {
+        registry.remove(connection.id)
+        loop.later { [self] in
+            if !connection.tellEnd() { state.withLock { $0.ending.append(connection) } }
+        }
     }
 
     func close(_ connection: Unmanaged<Connection>) {
         let connection = connection.takeRetainedValue()
         connection.close()
+        registry.remove(connection.id)
         state.withLock { $0.connections[connection.id] = nil }
     }
 

@@ -61,6 +61,17 @@ struct SocketName {
         }
     }
 
+    var isLocal: Bool { Int32(storage.ss_family) == AF_UNIX }
+
+    /// A copy of an address that the system has given.
+    init?(_ address: UnsafePointer<sockaddr>?, _ length: socklen_t) {
+        guard let address, length <= socklen_t(MemoryLayout<sockaddr_storage>.size) else { return nil }
+        self.length = length
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(length)))
+        }
+    }
+
     /// The address and port of an Internet socket; nil for others.
     var client: TrustedProxies.Client? {
         guard case .tcp(let host, let port)? = address, let ip = IPAddress(host) else { return nil }
