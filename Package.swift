@@ -73,7 +73,9 @@ let package = Package(
         room("Merge", on: "Model", uses: ["DocumentModel"]),
 
         // Documents
-        room("DocumentStore", on: "Documents", uses: ["DocumentModel", "FirestoreProtocol", "SQLite", "SystemIO"]),
+        room(
+            "DocumentStore", on: "Documents",
+            uses: ["Cryptography", "DocumentModel", "FirestoreProtocol", "SQLite", "SystemIO"]),
         room(
             "DocumentClient", on: "Documents",
             uses: ["DocumentModel", "FirestoreProtocol", "Merge", "SQLite", "GRPC", "SystemIO", "SystemService"]),

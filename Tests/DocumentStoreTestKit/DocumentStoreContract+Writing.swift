@@ -106,13 +106,14 @@ extension DocumentStoreContract {
             let other = try test.name("b/1")
             let write = Write(.update(try test.name("a/1"), fields: ["n": .integer(2)]))
             try await requireRefusal(.permissionDenied, "", "the guarded commit") {
-                _ = try await test.store.commit([write], transaction: nil) { proposed in
+                let guarding = CommitGuard(account: "a") { proposed in
                     try requireEqual(proposed.changes[0].before?.fields, ["n": .integer(1)], "before")
                     try requireEqual(proposed.changes[0].after?.fields, ["n": .integer(2)], "after")
                     guard try proposed.get(other)?.fields["allowed"] == .boolean(true) else {
                         throw DocumentStoreError(.permissionDenied, "Missing or insufficient permissions.")
                     }
                 }
+                _ = try await test.store.commit([write], transaction: nil, guarding: guarding)
             }
             try requireEqual(try await test.fields("a/1"), ["n": .integer(1)], "the document")
         },

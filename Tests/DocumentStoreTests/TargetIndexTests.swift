@@ -35,6 +35,46 @@ struct TargetIndexTests {
         #expect(index.candidates(for: try change("lists/1", before: nil, after: "u77")) == [])
     }
 
+    @Test func `queries about ten thousand different fields concern no change that lacks them`() throws {
+        var index = TargetIndex()
+        let user = Query.Filter.field(FieldPath(key: "userId"), .equal, .string("mallory"))
+        for number in 0..<10_000 as Range<Int32> {
+            let field = try FieldPath(["attachments", "\(number)"])
+            // The field of the document itself is what they are filed under, wherever it stands.
+            let filter = Query.Filter.and([.field(field, .equal, .string("x")), user])
+            let query = Query(
+                parent: ParentName(database), collectionID: "tasks", allDescendants: number % 2 == 0, filter: filter)
+            index.insert(key(number), plan: try QueryPlan(query))
+        }
+        #expect(index.candidates(for: try change("tasks/1", before: "u5", after: "u77")) == [])
+        #expect(index.candidates(for: try change("tasks/1", before: nil, after: "mallory")).count == 10_000)
+        for number in 0..<10_000 as Range<Int32> { index.remove(key(number)) }
+        #expect(index.candidates(for: try change("tasks/1", before: nil, after: "mallory")) == [])
+    }
+
+    @Test func `a member of an array, and what lies below a document, are found`() throws {
+        var index = TargetIndex()
+        let member = Query.Filter.field(FieldPath(key: "sharedWith"), .arrayContains, .string("bob"))
+        index.insert(
+            key(1),
+            plan: try QueryPlan(Query(parent: ParentName(database), collectionID: "lists", filter: member)))
+        let below = ParentName(try DocumentName(database: database, path: "tasks/1"))
+        index.insert(key(2), plan: try QueryPlan(Query(parent: below, collectionID: nil, allDescendants: true)))
+        index.insert(key(3), plan: try QueryPlan(Query(parent: below, collectionID: "history", allDescendants: true)))
+        let name = try DocumentName(database: database, path: "lists/1")
+        func list(_ members: [String]) -> Document {
+            Document(
+                name: name, fields: ["sharedWith": .array(members.map { .string($0) })],
+                createTime: Timestamp(microseconds: 1), updateTime: Timestamp(microseconds: 1))
+        }
+        #expect(index.candidates(for: name, before: list(["alice"]), after: list([])) == [])
+        #expect(index.candidates(for: name, before: list(["alice", "bob"]), after: nil) == [key(1)])
+        #expect(
+            index.candidates(for: try change("tasks/1/a/b/history/2", before: nil, after: "u")) == [key(2), key(3)])
+        #expect(index.candidates(for: try change("tasks/1", before: nil, after: "u")) == [])
+        #expect(index.candidates(for: try change("tasks/2/history/2", before: nil, after: "u")) == [])
+    }
+
     @Test func `groups, whole collections, and documents are found too`() throws {
         var index = TargetIndex()
         index.insert(key(1), plan: try plan("history", group: true))

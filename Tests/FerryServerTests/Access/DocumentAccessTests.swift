@@ -29,7 +29,8 @@ struct DocumentAccessTests {
     private func mayCommit(_ writes: [Write], _ caller: Caller) async -> Bool {
         let access = access
         do {
-            _ = try await store.commit(writes, transaction: nil) { try access.check($0, by: caller) }
+            _ = try await store.commit(
+                writes, transaction: nil, guarding: CommitGuard(account: "a") { try access.check($0, by: caller) })
             return true
         } catch {
             #expect((error as? DocumentStoreError)?.code == .permissionDenied)
@@ -49,7 +50,7 @@ struct DocumentAccessTests {
     }
 
     private func mayList(_ query: Query, _ caller: Caller) async -> Bool {
-        (try? await access.check(list: query, in: store, by: caller)) != nil
+        (try? await access.check(list: query, asOf: nil, in: store, by: caller)) != nil
     }
 
     @Test func `users write what is and stays theirs`() async throws {

@@ -56,8 +56,9 @@ func decodeTokens(_ input: [UInt8]) {
             ListenMachine.token(time, epoch: Array(input.dropFirst().prefix(8))) == input, "the resume token of \(time)"
         )
     }
-    let transaction = TransactionID(bytes: input)
+    let transaction = TransactionID(bytes: input, account: "a")
     if transaction.kind != nil { _ = transaction.number }
+    check(!transaction.isAuthentic(Array(input.prefix(8))), "a transaction id that no store made")
     let text = String(decoding: input, as: UTF8.self)
     if let token = (try? PageToken(parsing: text)) ?? nil {
         let again = (try? PageToken(parsing: token.description)) ?? nil

@@ -6,6 +6,8 @@ struct CommitJob: Sendable {
     let transaction: TransactionID?
     let position: StreamPosition?
     let guarding: CommitGuard?
+    /// On whose behalf the commit is made; nil for the operator.
+    var account: String? { guarding?.account }
     /// When waiting for locks ends; set when the commit first has to wait.
     var deadline: Duration?
     let continuation: CheckedContinuation<CommitResult, any Error>

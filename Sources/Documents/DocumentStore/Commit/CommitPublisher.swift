@@ -161,6 +161,8 @@ final class CommitPublisher: Sendable {
 
     /// A commit, and an error in it, ends its transaction.
     private func end(_ job: CommitJob, for writer: CommitWriter) {
-        if let transaction = job.transaction, transactions.end(transaction) { writer.retryWaiting() }
+        if let transaction = job.transaction, transactions.end(transaction) {
+            writer.retryWaiting(for: transaction)
+        }
     }
 }

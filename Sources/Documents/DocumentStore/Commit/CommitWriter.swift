@@ -26,7 +26,15 @@ actor CommitWriter {
         /// It was committed before.
         case repeated(CommitResult)
         case refused(any Error)
-        case waiting(until: Duration)
+        case waiting(until: Duration, for: Set<TransactionID>)
+    }
+
+    /// A commit that waits for the locks of transactions.
+    private struct WaitingCommit {
+        let job: CommitJob
+        /// When one of them expires, or the wait ends.
+        let until: Duration
+        let transactions: Set<TransactionID>
     }
 
     /// Bounds how long the first commit of a group waits for the last.
@@ -42,7 +50,7 @@ actor CommitWriter {
     private let positions: CommittedPositions
     private var indexer: IndexWriter
     private let retention: Duration
-    private var waiting: [CommitJob] = []
+    private var waiting: [WaitingCommit] = []
     private var oldestChange: Int64?
     private var isIndexing = false
     /// When the index was last brought up to date.
@@ -91,9 +99,11 @@ actor CommitWriter {
         }
     }
 
-    /// Tries the commits again that wait for locks; called whenever a transaction has ended.
-    nonisolated func retryWaiting() {
-        thread.async { [self] in assumeIsolated { $0.admitWaiting() } }
+    /// Tries the commits again that wait for the locks of a transaction, which has ended.
+    nonisolated func retryWaiting(for transaction: TransactionID) {
+        thread.async { [self] in
+            assumeIsolated { writer in writer.admitWaiting { $0.transactions.contains(transaction) } }
+        }
     }
 
     /// Returns when every commit that was under way at the call has been published or has failed.
@@ -122,10 +132,11 @@ actor CommitWriter {
         indexSoon()
     }
 
-    private func admitWaiting() {
-        let jobs = waiting
-        waiting = []
-        if !jobs.isEmpty { run(jobs) }
+    private func admitWaiting(where isDue: (WaitingCommit) -> Bool) {
+        let jobs = waiting.filter(isDue).map(\.job)
+        guard !jobs.isEmpty else { return }
+        waiting.removeAll(where: isDue)
+        run(jobs)
     }
 
     private func run(_ jobs: [CommitJob]) {
@@ -142,7 +153,7 @@ actor CommitWriter {
 
     private func runGroup(_ jobs: [CommitJob]) throws -> CommitGroup {
         var group = CommitGroup()
-        var delayed: [(CommitJob, until: Duration)] = []
+        var delayed: [WaitingCommit] = []
         var indexing: IndexWriter.Step?
         let before = clock.lastAssigned
         do {
@@ -155,7 +166,8 @@ actor CommitWriter {
                         group.records.append(record)
                     case .repeated(let result): group.answers.append(.committed(job, result))
                     case .refused(let error): group.answers.append(.refused(job, error))
-                    case .waiting(let until): delayed.append((job, until))
+                    case .waiting(let until, let others):
+                        delayed.append(WaitingCommit(job: job, until: until, transactions: others))
                     }
                 }
                 guard let newest = group.newest else { return }
@@ -177,7 +189,7 @@ actor CommitWriter {
         }
         if let indexing { indexer.finish(indexing) }
         clock.settle(newest: group.newest ?? before)
-        for (job, until) in delayed { delay(job, until: until) }
+        for commit in delayed { delay(commit) }
         return group
     }
 
@@ -194,7 +206,7 @@ actor CommitWriter {
             let proposed = ProposedCommit(changes: effects.changes, time: time) { [tables] in
                 try tables.document($0).map(Document.init)
             }
-            try job.guarding?(proposed)
+            try job.guarding?.check(proposed)
             for case let after? in effects.changed.map(\.after) {
                 let exempt = try tables.exemptFields(ofCollectionsNamed: after.name.collectionID)
                 try IndexEntries.checkCount(after, exempt: exempt)
@@ -205,9 +217,11 @@ actor CommitWriter {
             return .refused(error)
         }
         let changed = effects.changed
-        switch transactions.admit(job.transaction, changing: changed.map { ($0.name, $0.before, $0.after) }) {
-        case .wait(let until): return .waiting(until: until)
-        case .go: break
+        let changes = changed.map { ($0.name, $0.before, $0.after) }
+        switch transactions.admit(job.transaction, of: job.account, changing: changes) {
+        case .wait(let until, let others): return .waiting(until: until, for: others)
+        case .go(let aborted):
+            if !waiting.isEmpty { for transaction in aborted { retryWaiting(for: transaction) } }
         }
         let record = CommitRecord(time: time, changes: changed.map(CommitRecord.Change.init))
         for (effect, change) in zip(changed, record.changes) {
@@ -218,24 +232,40 @@ actor CommitWriter {
         return .committed(result, record)
     }
 
-    private func delay(_ job: CommitJob, until: Duration) {
-        var job = job
+    private func delay(_ commit: WaitingCommit) {
+        var job = commit.job
         let now = transactions.now()
         let deadline = job.deadline ?? now + transactions.limits.lockWait
         job.deadline = deadline
-        if now >= deadline {
-            publisher.publish(.refusing([job], DocumentStoreError.lockTimeout), for: self)
-        } else {
-            waiting.append(job)
-            wake(after: min(deadline, until) - now)
+        guard now < deadline else {
+            return publisher.publish(.refusing([job], DocumentStoreError.lockTimeout), for: self)
         }
+        if let account = job.account {
+            let limit = transactions.limits.account.waitingCommits
+            guard waiting.count(where: { $0.job.account == account }) < limit else {
+                let refusal = DocumentStoreError.tooManyWaitingCommits(limit)
+                return publisher.publish(.refusing([job], refusal), for: self)
+            }
+        }
+        let until = min(deadline, commit.until)
+        waiting.append(WaitingCommit(job: job, until: until, transactions: commit.transactions))
+        wake(after: until - now)
     }
 
     /// Owned by the wait for a lock: nothing is lost when it comes too late or for nothing.
     private func wake(after delay: Duration) {
         Task { [weak self] in
             try? await Task.sleep(for: delay + .milliseconds(1))
-            self?.retryWaiting()
+            self?.retryDue()
+        }
+    }
+
+    private nonisolated func retryDue() {
+        thread.async { [self] in
+            assumeIsolated { writer in
+                let now = writer.transactions.now()
+                writer.admitWaiting { $0.until <= now }
+            }
         }
     }
 
@@ -398,7 +428,7 @@ actor CommitWriter {
         }
         run(rest)
         try? await barrier()
-        for job in waiting { job.continuation.resume(throwing: DocumentStoreError.closed) }
+        for commit in waiting { commit.job.continuation.resume(throwing: DocumentStoreError.closed) }
         waiting = []
         // If this fails the log has it all the same.
         while indexer.hasPending {

@@ -1,9 +1,19 @@
 package import DocumentModel
 
-/// Looks at a commit before it is stored; by throwing a `DocumentStoreError` it refuses it whole.
-///
-/// Runs on the store's writer, so it holds up every other commit: it must be quick and must not wait.
-package typealias CommitGuard = @Sendable (borrowing ProposedCommit) throws -> Void
+/// On whose behalf a commit is made, and what decides whether it may be stored.
+package struct CommitGuard: Sendable {
+    /// The committing account.
+    package let account: String
+    /// Looks at a commit before it is stored; by throwing a `DocumentStoreError` it refuses it whole.
+    ///
+    /// Runs on the store's writer, so it holds up every other commit: it must be quick and must not wait.
+    package let check: @Sendable (borrowing ProposedCommit) throws -> Void
+
+    package init(account: String, check: @escaping @Sendable (borrowing ProposedCommit) throws -> Void = { _ in }) {
+        self.account = account
+        self.check = check
+    }
+}
 
 /// A commit that would be stored: what each write found and what it would leave.
 package struct ProposedCommit: ~Copyable {

@@ -29,6 +29,12 @@ package struct DocumentListing: Sendable, Hashable {
 }
 
 extension DocumentListing {
+    /// The moment that a later page is of: that of the first one, which its token has. nil for a first page.
+    /// - Throws: `DocumentStoreError` for a token that no page had.
+    package var readTime: Timestamp? {
+        get throws { try PageToken(parsing: pageToken)?.time }
+    }
+
     /// The documents that are listed, and with an empty collection id those below them.
     var query: Query { Query(parent: parent, collectionID: collectionID, orders: orders) }
 

@@ -12,8 +12,10 @@ package protocol DocumentStore: Sendable {
 
     /// Applies all writes in order, or none. Returns when the commit is durable.
     ///
-    /// With a transaction, ends it, also by an error. Without, waits for the locks of transactions.
-    /// - Parameter guarding: decides inside the transaction, after the preconditions held, whether the commit may be.
+    /// With a transaction, ends it, also by an error. Without, waits for the locks of the account's own transactions. Those of
+    /// other accounts that read what it changes are aborted.
+    /// - Parameter guarding: decides inside the transaction, after the preconditions held, whether the commit may be; nil
+    ///   for the operator, who may do everything.
     func commit(_ writes: [Write], transaction: TransactionID?, guarding: CommitGuard?) async throws -> CommitResult
 
     /// As `commit` without a transaction, once for each position: a commit that was applied there before, also by an earlier
@@ -51,7 +53,11 @@ package protocol DocumentStore: Sendable {
         _ query: Query, count: Int64, pageSize: Int32, pageToken: String, at moment: ReadMoment
     ) async throws -> PartitionPage
 
-    func beginTransaction(_ options: TransactionOptions) async throws -> TransactionID
+    /// - Parameter account: who may use the transaction; nil for the operator.
+    func beginTransaction(_ options: TransactionOptions, for account: String?) async throws -> TransactionID
+
+    /// The moment that a read-only transaction reads; nil for a read-write transaction.
+    func readTime(of transaction: TransactionID) async throws -> Timestamp?
 
     /// Ends a transaction without writes.
     func rollback(_ transaction: TransactionID) async throws
@@ -71,6 +77,11 @@ package protocol DocumentStore: Sendable {
 extension DocumentStore {
     package func commit(_ writes: [Write]) async throws -> CommitResult {
         try await commit(writes, transaction: nil, guarding: nil)
+    }
+
+    /// Begins a transaction of the operator.
+    package func beginTransaction(_ options: TransactionOptions) async throws -> TransactionID {
+        try await beginTransaction(options, for: nil)
     }
 
     package func get(_ name: DocumentName, at moment: ReadMoment = .strong) async throws -> EncodedDocument? {

@@ -1,8 +1,8 @@
 import DocumentModel
 
-/// Finds the listen targets that a change may concern without looking at the others.
+/// Finds the listen targets, or the queries of transactions, that a change may concern without looking at the others.
 ///
-/// A query target is filed under its collection and, where its filter demands that a field equals a value, under that
+/// A query is filed under its collection and, where its filter demands that a field equals or contains a value, under that
 /// value: a thousand users' queries cost a commit no more than one. What is found is a candidate; the query decides.
 struct TargetIndex {
     struct Key: Hashable, Sendable {
@@ -10,11 +10,77 @@ struct TargetIndex {
         let target: Int32
     }
 
+    /// What a query demands of a field.
+    private enum Demand: Hashable {
+        case value([UInt8])
+        case element([UInt8])
+    }
+
+    /// The queries that demand something of one field.
+    private struct Demands {
+        var values: [[UInt8]: Set<Key>] = [:]
+        var elements: [[UInt8]: Set<Key>] = [:]
+
+        var isEmpty: Bool { values.isEmpty && elements.isEmpty }
+
+        mutating func insert(_ key: Key, _ demand: Demand) {
+            switch demand {
+            case .value(let value): values[value, default: []].insert(key)
+            case .element(let element): elements[element, default: []].insert(key)
+            }
+        }
+
+        mutating func remove(_ key: Key, _ demand: Demand) {
+            switch demand {
+            case .value(let value):
+                values[value]?.remove(key)
+                if values[value]?.isEmpty == true { values[value] = nil }
+            case .element(let element):
+                elements[element]?.remove(key)
+                if elements[element]?.isEmpty == true { elements[element] = nil }
+            }
+        }
+    }
+
     private struct Bucket {
         var unkeyed = Set<Key>()
-        var byValue: [FieldPath: [[UInt8]: Set<Key>]] = [:]
+        /// By the first segment of the field's path, so that a change looks only at the fields that it has, however many
+        /// different ones queries name.
+        var byField: [String: [FieldPath: Demands]] = [:]
 
-        var isEmpty: Bool { unkeyed.isEmpty && byValue.isEmpty }
+        var isEmpty: Bool { unkeyed.isEmpty && byField.isEmpty }
+
+        mutating func insert(_ key: Key, _ path: FieldPath, _ demand: Demand) {
+            byField[path.segments.first ?? "", default: [:]][path, default: Demands()].insert(key, demand)
+        }
+
+        mutating func remove(_ key: Key, _ path: FieldPath, _ demand: Demand) {
+            let field = path.segments.first ?? ""
+            byField[field]?[path]?.remove(key, demand)
+            if byField[field]?[path]?.isEmpty == true { byField[field]?[path] = nil }
+            if byField[field]?.isEmpty == true { byField[field] = nil }
+        }
+
+        func collect(_ document: Document, into found: inout Set<Key>) {
+            if byField.count < document.fields.count {
+                for field in byField.keys where document.fields[field] != nil { collect(field, document, &found) }
+            } else {
+                for field in document.fields.keys { collect(field, document, &found) }
+            }
+        }
+
+        private func collect(_ field: String, _ document: Document, _ found: inout Set<Key>) {
+            for (path, demands) in byField[field] ?? [:] {
+                guard let value = document[path] else { continue }
+                if !demands.values.isEmpty, let keys = demands.values[IndexEntries.key(value)] {
+                    found.formUnion(keys)
+                }
+                guard !demands.elements.isEmpty else { continue }
+                for element in value.arrayValue ?? [] {
+                    if let keys = demands.elements[IndexEntries.key(element)] { found.formUnion(keys) }
+                }
+            }
+        }
     }
 
     private enum Place: Hashable {
@@ -22,11 +88,13 @@ struct TargetIndex {
         case collection([UInt8])
         /// All collections of an id.
         case group([UInt8])
+        /// All that is below a document, or below the database for an empty path.
+        case tree([UInt8])
     }
 
     private enum Entry: Hashable {
         case unkeyed(Place)
-        case value(Place, FieldPath, [UInt8])
+        case field(Place, FieldPath, Demand)
         case document(DocumentName)
     }
 
@@ -40,17 +108,37 @@ struct TargetIndex {
         let query = plan.query
         let id = query.collectionID ?? ""
         let place: Place =
-            query.allDescendants
-            ? .group(Array(id.utf8)) : .collection(Array(query.parent.collectionPath(id).utf8))
+            if plan.isKindless || query.allDescendants && !query.parent.path.isEmpty {
+                .tree(Array(query.parent.path.utf8))
+            } else if query.allDescendants {
+                .group(Array(id.utf8))
+            } else {
+                .collection(Array(query.parent.collectionPath(id).utf8))
+            }
         var filed = Set<Entry>()
         for conjunction in plan.disjunctions {
-            let equality = conjunction.lazy.compactMap { condition -> Entry? in
-                guard case .equal(let value) = condition.test, !condition.path.isDocumentName else { return nil }
-                return .value(place, condition.path, IndexEntries.key(value))
-            }.first
-            filed.insert(equality ?? .unkeyed(place))
+            filed.insert(Self.demand(of: conjunction).map { .field(place, $0, $1) } ?? .unkeyed(place))
         }
         file(key, Array(filed))
+    }
+
+    /// What a disjunction demands of one field: a field of the document itself rather than one within a map, so that
+    /// queries for many different keys of one map cost others nothing.
+    private static func demand(of conjunction: [Condition]) -> (path: FieldPath, demand: Demand)? {
+        var nested: (FieldPath, Demand)?
+        var element: (FieldPath, Demand)?
+        for condition in conjunction where !condition.path.isDocumentName {
+            switch condition.test {
+            case .equal(let value):
+                let found = (condition.path, Demand.value(IndexEntries.key(value)))
+                if condition.path.segments.count == 1 { return found }
+                nested = nested ?? found
+            case .arrayContains(let value) where condition.path.segments.count == 1:
+                element = element ?? (condition.path, .element(IndexEntries.key(value)))
+            default: break
+            }
+        }
+        return element ?? nested
     }
 
     mutating func insert(_ key: Key, documents names: [DocumentName]) {
@@ -63,12 +151,8 @@ struct TargetIndex {
             case .unkeyed(let place):
                 buckets[place]?.unkeyed.remove(key)
                 if buckets[place]?.isEmpty == true { buckets[place] = nil }
-            case .value(let place, let path, let value):
-                buckets[place]?.byValue[path]?[value]?.remove(key)
-                if buckets[place]?.byValue[path]?[value]?.isEmpty == true {
-                    buckets[place]?.byValue[path]?[value] = nil
-                }
-                if buckets[place]?.byValue[path]?.isEmpty == true { buckets[place]?.byValue[path] = nil }
+            case .field(let place, let path, let demand):
+                buckets[place]?.remove(key, path, demand)
                 if buckets[place]?.isEmpty == true { buckets[place] = nil }
             case .document(let name):
                 documents[name]?.remove(key)
@@ -77,21 +161,25 @@ struct TargetIndex {
         }
     }
 
-    /// The targets whose documents this change may add, alter, or take away.
+    /// The queries whose documents this change may add, alter, or take away.
     func candidates(for change: CommitRecord.Change) -> Set<Key> {
+        candidates(for: change.name, before: change.before, after: change.after)
+    }
+
+    func candidates(for name: DocumentName, before: Document?, after: Document?) -> Set<Key> {
         guard !entries.isEmpty else { return [] }
-        var found = documents[change.name] ?? []
-        let places = [
-            Place.collection(Array(change.name.collectionPath.utf8)), .group(Array(change.name.collectionID.utf8)),
-        ]
+        var found = documents[name] ?? []
+        var places = [Place.collection(Array(name.collectionPath.utf8)), .group(Array(name.collectionID.utf8))]
+        var ancestor = name.parent
+        while let document = ancestor {
+            places.append(.tree(Array(document.path.utf8)))
+            ancestor = document.parent
+        }
+        places.append(.tree([]))
         for bucket in places.compactMap({ buckets[$0] }) {
             found.formUnion(bucket.unkeyed)
-            for (path, values) in bucket.byValue {
-                for document in [change.before, change.after] {
-                    guard let value = document?[path] else { continue }
-                    if let keys = values[IndexEntries.key(value)] { found.formUnion(keys) }
-                }
-            }
+            if let before { bucket.collect(before, into: &found) }
+            if let after { bucket.collect(after, into: &found) }
         }
         return found
     }
@@ -101,8 +189,8 @@ struct TargetIndex {
         for entry in filed {
             switch entry {
             case .unkeyed(let place): buckets[place, default: Bucket()].unkeyed.insert(key)
-            case .value(let place, let path, let value):
-                buckets[place, default: Bucket()].byValue[path, default: [:]][value, default: []].insert(key)
+            case .field(let place, let path, let demand):
+                buckets[place, default: Bucket()].insert(key, path, demand)
             case .document(let name): documents[name, default: []].insert(key)
             }
         }

@@ -19,17 +19,21 @@ package actor MemoryDocumentStore: DocumentStore {
     private var lastIssued: Int64 = 0
     /// Those who wait for a transaction to end, or for a commit.
     private var waiters: [CheckedContinuation<Void, Never>] = []
+    /// How many commits of each account wait.
+    private var waitingCommits: [String?: Int] = [:]
     private var listeners: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameter now: the clock, in microseconds since 1970; nil: the system's.
     package init(
         _ database: DatabaseName, lockWaitLimit: Duration = .seconds(15),
+        accountLimits: AccountLimits = AccountLimits(),
         now: (@Sendable () -> Int64)? = nil
     ) {
         self.database = database
         currentEpoch = Mutex(Self.makeEpoch())
         var limits = LockTable.Limits()
         limits.lockWait = lockWaitLimit
+        limits.account = accountLimits
         transactions = TransactionRegistry(limits: limits)
         self.now = now ?? CommitClock.system
     }
@@ -70,14 +74,13 @@ package actor MemoryDocumentStore: DocumentStore {
             lastIssued = max(lastIssued, time.microseconds)
             return time
         case .transaction(let id):
-            guard let kind = id.kind else { throw DocumentStoreError.invalidTransaction }
-            return kind == .readOnly
+            return try transactions.kind(of: id) == .readOnly
                 ? Timestamp(microseconds: try transactions.readTime(id)) : try readTime(.strong)
         }
     }
 
     private func lock(_ moment: ReadMoment, documents: [DocumentName] = [], plan: QueryPlan? = nil) throws {
-        guard case .transaction(let id) = moment, id.kind == .readWrite else { return }
+        guard case .transaction(let id) = moment, try transactions.kind(of: id) == .readWrite else { return }
         try transactions.lock(id, documents: documents, queries: plan.map { [LockTable.LockedQuery($0)] } ?? [])
     }
 
@@ -91,9 +94,14 @@ package actor MemoryDocumentStore: DocumentStore {
             for write in writes { try DocumentStoreError.checkDatabase(write.name.database, is: database) }
             if let transaction {
                 try transactions.checkOpen(transaction)
-                if transaction.kind == .readOnly, !writes.isEmpty { throw DocumentStoreError.readOnlyTransaction }
+                if try transactions.kind(of: transaction) == .readOnly, !writes.isEmpty {
+                    throw DocumentStoreError.readOnlyTransaction
+                }
             }
             let deadline = transactions.now() + transactions.limits.lockWait
+            if let result = try attempt(writes, transaction, guarding) { return result }
+            try beginWaiting(guarding?.account)
+            defer { waitingCommits[guarding?.account, default: 0] -= 1 }
             while true {
                 if let result = try attempt(writes, transaction, guarding) { return result }
                 guard transactions.now() < deadline else { throw DocumentStoreError.lockTimeout }
@@ -129,15 +137,24 @@ package actor MemoryDocumentStore: DocumentStore {
         let time = tick()
         let stored: (DocumentName) -> Document? = { [history] in history.document($0, at: time) }
         let effects = try CommitEffects(writes, at: time, stored: stored)
-        try guarding?(ProposedCommit(changes: effects.changes, time: time, stored: stored))
+        try guarding?.check(ProposedCommit(changes: effects.changes, time: time, stored: stored))
         let changed = effects.changed
         let committer = transaction?.kind == .readWrite ? transaction : nil
-        guard transactions.admit(committer, changing: changed.map { ($0.name, $0.before, $0.after) }) == .go else {
-            return nil
-        }
+        let verdict = transactions.admit(
+            committer, of: guarding?.account, changing: changed.map { ($0.name, $0.before, $0.after) })
+        guard case .go(let aborted) = verdict else { return nil }
+        if !aborted.isEmpty { wakeWaiters() }
         history.append(changed, at: time)
         signalEvent()
         return CommitResult(writeResults: effects.results, commitTime: time)
+    }
+
+    private func beginWaiting(_ account: String?) throws {
+        let limit = transactions.limits.account.waitingCommits
+        guard account == nil || waitingCommits[account, default: 0] < limit else {
+            throw DocumentStoreError.tooManyWaitingCommits(limit)
+        }
+        waitingCommits[account, default: 0] += 1
     }
 
     private func waitForTransactions(until deadline: Duration) async {
@@ -180,14 +197,19 @@ package actor MemoryDocumentStore: DocumentStore {
         _ = try await commit(all.map { Write(.delete($0.name)) })
     }
 
-    package func beginTransaction(_ options: TransactionOptions) throws -> TransactionID {
+    package func beginTransaction(_ options: TransactionOptions, for account: String?) throws -> TransactionID {
         switch options {
         case .readWrite(let retry):
-            defer { wakeWaiters() }
-            return try transactions.beginReadWrite(retry: retry, wallTime: now())
+            return try transactions.beginReadWrite(for: account, retry: retry, wallTime: now())
         case .readOnly(let time):
-            return try transactions.beginReadOnly(at: readTime(time.map { .at($0) } ?? .strong).microseconds)
+            return try transactions.beginReadOnly(
+                for: account, at: readTime(time.map { .at($0) } ?? .strong).microseconds)
         }
+    }
+
+    package func readTime(of transaction: TransactionID) throws -> Timestamp? {
+        guard try transactions.kind(of: transaction) == .readOnly else { return nil }
+        return Timestamp(microseconds: try transactions.readTime(transaction))
     }
 
     package func rollback(_ transaction: TransactionID) throws {

@@ -20,8 +20,7 @@ extension SQLiteDocumentStore {
             try await prepareReading(at: time.microseconds)
             return try await read(at: time.microseconds, isShort, body)
         case .transaction(let id):
-            guard let kind = id.kind else { throw DocumentStoreError.invalidTransaction }
-            switch kind {
+            switch try transactions.kind(of: id) {
             case .readOnly: return try await read(at: try transactions.readTime(id), isShort, body)
             case .readWrite:
                 try transactions.lock(id, documents: locking.documents, queries: locking.queries)
@@ -157,11 +156,5 @@ extension SQLiteDocumentStore {
     func checked(_ query: Query) throws(DocumentStoreError) -> QueryPlan {
         try DocumentStoreError.checkDatabase(query.parent.database, is: database)
         do { return try QueryPlan(query) } catch { throw DocumentStoreError(error) }
-    }
-}
-
-extension LockTable.LockedQuery {
-    init(_ plan: QueryPlan) {
-        self.init(matches: plan.matches)
     }
 }

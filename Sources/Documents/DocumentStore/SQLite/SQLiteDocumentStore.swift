@@ -19,6 +19,8 @@ package final class SQLiteDocumentStore: DocumentStore {
         package var transactionLimit: Duration = .seconds(270)
         /// How long a commit waits for a transaction's locks.
         package var lockWaitLimit: Duration = .seconds(15)
+        /// What one account may hold.
+        package var accountLimits = AccountLimits()
         /// How often an idle listener hears from the store.
         package var heartbeat: Duration = .seconds(30)
         /// How many changes wait for a listener that does not pull, before they are dropped and later read from the log.
@@ -75,7 +77,7 @@ package final class SQLiteDocumentStore: DocumentStore {
             transactions = TransactionRegistry(
                 limits: LockTable.Limits(
                     idle: configuration.transactionIdleLimit, total: configuration.transactionLimit,
-                    lockWait: configuration.lockWaitLimit))
+                    lockWait: configuration.lockWaitLimit, account: configuration.accountLimits))
             let publisher = CommitPublisher(
                 log: try Self.openLog(of: sqlite), synchronize: configuration.synchronize, listeners: hub,
                 transactions: transactions)
@@ -94,9 +96,12 @@ package final class SQLiteDocumentStore: DocumentStore {
         } catch {
             throw DocumentStoreError(error)
         }
-        let (hub, pause) = (hub, configuration.heartbeat / 4)
+        let (hub, transactions, pause) = (hub, transactions, configuration.heartbeat / 4)
         heart = Task {
-            while (try? await Task.sleep(for: pause)) != nil { hub.tick(limit: 4) }
+            while (try? await Task.sleep(for: pause)) != nil {
+                hub.tick(limit: 4)
+                transactions.expire()
+            }
         }
         try await writer.start()
         try await writer.barrier()
@@ -126,7 +131,7 @@ package final class SQLiteDocumentStore: DocumentStore {
     ) async throws -> CommitResult {
         try Task.checkCancellation()
         for write in writes { try DocumentStoreError.checkDatabase(write.name.database, is: database) }
-        if let transaction, transaction.kind != .readWrite {
+        if let transaction, try transactions.kind(of: transaction) == .readOnly {
             return try await commitReadOnly(transaction, isEmpty: writes.isEmpty)
         }
         return try await writer.commit(writes, transaction: transaction, guarding: guarding)
@@ -183,23 +188,27 @@ package final class SQLiteDocumentStore: DocumentStore {
 
     // MARK: Transactions and listeners
 
-    package func beginTransaction(_ options: TransactionOptions) async throws -> TransactionID {
+    package func beginTransaction(
+        _ options: TransactionOptions, for account: String?
+    ) async throws -> TransactionID {
         switch options {
         case .readWrite(let retry):
-            let id = try transactions.beginReadWrite(retry: retry, wallTime: clock.wallTime)
-            // What the retried transaction held is free.
-            if retry != nil { writer.retryWaiting() }
-            return id
+            return try transactions.beginReadWrite(for: account, retry: retry, wallTime: clock.wallTime)
         case .readOnly(let time):
             let moment: ReadMoment = time.map { .at($0) } ?? .strong
             let readTime = try await read(at: moment) { _, _, time in time }
-            return try transactions.beginReadOnly(at: readTime)
+            return try transactions.beginReadOnly(for: account, at: readTime)
         }
+    }
+
+    package func readTime(of transaction: TransactionID) async throws -> Timestamp? {
+        guard try transactions.kind(of: transaction) == .readOnly else { return nil }
+        return Timestamp(microseconds: try transactions.readTime(transaction))
     }
 
     package func rollback(_ transaction: TransactionID) async throws {
         try transactions.rollBack(transaction)
-        writer.retryWaiting()
+        writer.retryWaiting(for: transaction)
     }
 
     package func listen() -> any ListenStream {

@@ -1,11 +1,14 @@
 import DocumentModel
+import FirestoreProtocol
 
-/// Which read-write transactions are open, and what each has read and so locked.
+/// The open transactions, and what each has read and so locked.
 ///
-/// A commit may change what a transaction has read only once that transaction has ended. The older of the two goes first:
-/// an older committer aborts the younger transactions in its way, a younger one waits. Ages are unique and a retry keeps
-/// its age, so waiting never goes round in a circle and every transaction is at some time the oldest. A pure value: time comes in
-/// with each event.
+/// A commit may change what a transaction has read only once that transaction has ended. Within an account the older of the two
+/// goes first: an older committer aborts the younger transactions in its way, a younger one waits. Ages are unique and a retry
+/// keeps its age, so waiting never goes round in a circle and every transaction is at some time the oldest. A commit never
+/// waits for a transaction of another account but aborts it: no account can delay another by reading.
+///
+/// A pure value: time comes in with each event.
 struct LockTable {
     struct Limits: Sendable {
         /// After this long without a read, and after this long altogether, a transaction is over.
@@ -15,36 +18,61 @@ struct LockTable {
         var lockWait: Duration = .seconds(15)
         /// How many transactions may be open at a time.
         var open = 10_000
+        /// How many bytes the reads of all of them may take in memory.
+        var bytes = 256 << 20
+        var account = AccountLimits()
     }
 
     /// The results of a query that a transaction has read, which must stay what they were.
     struct LockedQuery: Sendable {
-        let matches: @Sendable (Document) -> Bool
+        let plan: QueryPlan
+        /// About how much memory it takes.
+        let bytes: Int
+
+        init(_ plan: QueryPlan) {
+            self.plan = plan
+            bytes = plan.memoryCost
+        }
     }
 
     private struct Transaction {
+        let account: String?
         let age: UInt64
+        /// The moment that a read-only transaction reads.
+        let readTime: Int64?
         let begun: Duration
         var lastUsed: Duration
+        /// Its place in `queries`.
+        let serial: UInt64
         var documents: Set<DocumentName> = []
-        var queries: [LockedQuery] = []
+        var queries: [QueryPlan] = []
+        var known: Set<Query> = []
+        var bytes = 0
+        /// It was aborted for another one, holds nothing any more, and its owner does not know yet.
+        var isAborted = false
+    }
+
+    private struct Usage {
+        var transactions = Set<TransactionID>()
+        var bytes = 0
     }
 
     /// What stands in a commit's way.
     enum Verdict: Equatable {
-        /// Nothing (any more); younger transactions were aborted for it if need be.
-        case go
-        /// Older transactions; the soonest of them expires by itself at this time.
-        case wait(until: Duration)
+        /// Nothing (any more); these transactions were aborted for it.
+        case go(aborted: Set<TransactionID>)
+        /// Older transactions of the same account; the soonest of them expires at this time.
+        case wait(until: Duration, for: Set<TransactionID>)
     }
 
     private let limits: Limits
     private var transactions: [TransactionID: Transaction] = [:]
-    /// At so many open transactions those that were abandoned are looked for.
-    private var sweepCount = 1000
+    private var serials: [UInt64: TransactionID] = [:]
+    private var lastSerial: UInt64 = 0
     private var holders: [DocumentName: Set<TransactionID>] = [:]
-    /// Transactions that were aborted for an older one and do not know it yet, oldest news first.
-    private var aborted: [TransactionID] = []
+    private var queries = TargetIndex()
+    private var usage: [String?: Usage] = [:]
+    private var bytes = 0
 
     init(limits: Limits) {
         self.limits = limits
@@ -52,86 +80,201 @@ struct LockTable {
 
     var openCount: Int { transactions.count }
 
-    /// - Throws: if too many are open.
-    mutating func begin(_ id: TransactionID, age: UInt64, at now: Duration) throws(DocumentStoreError) {
-        if transactions.count >= min(sweepCount, limits.open) {
-            for (id, transaction) in transactions where isExpired(transaction, at: now) { end(id) }
-            sweepCount = max(1000, 2 * transactions.count)
+    // MARK: Begin and end
+
+    /// - Parameter readTime: for a read-only transaction the moment that it reads.
+    /// - Throws: if the account has, or all have, too many open.
+    mutating func begin(
+        _ id: TransactionID, age: UInt64, readTime: Int64? = nil, at now: Duration
+    ) throws(DocumentStoreError) {
+        if let account = id.account, count(of: account) >= limits.account.transactions {
+            for id in usage[account]?.transactions ?? [] where isOver(id, at: now) { end(id) }
+            guard count(of: account) < limits.account.transactions else {
+                throw .limitReached(
+                    limits.account.transactions, "open transactions",
+                    remedy: "Commit or roll back some, or try again later.")
+            }
         }
+        if transactions.count >= limits.open { expire(at: now) }
         guard transactions.count < limits.open else { throw .tooManyTransactions }
-        transactions[id] = Transaction(age: age, begun: now, lastUsed: now)
+        lastSerial += 1
+        serials[lastSerial] = id
+        transactions[id] = Transaction(
+            account: id.account, age: age, readTime: readTime, begun: now, lastUsed: now, serial: lastSerial)
+        usage[id.account, default: Usage()].transactions.insert(id)
     }
 
-    /// Locks what the transaction is about to read.
-    mutating func lock(_ id: TransactionID, documents: [DocumentName], queries: [LockedQuery], at now: Duration)
-        throws(DocumentStoreError)
-    {
-        try check(id, at: now)
-        transactions[id]?.lastUsed = now
-        transactions[id]?.documents.formUnion(documents)
-        transactions[id]?.queries += queries
-        for name in documents { holders[name, default: []].insert(id) }
-    }
+    private func count(of account: String?) -> Int { usage[account]?.transactions.count ?? 0 }
 
-    /// Throws unless the transaction is open.
-    mutating func check(_ id: TransactionID, at now: Duration) throws(DocumentStoreError) {
-        if let transaction = transactions[id], isExpired(transaction, at: now) { end(id) }
-        guard transactions[id] == nil else { return }
-        throw aborted.contains(id) ? .contention : .transactionOver
-    }
-
-    /// Whether a commit may now change these documents, given as (before, after).
-    mutating func admit(
-        _ committer: TransactionID?, changing changes: [(name: DocumentName, before: Document?, after: Document?)],
-        at now: Duration
-    ) -> Verdict {
-        guard !transactions.isEmpty else { return .go }
-        var inTheWay = Set<TransactionID>()
-        for change in changes { inTheWay.formUnion(holders[change.name] ?? []) }
-        for (id, transaction) in transactions where !inTheWay.contains(id) {
-            let isTouched = transaction.queries.contains { query in
-                changes.contains { ($0.before.map(query.matches) ?? false) || ($0.after.map(query.matches) ?? false) }
-            }
-            if isTouched { inTheWay.insert(id) }
-        }
-        if let committer { inTheWay.remove(committer) }
-        let age = committer.flatMap { transactions[$0]?.age } ?? .max
-        var until: Duration?
-        for id in inTheWay {
-            guard let other = transactions[id] else { continue }
-            if isExpired(other, at: now) {
-                end(id)
-            } else if other.age < age {
-                let expiry = min(other.lastUsed + limits.idle, other.begun + limits.total)
-                until = min(until ?? expiry, expiry)
-            }
-        }
-        if let until { return .wait(until: until) }
-        for id in inTheWay where transactions[id] != nil { abort(id) }
-        return .go
+    /// Ends the transactions that are over.
+    mutating func expire(at now: Duration) {
+        for id in transactions.keys.filter({ isOver($0, at: now) }) { end(id) }
     }
 
     /// Ends a transaction, open or not. Its locks are free.
     mutating func end(_ id: TransactionID) {
-        aborted.removeAll { $0 == id }
-        guard let transaction = transactions.removeValue(forKey: id) else { return }
+        guard let transaction = transactions[id] else { return }
+        release(id)
+        transactions[id] = nil
+        serials[transaction.serial] = nil
+        usage[transaction.account]?.transactions.remove(id)
+        if usage[transaction.account]?.transactions.isEmpty == true { usage[transaction.account] = nil }
+    }
+
+    /// Ends the attempt that another one retries, where it was aborted and its owner was not told.
+    mutating func endIfAborted(_ id: TransactionID) {
+        if isAborted(id) { end(id) }
+    }
+
+    /// Whether a transaction was aborted and has not been told yet.
+    func isAborted(_ id: TransactionID) -> Bool { transactions[id]?.isAborted ?? false }
+
+    /// Whether a transaction is open.
+    func isOpen(_ id: TransactionID) -> Bool { transactions[id]?.isAborted == false }
+
+    private mutating func abort(_ id: TransactionID) {
+        release(id)
+        transactions[id]?.isAborted = true
+    }
+
+    /// Frees the locks of a transaction.
+    private mutating func release(_ id: TransactionID) {
+        guard let transaction = transactions[id] else { return }
         for name in transaction.documents {
             holders[name]?.remove(id)
             if holders[name]?.isEmpty == true { holders[name] = nil }
         }
+        for number in transaction.queries.indices {
+            queries.remove(TargetIndex.Key(stream: transaction.serial, target: Int32(clamping: number)))
+        }
+        usage[transaction.account]?.bytes -= transaction.bytes
+        bytes -= transaction.bytes
+        transactions[id]?.documents = []
+        transactions[id]?.queries = []
+        transactions[id]?.known = []
+        transactions[id]?.bytes = 0
     }
 
-    /// Whether a transaction was aborted and has not been told yet.
-    func isAborted(_ id: TransactionID) -> Bool { aborted.contains(id) }
-
-    private mutating func abort(_ id: TransactionID) {
-        end(id)
-        aborted.append(id)
-        if aborted.count > 1000 { aborted.removeFirst() }
+    private func isOver(_ id: TransactionID, at now: Duration) -> Bool {
+        transactions[id].map { isExpired($0, at: now) } ?? true
     }
 
     private func isExpired(_ transaction: Transaction, at now: Duration) -> Bool {
         now - transaction.lastUsed > limits.idle || now - transaction.begun > limits.total
+    }
+
+    // MARK: Use
+
+    /// Throws unless the transaction is open.
+    mutating func check(_ id: TransactionID, at now: Duration) throws(DocumentStoreError) {
+        guard let transaction = transactions[id] else { throw .transactionOver }
+        if transaction.isAborted { throw .contention }
+        guard isExpired(transaction, at: now) else { return }
+        end(id)
+        throw .transactionOver
+    }
+
+    /// The moment that a read-only transaction reads, which counts as its use.
+    mutating func readTime(_ id: TransactionID, at now: Duration) throws(DocumentStoreError) -> Int64 {
+        try check(id, at: now)
+        guard let time = transactions[id]?.readTime else { throw .transactionOver }
+        transactions[id]?.lastUsed = now
+        return time
+    }
+
+    /// Locks what the transaction is about to read.
+    /// - Throws: where it would hold too much; then it holds what it held before.
+    mutating func lock(_ id: TransactionID, documents: [DocumentName], queries: [LockedQuery], at now: Duration)
+        throws(DocumentStoreError)
+    {
+        try check(id, at: now)
+        // Taken out of the table meanwhile: a second reference would copy what it holds.
+        guard var transaction = transactions.removeValue(forKey: id) else { throw .transactionOver }
+        defer { transactions[id] = transaction }
+        transaction.lastUsed = now
+        let names = Set(documents.filter { !transaction.documents.contains($0) })
+        var plans: [LockedQuery] = []
+        for query in queries where !transaction.known.contains(query.plan.query) { plans.append(query) }
+        let cost = names.reduce(0) { $0 + $1.path.utf8.count + 300 } + plans.reduce(0) { $0 + $1.bytes }
+        try checkRoom(in: transaction, for: names.count, plans.count, bytes: cost)
+        transaction.documents.formUnion(names)
+        transaction.bytes += cost
+        usage[transaction.account]?.bytes += cost
+        bytes += cost
+        for name in names { holders[name, default: []].insert(id) }
+        for query in plans {
+            let number = Int32(clamping: transaction.queries.count)
+            transaction.known.insert(query.plan.query)
+            transaction.queries.append(query.plan)
+            self.queries.insert(TargetIndex.Key(stream: transaction.serial, target: number), plan: query.plan)
+        }
+    }
+
+    private func checkRoom(
+        in transaction: Transaction, for documents: Int, _ queries: Int, bytes more: Int
+    ) throws(DocumentStoreError) {
+        guard let account = transaction.account else { return }
+        let limits = limits.account
+        guard transaction.documents.count + documents <= limits.transactionDocuments else {
+            throw .limitReached(
+                limits.transactionDocuments, "documents read in a transaction", remedy: "Read fewer in each.")
+        }
+        guard transaction.queries.count + queries <= limits.transactionQueries else {
+            throw .limitReached(limits.transactionQueries, "queries in a transaction", remedy: "Run fewer in each.")
+        }
+        guard (usage[account]?.bytes ?? 0) + more <= limits.transactionBytes else {
+            throw .limitReached(
+                limits.transactionBytes, "bytes of reads in open transactions",
+                remedy: "Commit or roll back some, or try again later.")
+        }
+        guard bytes + more <= self.limits.bytes else { throw .tooManyTransactions }
+    }
+
+    /// Whether a commit may now change these documents, given as (before, after).
+    /// - Parameter account: the committer's.
+    mutating func admit(
+        _ committer: TransactionID?, of account: String?,
+        changing changes: [(name: DocumentName, before: Document?, after: Document?)], at now: Duration
+    ) -> Verdict {
+        guard !holders.isEmpty || queries.count > 0 else { return .go(aborted: []) }
+        var inTheWay = Set<TransactionID>()
+        for change in changes {
+            inTheWay.formUnion(holders[change.name] ?? [])
+            for key in queries.candidates(for: change.name, before: change.before, after: change.after) {
+                guard let id = serials[key.stream], !inTheWay.contains(id),
+                    let plans = transactions[id]?.queries, plans.indices.contains(Int(key.target))
+                else { continue }
+                let plan = plans[Int(key.target)]
+                let isTouched = [change.before, change.after].contains { $0.map(plan.matches) ?? false }
+                if isTouched { inTheWay.insert(id) }
+            }
+        }
+        if let committer { inTheWay.remove(committer) }
+        let age = committer.flatMap { transactions[$0]?.age } ?? .max
+        var until: Duration?
+        var awaited = Set<TransactionID>()
+        for id in inTheWay {
+            guard let other = transactions[id] else { continue }
+            if isExpired(other, at: now) {
+                end(id)
+            } else if other.account == account, other.age < age {
+                let expiry = min(other.lastUsed + limits.idle, other.begun + limits.total)
+                until = min(until ?? expiry, expiry)
+                awaited.insert(id)
+            }
+        }
+        if let until { return .wait(until: until, for: awaited) }
+        inTheWay.formIntersection(transactions.keys)
+        for id in inTheWay { abort(id) }
+        return .go(aborted: inTheWay)
+    }
+}
+
+extension QueryPlan {
+    /// About how many bytes a plan takes in memory: its values, and its alternatives, of which a short filter may have many.
+    var memoryCost: Int {
+        let conditions = disjunctions.reduce(0) { $0 + $1.count } + orders.count
+        return RunQueryRequest(query: query).encoded().count + 128 * conditions + 1000
     }
 }
 
@@ -141,7 +284,12 @@ extension DocumentStoreError {
         "Aborted due to cross-transaction contention. This occurs when multiple transactions attempt to access the same "
             + "data, requiring Firestore to abort at least one in order to enforce serializability.")
     static let tooManyTransactions = DocumentStoreError(
-        .resourceExhausted, "Too many transactions are open. Commit or roll back some, or try again later.")
+        .resourceExhausted, "Too many transactions are open on this server. Try again later.")
+    static func tooManyWaitingCommits(_ limit: Int) -> DocumentStoreError {
+        .limitReached(
+            limit, "commits that wait for transactions", remedy: "Commit or roll back the transactions first.")
+    }
+
     static let lockTimeout = DocumentStoreError(.aborted, "Transaction lock timeout.")
     static let transactionOver = DocumentStoreError(
         .invalidArgument, "The referenced transaction has expired or is no longer valid.")

@@ -1,19 +1,21 @@
+import Cryptography
 import DocumentModel
 import Synchronization
 
-/// The open transactions of a database, shared by its readers, who lock, and its writer, who honours the locks.
+/// The open transactions of a database, shared by its readers, who lock, and its writer, who honors the locks.
+///
+/// Every method checks first that the id was made here for the account that uses it, and throws `.invalidTransaction`.
 final class TransactionRegistry: Sendable {
     private struct State {
         var locks: LockTable
-        var readOnly: [TransactionID: (readTime: Int64, lastUsed: Duration)] = [:]
         var lastAge: UInt64 = 0
-        /// At so many read-only transactions the forgotten ones are looked for.
-        var sweepCount = 1000
     }
 
     let limits: LockTable.Limits
     private let state: Mutex<State>
     private let start = ContinuousClock.now
+    /// Authenticates ids for as long as the process lives; transactions live no longer.
+    private let key = RandomBytes.make(32)
 
     init(limits: LockTable.Limits) {
         self.limits = limits
@@ -23,31 +25,40 @@ final class TransactionRegistry: Sendable {
     /// Time as transactions count it.
     func now() -> Duration { ContinuousClock.now - start }
 
+    /// The kind of a transaction, open or not.
+    func kind(of id: TransactionID) throws(DocumentStoreError) -> TransactionID.Kind {
+        guard let kind = id.kind, id.isAuthentic(key) else { throw .invalidTransaction }
+        return kind
+    }
+
     // MARK: Begin and end
 
-    /// - Parameter wallTime: makes the ages of transactions grow over restarts.
-    func beginReadWrite(retry: TransactionID?, wallTime: Int64) throws(DocumentStoreError) -> TransactionID {
+    /// - Parameters:
+    ///   - retry: gives its age, if it is an id of the account's.
+    ///   - wallTime: makes the ages of transactions grow over restarts.
+    func beginReadWrite(
+        for account: String?, retry: TransactionID?, wallTime: Int64
+    ) throws(DocumentStoreError) -> TransactionID {
         let now = now()
+        let retry = retry.flatMap { id in
+            id.account == account && id.kind == .readWrite && id.isAuthentic(key) ? id : nil
+        }
         return try state.withLock { state throws(DocumentStoreError) in
             state.lastAge = max(UInt64(clamping: wallTime), state.lastAge + 1)
-            let age = retry.flatMap { $0.kind == .readWrite ? $0.number : nil } ?? state.lastAge
-            let id = TransactionID(.readWrite, number: age)
+            let age = retry?.number ?? state.lastAge
+            if let retry { state.locks.endIfAborted(retry) }
+            let id = TransactionID(.readWrite, number: age, account: account, key: key)
             try state.locks.begin(id, age: age, at: now)
             return id
         }
     }
 
-    func beginReadOnly(at time: Int64) throws(DocumentStoreError) -> TransactionID {
-        let id = TransactionID(.readOnly, number: UInt64(bitPattern: time))
+    func beginReadOnly(for account: String?, at time: Int64) throws(DocumentStoreError) -> TransactionID {
+        let id = TransactionID(.readOnly, number: UInt64(bitPattern: time), account: account, key: key)
         let now = now()
         try state.withLock { state throws(DocumentStoreError) in
-            // Read-only transactions hold nothing; forgotten ones are swept out by later ones.
-            if state.readOnly.count >= min(state.sweepCount, limits.open) {
-                state.readOnly = state.readOnly.filter { now - $0.value.lastUsed <= limits.idle }
-                state.sweepCount = max(1000, 2 * state.readOnly.count)
-            }
-            guard state.readOnly.count < limits.open else { throw .tooManyTransactions }
-            state.readOnly[id] = (time, now)
+            // Read-only transactions hold no lock, so their age does not matter.
+            try state.locks.begin(id, age: .max, readTime: time, at: now)
         }
         return id
     }
@@ -55,58 +66,55 @@ final class TransactionRegistry: Sendable {
     /// Ends a transaction; false if it was not open.
     @discardableResult func end(_ id: TransactionID) -> Bool {
         state.withLock { state in
-            if state.readOnly.removeValue(forKey: id) != nil { return true }
-            let before = state.locks.openCount
+            let wasOpen = state.locks.isOpen(id)
             state.locks.end(id)
-            return state.locks.openCount < before
+            return wasOpen
         }
     }
 
-    /// Ends a transaction by its owner's wish.
+    /// Ends a transaction at its owner's request.
     func rollBack(_ id: TransactionID) throws(DocumentStoreError) {
-        guard id.kind != nil else { throw .invalidTransaction }
+        _ = try kind(of: id)
         let isKnown = state.withLock { $0.locks.isAborted(id) }
         guard end(id) || isKnown else { throw DocumentStoreError(.aborted, DocumentStoreError.transactionOver.message) }
+    }
+
+    /// Ends the transactions that are over, so that they keep no memory.
+    func expire() {
+        let now = now()
+        state.withLock { $0.locks.expire(at: now) }
     }
 
     // MARK: Use
 
     func checkOpen(_ id: TransactionID) throws(DocumentStoreError) {
         let now = now()
-        switch id.kind {
-        case nil: throw .invalidTransaction
-        case .readOnly: _ = try readTime(id)
-        case .readWrite: try state.withLock { state throws(DocumentStoreError) in try state.locks.check(id, at: now) }
-        }
+        _ = try kind(of: id)
+        try state.withLock { state throws(DocumentStoreError) in try state.locks.check(id, at: now) }
     }
 
     /// The moment that a read-only transaction reads.
     func readTime(_ id: TransactionID) throws(DocumentStoreError) -> Int64 {
         let now = now()
-        return try state.withLock { state throws(DocumentStoreError) in
-            guard let open = state.readOnly[id] else { throw .transactionOver }
-            guard now - open.lastUsed <= limits.idle else {
-                state.readOnly[id] = nil
-                throw .transactionOver
-            }
-            state.readOnly[id]?.lastUsed = now
-            return open.readTime
-        }
+        _ = try kind(of: id)
+        return try state.withLock { state throws(DocumentStoreError) in try state.locks.readTime(id, at: now) }
     }
 
     func lock(_ id: TransactionID, documents: [DocumentName] = [], queries: [LockTable.LockedQuery] = [])
         throws(DocumentStoreError)
     {
         let now = now()
+        _ = try kind(of: id)
         try state.withLock { state throws(DocumentStoreError) in
             try state.locks.lock(id, documents: documents, queries: queries, at: now)
         }
     }
 
     func admit(
-        _ committer: TransactionID?, changing changes: [(name: DocumentName, before: Document?, after: Document?)]
+        _ committer: TransactionID?, of account: String?,
+        changing changes: [(name: DocumentName, before: Document?, after: Document?)]
     ) -> LockTable.Verdict {
         let now = now()
-        return state.withLock { $0.locks.admit(committer, changing: changes, at: now) }
+        return state.withLock { $0.locks.admit(committer, of: account, changing: changes, at: now) }
     }
 }

@@ -8,6 +8,15 @@ enum Caller: Sendable, Hashable {
     case user(id: String, expires: Int64?)
     case nobody
 
+    /// The account that limits are counted for; nil for the administrator, who has none.
+    var account: String? {
+        switch self {
+        case .administrator: nil
+        case .user(let id, _): id
+        case .nobody: ""
+        }
+    }
+
     var requester: Requester {
         switch self {
         case .administrator: .administrator

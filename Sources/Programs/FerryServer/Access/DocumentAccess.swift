@@ -23,26 +23,58 @@ struct DocumentAccess: Sendable {
     }
 
     /// Reading documents by name; nil for those that do not exist.
+    /// - Parameter moment: as of when the documents above them and their lists are looked at.
     func check(
-        get names: [DocumentName], _ documents: [EncodedDocument?], in store: any DocumentStore, by caller: Caller
+        get names: [DocumentName], _ documents: [EncodedDocument?], at moment: ReadMoment = .strong,
+        in store: any DocumentStore, by caller: Caller
     ) async throws {
         if caller == .administrator { return }
         let asked = try documents.map { try $0?.decoded() }
         let known = try await self.documents(
-            names.compactMap(\.root), and: asked.compactMap { $0 }, in: store, by: caller)
+            names.compactMap(\.root), and: asked.compactMap { $0 }, at: moment, in: store, by: caller)
         for (name, document) in zip(names, asked) {
             let allowed = try rules.allowsRead(of: name, document, by: caller.requester) { known[$0] }
             guard allowed else { throw DocumentStoreError.permissionDenied }
         }
     }
 
-    /// Whether every possible result of the query may be read.
-    func check(list query: Query, in store: any DocumentStore, by caller: Caller) async throws {
+    /// Reading documents by name as they are now or, with `past`, as they were: then the rules must allow it as everything
+    /// was, and as everything is now. What no longer exists is judged as it was, too, by the lists of now.
+    func check(
+        get names: [DocumentName], asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
+    ) async throws {
         if caller == .administrator { return }
-        let query = Self.asCollection(query)
-        if try rules.isForEver(query, by: caller.requester) { return }
+        var documents = try await store.get(names, at: .strong).documents
+        if let past {
+            let old = try await store.get(names, at: .at(past)).documents
+            try await check(get: names, old, at: .at(past), in: store, by: caller)
+            documents = zip(documents, old).map { $0 ?? $1 }
+        }
+        try await check(get: names, documents, in: store, by: caller)
+    }
+
+    /// Whether every possible result of the query may be read. With `past`, the rules must allow the query now and as of then,
+    /// and each result of then now too.
+    func check(list query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller) async throws {
+        if caller == .administrator { return }
+        let judged = Self.asCollection(query)
+        if try rules.isForEver(judged, by: caller.requester) { return }
+        try await check(judged: judged, at: .strong, in: store, by: caller)
+        guard let past else { return }
+        try await check(judged: judged, at: .at(past), in: store, by: caller)
+        // Below a document that decides about all of them the results need no look of their own.
+        guard query.parent.path.isEmpty else { return }
+        var results = try await store.query(query, at: .at(past)).documents.makeAsyncIterator()
+        while let page = try await results.nextPage() {
+            try await check(get: page.map(\.name), asOf: past, in: store, by: caller)
+        }
+    }
+
+    private func check(
+        judged query: Query, at moment: ReadMoment, in store: any DocumentStore, by caller: Caller
+    ) async throws {
         let names = (query.parent.root.map { [$0] } ?? []) + rules.lists(deciding: query)
-        let known = try await documents(names, in: store, by: caller)
+        let known = try await documents(names, at: moment, in: store, by: caller)
         guard try rules.allowsQuery(query, by: caller.requester, lookup: { known[$0] }) else {
             throw DocumentStoreError.permissionDenied
         }
@@ -60,12 +92,16 @@ struct DocumentAccess: Sendable {
         return query
     }
 
-    /// Listing all documents or collections below a parent.
-    func check(listing parent: ParentName, in store: any DocumentStore, by caller: Caller) async throws {
+    /// Listing all documents or collections below a parent; with `past` the rules must allow it now and as of then.
+    func check(
+        listing parent: ParentName, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
+    ) async throws {
         if caller == .administrator { return }
-        let known = try await documents(parent.root.map { [$0] } ?? [], in: store, by: caller)
-        guard try rules.allowsListing(below: parent, by: caller.requester, lookup: { known[$0] }) else {
-            throw DocumentStoreError.permissionDenied
+        for moment in [.strong] + (past.map { [ReadMoment.at($0)] } ?? []) {
+            let known = try await documents(parent.root.map { [$0] } ?? [], at: moment, in: store, by: caller)
+            guard try rules.allowsListing(below: parent, by: caller.requester, lookup: { known[$0] }) else {
+                throw DocumentStoreError.permissionDenied
+            }
         }
     }
 
@@ -74,21 +110,24 @@ struct DocumentAccess: Sendable {
         guard caller == .administrator else { throw DocumentStoreError.permissionDenied }
     }
 
-    /// The documents of these names, and the lists that decide about them and about `others`.
+    /// The documents of these names, and the lists that decide about them and about `others`, as of one moment.
     private func documents(
-        _ names: [DocumentName], and others: [Document] = [], in store: any DocumentStore, by caller: Caller
+        _ names: [DocumentName], and others: [Document] = [], at moment: ReadMoment, in store: any DocumentStore,
+        by caller: Caller
     ) async throws -> [DocumentName: Document] {
         guard caller != .nobody else { return [:] }
-        var known = try await get(names, in: store)
+        var known = try await get(names, at: moment, in: store)
         let lists = rules.lists(deciding: others + known.values, for: caller.requester)
-        known.merge(try await get(lists, in: store)) { $1 }
+        known.merge(try await get(lists, at: moment, in: store)) { $1 }
         return known
     }
 
-    private func get(_ names: [DocumentName], in store: any DocumentStore) async throws -> [DocumentName: Document] {
+    private func get(
+        _ names: [DocumentName], at moment: ReadMoment, in store: any DocumentStore
+    ) async throws -> [DocumentName: Document] {
         let names = Array(Set(names))
         guard !names.isEmpty else { return [:] }
-        let found = try await store.get(names, at: .strong).documents
+        let found = try await store.get(names, at: moment).documents
         var documents: [DocumentName: Document] = [:]
         for (name, document) in zip(names, found) { documents[name] = try document?.decoded() }
         return documents

@@ -36,7 +36,7 @@ final class ListenAccess: Sendable {
     func add(_ target: StoreListenTarget) async throws {
         switch target.selection {
         case .query(let query):
-            try await access.check(list: query, in: store, by: caller)
+            try await access.check(list: query, asOf: nil, in: store, by: caller)
         case .documents(let names):
             let documents = try await store.get(names, at: .strong).documents
             try await access.check(get: names, documents, in: store, by: caller)
@@ -107,7 +107,7 @@ final class ListenAccess: Sendable {
     ) async throws -> Bool {
         do {
             switch selection {
-            case .query(let query): try await access.check(list: query, in: store, by: caller)
+            case .query(let query): try await access.check(list: query, asOf: nil, in: store, by: caller)
             case .documents: try await access.check(get: [document.name], [document], in: store, by: caller)
             }
             return true

@@ -6,14 +6,16 @@ import GRPC
 extension FirestoreService {
     func runQuery(_ request: RunQueryRequest, _ caller: Caller, _ call: GRPCServerCall) async throws {
         let store = try await catalog.store(request.query.parent.database)
-        try await access.check(list: request.query, in: store, by: caller)
         if let explain = request.explain, !explain.analyze {
+            try await access.check(list: request.query, asOf: nil, in: store, by: caller)
             let metrics = ExplainMetrics(indexes: try await store.plan(request.query))
             return try await call.send(RunQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
-        let (result, transaction) = try await reading(request.consistency, in: store) {
-            try await store.query(request.query, at: $0)
+        let (result, transaction) = try await reading(request.consistency, by: caller, in: store) { past in
+            try await access.check(list: request.query, asOf: past, in: store, by: caller)
+        } _: { moment in
+            try await store.query(request.query, at: moment)
         }
         if !transaction.isEmpty { try await call.send(RunQueryResponse(transaction: transaction).encoded()) }
         var documents = result.documents.makeAsyncIterator()
@@ -48,8 +50,8 @@ extension FirestoreService {
         async throws
     {
         let store = try await catalog.store(request.query.parent.database)
-        try await access.check(list: request.query, in: store, by: caller)
         if let explain = request.explain, !explain.analyze {
+            try await access.check(list: request.query, asOf: nil, in: store, by: caller)
             do { _ = try Aggregator(request.aggregations) } catch {
                 throw DocumentStoreError(.invalidArgument, error.message)
             }
@@ -57,8 +59,10 @@ extension FirestoreService {
             return try await call.send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
-        let (result, transaction) = try await reading(request.consistency, in: store) {
-            try await store.aggregate(request.query, request.aggregations, at: $0)
+        let (result, transaction) = try await reading(request.consistency, by: caller, in: store) { past in
+            try await access.check(list: request.query, asOf: past, in: store, by: caller)
+        } _: { moment in
+            try await store.aggregate(request.query, request.aggregations, at: moment)
         }
         var response = RunAggregationQueryResponse(
             results: result.values, transaction: transaction, readTime: result.readTime)

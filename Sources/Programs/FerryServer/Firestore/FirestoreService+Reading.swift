@@ -9,14 +9,33 @@ extension FirestoreService {
 
     func getDocument(_ request: GetDocumentRequest, _ caller: Caller) async throws -> DocumentDraft {
         let store = try await catalog.store(request.name.database)
-        let (document, _) = try await reading(request.consistency, in: store) { moment in
-            try await store.get([request.name], at: moment).documents.first ?? nil
-        }
-        try await access.check(get: [request.name], [document], in: store, by: caller)
-        guard let document else {
+        let (read, _) = try await get([request.name], request.consistency, in: store, by: caller)
+        guard let document = read.documents.first ?? nil else {
             throw DocumentStoreError(.notFound, "Document \"\(request.name)\" not found.")
         }
         return DocumentDraft(try document.masked(request.mask))
+    }
+
+    /// Reads documents by name, if the rules allow it.
+    private func get(
+        _ names: [DocumentName], _ consistency: ReadConsistency?, in store: any DocumentStore, by caller: Caller
+    ) async throws -> (result: GetResult, transaction: [UInt8]) {
+        // The documents themselves decide, so a plain read is judged by what it finds.
+        guard let consistency else {
+            let result = try await store.get(names, at: .strong)
+            try await access.check(get: names, result.documents, in: store, by: caller)
+            return (result, [])
+        }
+        return try await reading(consistency, by: caller, in: store) { past in
+            try await access.check(get: names, asOf: past, in: store, by: caller)
+        } _: { moment in
+            let result = try await store.get(names, at: moment)
+            if case .transaction(let id) = moment, try await store.readTime(of: id) == nil {
+                // They may have changed before they were locked.
+                try await access.check(get: names, result.documents, in: store, by: caller)
+            }
+            return result
+        }
     }
 
     func batchGetDocuments(_ request: BatchGetDocumentsRequest, _ caller: Caller, _ call: GRPCServerCall) async throws {
@@ -31,19 +50,14 @@ extension FirestoreService {
         let names = request.documents.filter { seen.insert($0).inserted }
         var rest = names[...]
         var missing: [BatchGetDocumentsResponse] = []
-        var moment = ReadMoment.strong
+        var consistency = request.consistency
         // Documents may be large, so not all are held at once.
         repeat {
             let part = Array(rest.prefix(Self.batchSize))
-            let selector = rest.count == names.count ? request.consistency : nil
-            let (result, transaction) = try await reading(selector, in: store) { first in
-                if selector != nil { moment = first }
-                let result = try await store.get(part, at: moment)
-                try await access.check(get: part, result.documents, in: store, by: caller)
-                return result
-            }
+            let (result, transaction) = try await get(part, consistency, in: store, by: caller)
             // All of them are of the moment of the first.
-            if case .strong = moment { moment = .at(result.readTime) }
+            if !transaction.isEmpty { consistency = .transaction(transaction) }
+            consistency = consistency ?? .readTime(result.readTime)
             if !transaction.isEmpty || names.isEmpty {
                 try await call.send(
                     BatchGetDocumentsResponse(
@@ -67,11 +81,16 @@ extension FirestoreService {
 
     func listDocuments(_ request: ListDocumentsRequest, _ caller: Caller) async throws -> ListDocumentsResponse {
         let store = try await catalog.store(request.parent.database)
-        try await access.check(listing: request.parent, in: store, by: caller)
         let listing = DocumentListing(
             parent: request.parent, collectionID: request.collectionID, pageSize: request.pageSize,
             pageToken: request.pageToken, orders: try Self.orders(request.orderBy), showMissing: request.showMissing)
-        let (page, _) = try await reading(request.consistency, in: store) { try await store.list(listing, at: $0) }
+        // A later page is of the moment of the first.
+        let consistency = try request.consistency ?? listing.readTime.map { .readTime($0) }
+        let (page, _) = try await reading(consistency, by: caller, in: store) { past in
+            try await access.check(listing: request.parent, asOf: past, in: store, by: caller)
+        } _: { moment in
+            try await store.list(listing, at: moment)
+        }
         let documents = try page.entries.map { entry in
             switch entry {
             case .document(let document): DocumentDraft(try document.masked(request.mask))
@@ -98,10 +117,12 @@ extension FirestoreService {
         -> ListCollectionIDsResponse
     {
         let store = try await catalog.store(request.parent.database)
-        try await access.check(listing: request.parent, in: store, by: caller)
+        let listing = DocumentListing(parent: request.parent, collectionID: "", pageToken: request.pageToken)
+        let past = try request.readTime ?? listing.readTime
+        try await access.check(listing: request.parent, asOf: past, in: store, by: caller)
         let page = try await store.listCollectionIDs(
             parent: request.parent, pageSize: request.pageSize, pageToken: request.pageToken,
-            at: request.readTime.map { .at($0) } ?? .strong)
+            at: past.map { .at($0) } ?? .strong)
         return ListCollectionIDsResponse(collectionIDs: page.ids, nextPageToken: page.nextPageToken)
     }
 }

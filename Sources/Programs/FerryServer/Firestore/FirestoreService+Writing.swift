@@ -8,7 +8,8 @@ import SystemIO
 extension FirestoreService {
     func commit(_ request: CommitRequest, _ caller: Caller) async throws -> CommitResponse {
         let store = try await store(request.database, for: request.writes)
-        let transaction = request.transaction.isEmpty ? nil : TransactionID(bytes: request.transaction)
+        let transaction =
+            request.transaction.isEmpty ? nil : TransactionID(bytes: request.transaction, account: caller.account)
         let result = try await store.commit(request.writes, transaction: transaction, guarding: commitGuard(caller))
         return CommitResponse(writeResults: result.writeResults, commitTime: result.commitTime)
     }
@@ -32,13 +33,15 @@ extension FirestoreService {
     {
         // Transactions hold locks, so a stranger may not begin one; what it reads and writes is checked on its own.
         guard caller != .nobody else { throw DocumentStoreError.unauthenticated }
-        let id = try await catalog.store(request.database).beginTransaction(StoreTransactionOptions(request.options))
+        let id = try await catalog.store(request.database).beginTransaction(
+            StoreTransactionOptions(request.options, by: caller), for: caller.account)
         return BeginTransactionResponse(transaction: id.bytes)
     }
 
     func rollback(_ request: RollbackRequest, _ caller: Caller) async throws -> EmptyMessage {
         guard caller != .nobody else { throw DocumentStoreError.unauthenticated }
-        try await catalog.store(request.database).rollback(TransactionID(bytes: request.transaction))
+        try await catalog.store(request.database).rollback(
+            TransactionID(bytes: request.transaction, account: caller.account))
         return EmptyMessage()
     }
 
