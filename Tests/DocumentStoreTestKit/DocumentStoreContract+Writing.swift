@@ -117,6 +117,38 @@ extension DocumentStoreContract {
             }
             try requireEqual(try await test.fields("a/1"), ["n": .integer(1)], "the document")
         },
+        DocumentStoreContract("what is below a document follows its inherited field in the same commit") { test in
+            let (old, new) = (Value.string("old"), Value.string("new"))
+            try await test.set("a/1", ["inherited": old])
+            for path in ["a/1/b/1", "a/1/b/1/c/1", "a/12/b/1"] { try await test.set(path, ["inherited": old]) }
+            try await test.set("a/1/b/2", ["n": .integer(1)])
+            let query = test.query("b", .field(try test.path("inherited"), .equal, old), group: true)
+            try requireEqual(try await test.paths(query), ["a/1/b/1", "a/12/b/1"], "before")
+            let moved = try await test.store.commit([
+                Write(.update(try test.name("a/1/b/3"), fields: ["inherited": old])),
+                Write(.update(try test.name("a/1"), fields: ["inherited": new])),
+                Write(.update(try test.name("a/1/b/4"), fields: ["inherited": old])),
+            ])
+            try requireEqual(moved.writeResults.count, 3, "the answers")
+            for path in ["a/1/b/1", "a/1/b/1/c/1", "a/1/b/3", "a/1/b/4"] {
+                let document = try await test.document(path)
+                try requireEqual(document?.fields, ["inherited": new], path)
+                try requireEqual(document?.updateTime, moved.commitTime, "the version of \(path)")
+            }
+            try requireEqual(try await test.fields("a/1/b/2"), ["n": .integer(1)], "what does not have it")
+            try requireEqual(try await test.paths(query), ["a/12/b/1"], "after")
+            try requireEqual(
+                try await test.paths(query, at: .at(Timestamp(microseconds: moved.commitTime.microseconds - 1))),
+                ["a/1/b/1", "a/12/b/1"], "as it was")
+            // A document that loses the field takes it from them; one that is deleted leaves them as they are.
+            try await test.set("a/1", ["n": .integer(1)])
+            try requireEqual(try await test.fields("a/1/b/1"), [:], "without it")
+            try await test.set("a/12", ["inherited": old])
+            try await test.delete("a/12")
+            try requireEqual(try await test.fields("a/12/b/1"), ["inherited": old], "below a deleted one")
+            try await test.set("a/12", ["inherited": new])
+            try requireEqual(try await test.fields("a/12/b/1"), ["inherited": new], "below one that came again")
+        },
         DocumentStoreContract("a batch write answers each write on its own") { test in
             let results = try await test.store.batchWrite(
                 [

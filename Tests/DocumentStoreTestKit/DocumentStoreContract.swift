@@ -1,6 +1,7 @@
 package import DocumentStore
 
-/// What every `DocumentStore` must do, as a list of checks that each implementation's tests run on an empty store.
+/// What every `DocumentStore` must do, as a list of checks that each implementation's tests run on an empty store, whose
+/// documents inherit the field `inherited`.
 package struct DocumentStoreContract: Sendable, CustomStringConvertible {
     package struct Violation: Error, CustomStringConvertible {
         package let description: String

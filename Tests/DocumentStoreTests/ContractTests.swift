@@ -6,13 +6,15 @@ struct ContractTests {
     @Test(arguments: DocumentStoreContract.all)
     func `the SQLite store keeps the contract`(check: DocumentStoreContract) async throws {
         let temporary = try TemporaryStore()
-        let store = try await temporary.open()
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.inheritedFields = ["inherited"]
+        let store = try await temporary.open(configuration)
         try await check.run(on: store)
         await store.close()
     }
 
     @Test(arguments: DocumentStoreContract.all)
     func `the memory store keeps the contract`(check: DocumentStoreContract) async throws {
-        try await check.run(on: MemoryDocumentStore(TemporaryStore.database))
+        try await check.run(on: MemoryDocumentStore(TemporaryStore.database, inheritedFields: ["inherited"]))
     }
 }

@@ -203,6 +203,34 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
+    @Test func `what was stored before a field was inherited is brought into line once`() async throws {
+        var store = try await temporary.open()
+        func name(_ path: String) throws -> DocumentName { try DocumentName(database: store.database, path: path) }
+        let stale = try name("tasks/1/history/1")
+        let fields: [(String, String?)] = [
+            ("tasks/1", "new"), ("tasks/1/history/1", "old"), ("tasks/1/history/2", "new"), ("tasks/1/history/3", nil),
+            ("gone/1/history/1", "old"), ("bare/1", nil), ("bare/1/history/1", "old"),
+        ]
+        _ = try await store.commit(
+            try fields.map { path, list in
+                Write(.update(try name(path), fields: list.map { ["listId": .string($0)] } ?? [:]))
+            })
+        let before = try await store.get(name("tasks/1/history/2"))
+        await store.close()
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.inheritedFields = ["listId"]
+        for _ in 0..<2 {
+            store = try await temporary.open(configuration)
+            #expect(try await store.get(stale)?.fields.decoded() == ["listId": .string("new")])
+            #expect(try await store.get(name("tasks/1/history/2")) == before)
+            #expect(try await store.get(name("tasks/1/history/3"))?.fields.decoded() == [:])
+            #expect(try await store.get(name("gone/1/history/1"))?.fields.decoded() == ["listId": .string("old")])
+            #expect(try await store.get(name("bare/1/history/1"))?.fields.decoded() == [:])
+            #expect(try await store.check() == [])
+            await store.close()
+        }
+    }
+
     @Test func `a backup is whole, sound, and has a history of its own`() async throws {
         let store = try await temporary.open()
         let time = try await store.commit(write(1)).commitTime

@@ -1,7 +1,7 @@
 """Accounts that do not trust each other: none can read, delay or exhaust another's through the documents' service."""
 import pytest
 
-from conftest import Service, User, refused
+from conftest import Service, Stream, User, refused
 from harness import PASSWORD
 
 ROOT = "projects/ferry/databases/(default)/documents"
@@ -145,3 +145,142 @@ def test_an_account_has_a_hundred_transactions_and_others_go_on(owner, stranger)
     for transaction in open:
         stranger.service.Rollback(database=DATABASE, transaction=transaction)
     stranger.begin()
+
+
+@pytest.fixture
+def shared(owner, stranger, name):
+    """A list of the owner's that the stranger is a member of, and one that is private."""
+    lists = (f"{name}-shared", f"{name}-private")
+    owner.set(f"lists/{lists[0]}", userId=owner.id, name="Shared", sharedWith=[stranger.id])
+    owner.set(f"lists/{lists[1]}", userId=owner.id, name="Private")
+    return lists
+
+
+class Watcher:
+    """What a listener of a query has, by the documents' last segments."""
+
+    def __init__(self, server, account, query, token=b""):
+        self.stream, self.found, self.told = Stream(server, "Listen", account.user.token), set(), []
+        target = {"query": {"parent": ROOT, "structured_query": query}, "target_id": 1, "resume_token": token}
+        self.stream.send(database=DATABASE, add_target=target)
+
+    def advance(self, until):
+        """Goes on to a boundary at or after `until`, or the target's end, whose cause is the answer."""
+        while True:
+            answer = self.stream.next()
+            kind = answer._pb.WhichOneof("response_type")
+            if kind == "document_change":
+                change = answer.document_change
+                self.told.append(str(change.document))
+                name = change.document.name.rsplit("/", 1)[1]
+                (self.found.add if change.target_ids else self.found.discard)(name)
+            elif kind in ("document_remove", "document_delete"):
+                self.found.discard(getattr(answer, kind).document.rsplit("/", 1)[1])
+            elif answer.target_change.target_change_type == 2:
+                return answer.target_change.cause
+            elif kind == "target_change" and not answer.target_change.target_ids and answer.target_change.read_time:
+                self.token = answer.target_change.resume_token
+                if answer.target_change.read_time >= until:
+                    return None
+
+
+def test_history_follows_its_task_out_of_a_shared_list(server, owner, stranger, shared, name):
+    common, private = shared
+    owner.set(f"tasks/{name}", userId=owner.id, listId=common)
+    written = owner.set(f"tasks/{name}/history/1", userId=owner.id, listId=common, value="old")
+    query = where("history", group=True, userId=owner.id, listId=common)
+    watcher = Watcher(server, stranger, query)
+    watcher.advance(written)
+    assert (stranger.query(query), watcher.found) == ([f"tasks/{name}/history/1"], {"1"})
+    # With an entry in the same commit, as clients make it that know the old list.
+    moved = owner.service.Commit(database=DATABASE, writes=[
+        {"update": {"name": f"{ROOT}/tasks/{name}/history/2",
+                    "fields": {"userId": value(owner.id), "listId": value(common), "value": value("SECRET")}}},
+        {"update": {"name": f"{ROOT}/tasks/{name}", "fields": {"listId": value(private)}},
+         "update_mask": {"field_paths": ["listId"]}}]).commit_time
+    late = owner.set(f"tasks/{name}/history/1", mask=["value"], value="SECRET")
+    shown = owner.set(f"tasks/{name}-other", userId=owner.id, listId=common)
+    shown = owner.set(f"tasks/{name}-other/history/3", userId=owner.id, listId=common)
+    assert moved < late < shown
+    watcher.advance(shown)
+    assert watcher.found == {"3"} and not [text for text in watcher.told if "SECRET" in text]
+    assert stranger.query(query) == [f"tasks/{name}-other/history/3"]
+    assert stranger.count(query) == 1
+    again = Watcher(server, stranger, query)
+    again.advance(shown)
+    assert again.found == {"3"}
+    for path in (f"tasks/{name}/history/1", f"tasks/{name}/history/2"):
+        with refused("PERMISSION_DENIED"):
+            stranger.get(path)
+    everything = where("history", group=True, userId=owner.id, listId=private)
+    assert owner.query(everything) == [f"tasks/{name}/history/1", f"tasks/{name}/history/2"]
+    watcher.stream.close()
+    again.stream.close()
+
+
+def test_the_past_is_judged_by_then_and_by_now(server, owner, stranger, shared, name):
+    common, private = shared
+    history = f"tasks/{name}/history"
+    owner.set(f"tasks/{name}", userId=owner.id, listId=private, notes="SECRET")
+    before = owner.set(f"{history}/1", userId=owner.id, listId=private, value="SECRET")
+    owner.delete(f"{history}/1")
+    during = owner.set(f"tasks/{name}", userId=owner.id, listId=common)
+    query = where("tasks", userId=owner.id, listId=common)
+    below = {"from_": [{"collection_id": "history"}]}
+
+    def reads(**moment):
+        return {
+            "get": lambda: stranger.get(f"tasks/{name}", **moment),
+            "get deleted": lambda: stranger.get(f"{history}/1", **moment),
+            "batch get": lambda: stranger.batch_get(f"tasks/{name}", **moment) if moment else None,
+            "list": lambda: stranger.list(f"tasks/{name}", "history", **moment),
+            "query below": lambda: stranger.query(below, f"tasks/{name}", **moment),
+            "count below": lambda: stranger.count(below, f"tasks/{name}", **moment),
+        }
+
+    past = {"read_time": before}
+    transaction = {"transaction": stranger.begin(read_only={"read_time": before})}
+    for moment in (past, transaction):
+        for what, read in reads(**moment).items():
+            with refused("PERMISSION_DENIED"):
+                pytest.fail(f"{what}: {read()}")
+    with refused("PERMISSION_DENIED"):
+        # A later page is of the moment in its token, which anyone can write.
+        microseconds = int(before.timestamp() * 1_000_000)
+        stranger.list(f"tasks/{name}", "history", page_token=f"{microseconds}-30")
+    assert stranger.query(query, read_time=during) == [f"tasks/{name}"]
+    assert stranger.count(query, read_time=during) == 1
+    assert stranger.get(f"tasks/{name}", read_time=during).fields["listId"].string_value == common
+    # What is the member's no more is not shown as it was, either.
+    owner.set(f"tasks/{name}", mask=["listId"], listId=private)
+    for read in (stranger.query, stranger.count):
+        with refused("PERMISSION_DENIED"):
+            read(query, read_time=during)
+    with refused("PERMISSION_DENIED"):
+        stranger.get(f"tasks/{name}", read_time=during)
+    # A list that was shared later.
+    owner.set(f"lists/{private}", userId=owner.id, name="Private", sharedWith=[stranger.id])
+    for read in (stranger.query, stranger.count):
+        with refused("PERMISSION_DENIED"):
+            read(where("tasks", userId=owner.id, listId=private), read_time=before)
+    assert stranger.query(where("tasks", userId=owner.id, listId=private)) == [f"tasks/{name}"]
+    assert owner.query(where("tasks", userId=owner.id, listId=private), read_time=before) == [f"tasks/{name}"]
+
+
+def test_a_listener_does_not_go_on_from_before_the_sharing(server, owner, stranger, shared, name):
+    common, private = shared
+    written = owner.set(f"tasks/{name}", userId=owner.id, listId=private)
+    mine = Watcher(server, owner, where("tasks", userId=owner.id))
+    mine.advance(written)
+    early = mine.token
+    owner.delete(f"tasks/{name}")
+    owner.set(f"lists/{private}", userId=owner.id, name="Private", sharedWith=[stranger.id])
+    query = where("tasks", userId=owner.id, listId=private)
+    now = owner.set(f"tasks/{name}-new", userId=owner.id, listId=private)
+    cause = Watcher(server, stranger, query, token=early).advance(now)
+    assert cause is not None and cause.code == 7
+    member = Watcher(server, stranger, query)
+    assert member.advance(now) is None
+    later = Watcher(server, stranger, query, token=member.token)
+    assert later.advance(owner.set(f"tasks/{name}-next", userId=owner.id, listId=private)) is None
+    assert later.found == {f"{name}-next"}

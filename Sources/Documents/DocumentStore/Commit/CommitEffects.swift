@@ -13,7 +13,7 @@ struct CommitEffects {
     }
 
     /// One a document that was named, in the order of first mention.
-    private(set) var effects: [Effect] = []
+    var effects: [Effect] = []
     private(set) var results: [WriteResult] = []
     private(set) var changes: [ProposedChange] = []
 

@@ -50,6 +50,7 @@ actor CommitWriter {
     private let positions: CommittedPositions
     private var indexer: IndexWriter
     private let retention: Duration
+    private let inheritedFields: Set<String>
     private var waiting: [WaitingCommit] = []
     private var oldestChange: Int64?
     private var isIndexing = false
@@ -63,12 +64,13 @@ actor CommitWriter {
 
     init(
         _ indexer: sending IndexWriter, clock: CommitClock, transactions: TransactionRegistry,
-        publisher: CommitPublisher, retention: Duration
+        publisher: CommitPublisher, retention: Duration, inheritedFields: Set<String>
     ) throws {
         self.clock = clock
         self.transactions = transactions
         self.publisher = publisher
         self.retention = retention
+        self.inheritedFields = inheritedFields
         let tables = indexer.tables
         writer = DocumentWriter(tables)
         positions = CommittedPositions(sqlite: tables.sqlite)
@@ -196,7 +198,7 @@ actor CommitWriter {
     /// - Throws: only what leaves the SQLite transaction in doubt.
     private func apply(_ job: CommitJob, _ index: inout IndexChanges) throws -> Outcome {
         let time = Timestamp(microseconds: clock.assign())
-        let effects: CommitEffects
+        var effects: CommitEffects
         do {
             if let transaction = job.transaction { try transactions.checkOpen(transaction) }
             if let position = job.position, let result = try positions.result(at: position) {
@@ -207,6 +209,7 @@ actor CommitWriter {
                 try tables.document($0).map(Document.init)
             }
             try job.guarding?.check(proposed)
+            try effects.inherit(inheritedFields, at: time) { [tables] in try tables.documents(below: $0, limit: $1) }
             for case let after? in effects.changed.map(\.after) {
                 let exempt = try tables.exemptFields(ofCollectionsNamed: after.name.collectionID)
                 try IndexEntries.checkCount(after, exempt: exempt)

@@ -65,6 +65,10 @@ package protocol DocumentStore: Sendable {
     /// Opens a stream of listen targets.
     func listen() -> any ListenStream
 
+    /// The time up to which the stream that a resume token is from was told everything; nil for a token of another history, or
+    /// of no store.
+    func resumeTime(of token: [UInt8]) -> Timestamp?
+
     /// Names the line of commits that this store goes on with, for a client that knows of the commit at `seen`: the same words
     /// as long as the store has everything that it ever answered, others once it was put back to an earlier state. That is a
     /// backup's, or, as far as the log tells, that of a mere copy of its file.

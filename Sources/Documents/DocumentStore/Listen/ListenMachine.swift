@@ -184,6 +184,10 @@ struct ListenMachine {
         case malformed
     }
 
+    static func time(of token: [UInt8], epoch: [UInt8]) -> Timestamp? {
+        if case .time(let time) = parse(token: token, epoch: epoch) { time } else { nil }
+    }
+
     static func parse(token: [UInt8], epoch: [UInt8]) -> TokenContent {
         guard token.count == 1 + epoch.count + 8, token.first == 1 else { return .malformed }
         guard token[1...].starts(with: epoch) else { return .foreign }

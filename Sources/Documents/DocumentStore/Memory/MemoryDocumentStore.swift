@@ -12,6 +12,7 @@ package actor MemoryDocumentStore: DocumentStore {
     nonisolated var epoch: [UInt8] { currentEpoch.withLock { $0 } }
     private let currentEpoch: Mutex<[UInt8]>
     private let transactions: TransactionRegistry
+    private let inheritedFields: Set<String>
     private let now: @Sendable () -> Int64
     private var history = DocumentHistory()
     /// The commits of streams by stream and number.
@@ -27,9 +28,11 @@ package actor MemoryDocumentStore: DocumentStore {
     package init(
         _ database: DatabaseName, lockWaitLimit: Duration = .seconds(15),
         accountLimits: AccountLimits = AccountLimits(),
+        inheritedFields: Set<String> = [],
         now: (@Sendable () -> Int64)? = nil
     ) {
         self.database = database
+        self.inheritedFields = inheritedFields
         currentEpoch = Mutex(Self.makeEpoch())
         var limits = LockTable.Limits()
         limits.lockWait = lockWaitLimit
@@ -136,8 +139,12 @@ package actor MemoryDocumentStore: DocumentStore {
         if let transaction { try transactions.checkOpen(transaction) }
         let time = tick()
         let stored: (DocumentName) -> Document? = { [history] in history.document($0, at: time) }
-        let effects = try CommitEffects(writes, at: time, stored: stored)
+        var effects = try CommitEffects(writes, at: time, stored: stored)
         try guarding?.check(ProposedCommit(changes: effects.changes, time: time, stored: stored))
+        try effects.inherit(inheritedFields, at: time) { [history] root, limit in
+            let parent = ParentName(root)
+            return Array(history.documents(at: time).filter { parent.isAncestor(of: $0.name) }.prefix(limit))
+        }
         let changed = effects.changed
         let committer = transaction?.kind == .readWrite ? transaction : nil
         let verdict = transactions.admit(
@@ -337,6 +344,8 @@ package actor MemoryDocumentStore: DocumentStore {
     }
 
     // MARK: Listening
+
+    nonisolated package func resumeTime(of token: [UInt8]) -> Timestamp? { ListenMachine.time(of: token, epoch: epoch) }
 
     nonisolated package func listen() -> any ListenStream { MemoryListenStream(self) }
 

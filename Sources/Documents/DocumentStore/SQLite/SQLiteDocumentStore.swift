@@ -29,6 +29,9 @@ package final class SQLiteDocumentStore: DocumentStore {
         package var indexBatch = 100_000
         /// The fields that are not indexed; nil for those that the file was last opened with.
         package var indexExemptions: Set<IndexExemption>?
+        /// Fields of top-level documents that the documents below which have them repeat: a commit that changes such a field
+        /// changes it in these too.
+        package var inheritedFields: Set<String> = []
         package var tuning = QueryTuning()
         /// Returns once what was written to the file before is on the disk.
         package var synchronize: @Sendable (borrowing FileDescriptor) throws -> Void = { try $0.synchronizeContent() }
@@ -83,7 +86,8 @@ package final class SQLiteDocumentStore: DocumentStore {
                 transactions: transactions)
             let writer = try CommitWriter(
                 IndexWriter(tables: tables, pending: index, batch: configuration.indexBatch), clock: clock,
-                transactions: transactions, publisher: publisher, retention: configuration.retention)
+                transactions: transactions, publisher: publisher, retention: configuration.retention,
+                inheritedFields: configuration.inheritedFields)
             self.writer = writer
             settings.cacheKiB = configuration.readerCacheKiB
             readers = ReaderPool(
@@ -105,6 +109,7 @@ package final class SQLiteDocumentStore: DocumentStore {
         }
         try await writer.start()
         try await writer.barrier()
+        try await alignInheritedFields()
     }
 
     deinit { heart.cancel() }
@@ -210,6 +215,8 @@ package final class SQLiteDocumentStore: DocumentStore {
         try transactions.rollBack(transaction)
         writer.retryWaiting(for: transaction)
     }
+
+    package func resumeTime(of token: [UInt8]) -> Timestamp? { ListenMachine.time(of: token, epoch: epoch) }
 
     package func listen() -> any ListenStream {
         SQLiteListenStream(

@@ -56,18 +56,23 @@ struct DocumentAccess: Sendable {
     /// Whether every possible result of the query may be read. With `past`, the rules must allow the query now and as of then,
     /// and each result of then now too.
     func check(list query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller) async throws {
-        if caller == .administrator { return }
-        let judged = Self.asCollection(query)
-        if try rules.isForEver(judged, by: caller.requester) { return }
-        try await check(judged: judged, at: .strong, in: store, by: caller)
-        guard let past else { return }
-        try await check(judged: judged, at: .at(past), in: store, by: caller)
+        try await check(watched: query, asOf: past, in: store, by: caller)
         // Below a document that decides about all of them the results need no look of their own.
-        guard query.parent.path.isEmpty else { return }
+        guard let past, query.parent.path.isEmpty, try !allowsForEver(query, by: caller) else { return }
         var results = try await store.query(query, at: .at(past)).documents.makeAsyncIterator()
         while let page = try await results.nextPage() {
             try await check(get: page.map(\.name), asOf: past, in: store, by: caller)
         }
+    }
+
+    /// Whether what the query finds from now on may be read and, with `past`, the names of what it found then.
+    func check(
+        watched query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
+    ) async throws {
+        if try allowsForEver(query, by: caller) { return }
+        let judged = Self.asCollection(query)
+        try await check(judged: judged, at: .strong, in: store, by: caller)
+        if let past { try await check(judged: judged, at: .at(past), in: store, by: caller) }
     }
 
     private func check(
@@ -82,7 +87,7 @@ struct DocumentAccess: Sendable {
 
     /// Whether what the query may see stays allowed, whatever changes.
     func allowsForEver(_ query: Query, by caller: Caller) throws -> Bool {
-        try rules.isForEver(Self.asCollection(query), by: caller.requester)
+        try caller == .administrator || rules.isForEver(Self.asCollection(query), by: caller.requester)
     }
 
     /// A collection group is judged as a collection: the rules see to it that what it finds names its owner and list truthfully.

@@ -36,7 +36,9 @@ final class ListenAccess: Sendable {
     func add(_ target: StoreListenTarget) async throws {
         switch target.selection {
         case .query(let query):
-            try await access.check(list: query, asOf: nil, in: store, by: caller)
+            try await access.check(watched: query, asOf: nil, in: store, by: caller)
+            try await checkResumption(of: target, query)
+        // Nothing of then is told of them.
         case .documents(let names):
             let documents = try await store.get(names, at: .strong).documents
             try await access.check(get: names, documents, in: store, by: caller)
@@ -51,6 +53,22 @@ final class ListenAccess: Sendable {
         state.withLock { state in
             state.selections[target.id, default: []].append(needsChecks ? target.selection : nil)
             if needsChecks { state.checkedCount += 1 }
+        }
+    }
+
+    /// A stream that goes on tells the names of what the query found where the client left off.
+    private func checkResumption(of target: StoreListenTarget, _ query: Query) async throws {
+        let past: Timestamp? =
+            switch target.resumption {
+            case .token(let token)?: store.resumeTime(of: token)
+            case .readTime(let time)?: time
+            case nil: nil
+            }
+        guard let past else { return }
+        do {
+            try await access.check(watched: query, asOf: past, in: store, by: caller)
+        } catch let error as DocumentStoreError where error != .permissionDenied {
+            // A time that the store cannot go on from: it tells everything anew, or refuses.
         }
     }
 
@@ -107,7 +125,7 @@ final class ListenAccess: Sendable {
     ) async throws -> Bool {
         do {
             switch selection {
-            case .query(let query): try await access.check(list: query, asOf: nil, in: store, by: caller)
+            case .query(let query): try await access.check(watched: query, asOf: nil, in: store, by: caller)
             case .documents: try await access.check(get: [document.name], [document], in: store, by: caller)
             }
             return true

@@ -16,6 +16,9 @@ final class DatabaseCatalog: Sendable {
             IndexExemption(collectionID: "tasks", field: $0)
         })
 
+    /// The history below a task is in the task's list, by which collection groups are searched.
+    private static let inheritedFields: Set<String> = ["listId"]
+
     private let directory: String
     /// The database of this server's users; always there.
     let main: DatabaseName
@@ -47,7 +50,10 @@ final class DatabaseCatalog: Sendable {
             let path = path(of: name)
             // Whoever asks first may be cancelled while others wait for the same database.
             var configuration = SQLiteDocumentStore.Configuration()
-            if name == main { configuration.indexExemptions = Self.indexExemptions }
+            if name == main {
+                configuration.indexExemptions = Self.indexExemptions
+                configuration.inheritedFields = Self.inheritedFields
+            }
             let opening = Task.detached { [configuration] in
                 try await SQLiteDocumentStore(name, path: path, configuration: configuration)
             }

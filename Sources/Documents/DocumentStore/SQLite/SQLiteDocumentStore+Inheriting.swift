@@ -1,0 +1,40 @@
+import DocumentModel
+import FirestoreProtocol
+import SQLite
+
+extension SQLiteDocumentStore {
+    /// Brings documents that were stored before a field was inherited into line, once.
+    func alignInheritedFields() async throws {
+        for field in configuration.inheritedFields.sorted() {
+            let setting = "inherits \(field)"
+            guard try await writer.exclusively({ try $0.setting(setting) }) == 0 else { continue }
+            var names: [DocumentName] = []
+            try await forEachDocumentBelowOthers { document in
+                if document.fields[field] != nil { names.append(document.name) }
+            }
+            for name in names { try await align(field, of: name) }
+            try await writer.exclusively { tables in
+                try tables.sqlite.execute(
+                    "INSERT OR REPLACE INTO setting VALUES(?,1)", [.text(setting)])
+            }
+        }
+    }
+
+    private func align(_ field: String, of name: DocumentName) async throws {
+        var root = name
+        while let parent = root.parent { root = parent }
+        guard let above = try await get(root), let encoded = try await get(name) else { return }
+        let inherited = try above.fields.decoded()[field]
+        guard try encoded.fields.decoded()[field] != inherited else { return }
+        let fields = inherited.map { [field: $0] } ?? [:]
+        _ = try await commit([Write(.update(name, fields: fields), mask: [FieldPath(key: field)])])
+    }
+
+    private func forEachDocumentBelowOthers(_ body: (Document) throws -> Void) async throws {
+        let everything = Query(parent: ParentName(database), collectionID: nil, allDescendants: true)
+        var documents = try await query(everything).documents.makeAsyncIterator()
+        while let page = try await documents.nextPage() {
+            for document in page where document.name.parent != nil { try body(Document(document)) }
+        }
+    }
+}
