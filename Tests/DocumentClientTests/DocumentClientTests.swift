@@ -114,6 +114,23 @@ import Testing
         #expect(try await client.documents(group).count == 25)
     }
 
+    @Test func `a document that another client holds is not taken for a lost network`() async throws {
+        let client = try makeClient()
+        let (held, free) = (try name("tasks/held"), try name("tasks/free"))
+        remote.with { remote in remote.refuses = { $0.name == held ? .contention : nil } }
+        try await running(client) {
+            try await client.set(held, ["n": .integer(1)])
+            try await client.set(free, ["n": .integer(1)])
+            for try await snapshot in client.snapshots(of: free) where !snapshot.hasPendingWrites { break }
+            #expect(await client.currentStatus.connection == .online)
+            #expect(await client.currentStatus.pendingCount == 1)
+            remote.with { remote in remote.refuses = { _ in nil } }
+            await client.networkChanged()
+            for try await snapshot in client.snapshots(of: held) where !snapshot.hasPendingWrites { break }
+        }
+        #expect(remote.with { $0.documents.count } == 2)
+    }
+
     @Test func `what was written offline is sent when the network is back`() async throws {
         let client = try makeClient()
         remote.fail(.transient)

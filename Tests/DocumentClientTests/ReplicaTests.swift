@@ -220,6 +220,54 @@ import Testing
         #expect(remote.documents.count == 100)
     }
 
+    @Test func `a document that another client holds keeps no other back, and is tried again`() throws {
+        let replica = try memoryReplica()
+        remote.refuses = { $0.name.id == "0" ? .contention : nil }
+        for number in 0..<12 {
+            try replica.append([.create(try name("tasks/\(number)"), ["n": .integer(Int64(number))])])
+        }
+        var waits = 0
+        while waits < 3 {
+            guard let request = try replica.nextRequest(), case .commit(let writes) = request else { break }
+            do {
+                try replica.committed(try remote.commit(writes))
+            } catch let error as RemoteError {
+                if try replica.failed(error) == .goOn(wait: true) { waits += 1 }
+            }
+        }
+        #expect(waits == 3)
+        #expect(remote.documents.count == 11)
+        // All of them once, each of them alone, and the one that is held until the client has to wait.
+        #expect(remote.commitCount < 20)
+        #expect(try replica.pending(parkedOnly: true).isEmpty)
+        try replica.append([.create(try name("tasks/new"), [:])])
+        guard case .commit(let writes)? = try replica.nextRequest() else {
+            Issue.record("expected a commit")
+            return
+        }
+        #expect(writes.map(\.name.id) == ["new"])
+        try replica.committed(try remote.commit(writes))
+        remote.refuses = { _ in nil }
+        try replica.drain(into: remote)
+        #expect(remote.documents.count == 13)
+        #expect(replica.journal.count == 0)
+    }
+
+    @Test func `a commit that was aborted left no trace of itself`() throws {
+        let replica = try memoryReplica()
+        let task = try name("tasks/a")
+        try replica.append([.create(task, ["n": .integer(10)])])
+        try replica.drain(into: remote)
+        try replica.append([.update(task, [:], transforms: [FieldTransform(try path("n"), .increment(.integer(1)))])])
+        _ = try replica.nextRequest()
+        #expect(try replica.failed(RemoteError(.contention, "held")) == .goOn(wait: true))
+        // The same commit again, without a read before it.
+        guard case .commit? = try replica.nextRequest() else {
+            Issue.record("expected a commit")
+            return
+        }
+    }
+
     @Test func `a group takes effect as one or is parked as one`() throws {
         let replica = try memoryReplica()
         remote.refuses = { $0.name.id == "b" ? .invalid : nil }

@@ -84,7 +84,7 @@ extension DocumentClient {
             try await handle(try replica.applyHeld())
             return .goOn(wait: false)
         } catch let error as RemoteError {
-            if error.code.isTransient { wentOffline(error) } else { heardFromRemote() }
+            if error.code.isOffline { wentOffline(error) } else { heardFromRemote() }
             let verdict = try replica.failed(error)
             try await handle(try replica.applyHeld())
             return verdict
@@ -158,7 +158,7 @@ extension DocumentClient {
             }
             return .transient
         } catch let error as RemoteError {
-            if error.code != .unauthenticated { wentOffline(error) }
+            if error.code != .unauthenticated, error.code != .contention { wentOffline(error) }
             return error.code
         } catch is CancellationError {
             return .transient

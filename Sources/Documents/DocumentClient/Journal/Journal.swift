@@ -27,6 +27,9 @@ struct Journal: Sendable {
         case signIn
     }
 
+    /// After so many failed commits a mutation is sent without others.
+    private static let failuresToGoAlone = 2
+
     var limits = CommitLimits()
     private(set) var entries: [Int64: JournalEntry] = [:]
     private(set) var parkedCount = 0
@@ -158,7 +161,7 @@ struct Journal: Sendable {
         var seen: Set<Int64> = []
         var writes = 0
         var bytes = 0
-        var alone: [Int64]?
+        var alone: (unit: [Int64], failures: Int)?
         for sequence in queue[head...] {
             guard let entry = entries[sequence], !seen.contains(sequence), let unit = unit(of: entry) else { continue }
             let members = unit.compactMap { entries[$0] }
@@ -168,8 +171,10 @@ struct Journal: Sendable {
                 if reads.count >= limits.writes { break }
                 continue
             }
-            if members.contains(where: { $0.failures >= 2 }) {
-                alone = alone ?? unit
+            let failures = members.map(\.failures).max() ?? 0
+            if failures >= Self.failuresToGoAlone {
+                // What failed least goes first, so that one that fails for ever holds none of the others up.
+                if failures < alone?.failures ?? .max { alone = (unit, failures) }
                 continue
             }
             let unitWrites = members.reduce(0) { $0 + $1.writeCount }
@@ -182,7 +187,7 @@ struct Journal: Sendable {
         if !reads.isEmpty { return .read(reads) }
         if let alone, chosen.isEmpty || !lastWentAlone {
             lastWentAlone = true
-            return .commit(alone)
+            return .commit(alone.unit)
         }
         lastWentAlone = false
         return chosen.isEmpty ? nil : .commit(chosen)
@@ -255,7 +260,8 @@ struct Journal: Sendable {
     mutating func failed(_ code: RemoteError.Code) -> Verdict {
         guard let job = current else { return .goOn(wait: false) }
         current = nil
-        settle(job, isOpen: code.isTransient)
+        settle(job, isOpen: code.isTransient && code != .contention)
+        if case .commit(let sequences) = job, code == .contention { return contended(sequences) }
         if code.isTransient || code == .unauthenticated {
             urgent.append(job)
             return code.isTransient ? .goOn(wait: true) : .signIn
@@ -287,6 +293,24 @@ struct Journal: Sendable {
             }
         }
         return .goOn(wait: false)
+    }
+
+    /// A commit did nothing because another client held one of its documents, which one is not known: each of its units is
+    /// sent alone from now on. Waits where all that can be sent has failed as often.
+    private mutating func contended(_ sequences: [Int64]) -> Verdict {
+        var failures = 0
+        for sequence in sequences {
+            guard let entry = entries[sequence] else { continue }
+            let count = max(entry.failures + 1, Self.failuresToGoAlone)
+            entries[sequence]?.failures = count
+            failures = max(failures, count)
+        }
+        guard units(sequences).count == 1 else { return .goOn(wait: false) }
+        let hasOther = queue[head...].contains { sequence in
+            guard let entry = entries[sequence], let unit = unit(of: entry) else { return false }
+            return unit.allSatisfy { entries[$0]?.failures ?? 0 < failures }
+        }
+        return .goOn(wait: !hasOther)
     }
 
     /// A cut-off commit leaves its mutations open; a refused one tells that it did nothing, but not about those before it.

@@ -17,9 +17,9 @@ extension RemoteError {
         // A proxy or a captive portal answers in the server's place, and gRPC makes a status of its HTTP code.
         if message.contains("http2 header with status") { return .transient }
         switch code {
-        case .ok, .cancelled, .unknown, .deadlineExceeded, .aborted, .internal, .unavailable, .dataLoss,
-            .unimplemented:
+        case .ok, .cancelled, .unknown, .deadlineExceeded, .internal, .unavailable, .dataLoss, .unimplemented:
             return .transient
+        case .aborted: return .contention
         case .resourceExhausted: return message.contains("larger than max") ? .tooLarge : .overloaded
         case .unauthenticated: return .unauthenticated
         case .permissionDenied: return .permission

@@ -2,7 +2,8 @@
 public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
-            case transient, overloaded, unauthenticated, permission, precondition, invalid, tooLarge, notFound
+            case transient, overloaded, contention, unauthenticated, permission, precondition, invalid, tooLarge,
+                notFound
         }
 
         private let kind: Kind
@@ -11,6 +12,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         public static let transient = Code(kind: .transient)
         /// As `transient`, and the remote asks for patience (a quota, or too many requests).
         public static let overloaded = Code(kind: .overloaded)
+        /// Another client held a document that the request needed. Nothing was changed.
+        public static let contention = Code(kind: .contention)
         /// Nobody is signed in, or the token was refused. Nothing was changed.
         public static let unauthenticated = Code(kind: .unauthenticated)
         /// The rules refuse it to this account. Nothing was changed.
@@ -25,7 +28,10 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         public static let notFound = Code(kind: .notFound)
 
         /// Whether the same request may succeed later without anybody's help.
-        public var isTransient: Bool { self == .transient || self == .overloaded }
+        public var isTransient: Bool { self == .transient || self == .overloaded || self == .contention }
+
+        /// Whether the remote may be out of reach.
+        var isOffline: Bool { self == .transient || self == .overloaded }
 
         public var description: String { kind.rawValue }
     }
