@@ -118,6 +118,27 @@ extension DocumentStoreContract {
             try requireEqual(
                 result.values, ["c": .integer(3), "field_1": .integer(9), "field_2": .double(3)], "the aggregates")
         },
+        DocumentStoreContract("a limited aggregation takes the smallest values of the documents that have them") {
+            test in
+            for index in 0..<5 { try await test.set("a/a\(index)", ["other": .integer(1)]) }
+            for (index, n) in [30, 20, 10, 40].enumerated() {
+                try await test.set("a/b\(index)", ["n": .integer(Int64(n)), "m": .integer(Int64(index % 2))])
+            }
+            let n = try test.path("n")
+            let name = [Query.Order(.documentName)]
+            let even = Query.Filter.field(try test.path("m"), .equal, .integer(0))
+            for (filter, orders, limit, offset, sum) in [
+                (nil, [], 2, 0, 30), (nil, [], 2, 1, 50), (nil, [], nil, 1, 90), (nil, [], 9, 0, 100),
+                (even, [], 1, 0, 10), (nil, [Query.Order(n, descending: true)], 2, 0, 70), (nil, name, 2, 0, 50),
+                (nil, name, 2, 1, 30), (nil, [], 0, 0, 0),
+            ] as [(Query.Filter?, [Query.Order], Int32?, Int32, Int64)] {
+                var query = test.query("a", filter, orders: orders, limit: limit)
+                query.offset = offset
+                let result = try await test.store.aggregate(
+                    query, [Query.Aggregation(alias: "s", .sum(n))], at: .strong)
+                try requireEqual(result.values, ["s": .integer(sum)], "the sum with limit \(limit ?? -1)")
+            }
+        },
         DocumentStoreContract("a query that makes no sense is refused") { test in
             try await requireRefusal(.invalidArgument, "limit is negative", "a negative limit") {
                 _ = try await test.paths(test.query("a", limit: -1))

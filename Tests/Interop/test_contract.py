@@ -367,6 +367,7 @@ def test_explain_tells_the_truth_for_every_kind_of_query(service, name):
         assert [dict(i) for i in metrics.plan_summary.indexes_used] == [
             dict(i) for i in plan[0].explain_metrics.plan_summary.indexes_used]
         stats = metrics.execution_stats
+        assert int(stats.debug_stats["documents_scanned"]) <= int(stats.debug_stats["index_entries_scanned"])
         used = [(i["query_scope"], i["properties"]) for i in metrics.plan_summary.indexes_used]
         results = 1 if aggregation else len(ids(run))
         assert stats.results_returned == results
@@ -385,6 +386,8 @@ def test_explain_tells_the_truth_for_every_kind_of_query(service, name):
         field("m", "EQUAL", integer(1)), field("t", "ARRAY_CONTAINS", integer(1)))))
     assert sorted(used) == one("(m ASC, __name__ ASC)") + one("(t CONTAINS, __name__ ASC)")
     assert scanned == 23 and reads == results == 19
+    assert explain(query(name, where=field("m", "IN", array([integer(1), integer(2)])))) == (
+        one("(m ASC, __name__ ASC)"), 20, 20, 20)
     assert explain(query(name, limit=5, offset=2)) == (one("(__name__ ASC)"), 7, 7, 5)
     assert explain(query(name, limit=0)) == ([], 0, 1, 0)
     assert explain(query(name + "none")) == ([], 0, 1, 0)

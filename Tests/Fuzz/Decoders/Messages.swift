@@ -40,7 +40,7 @@ private func useSemantics(_ message: any ProtobufMessage) {
     case let request as RunQueryRequest: plan(request.query)
     case let request as RunAggregationQueryRequest:
         plan(request.query)
-        _ = try? Aggregator(request.aggregations)
+        if let aggregator = try? Aggregator(request.aggregations, of: request.query) { plan(aggregator.query) }
     case let request as ListenRequest:
         if case .add(let target)? = request.change, case .query(let query) = target.content { plan(query) }
     case let document as EncodedDocument: if let document = try? Document(document) { project(document) }

@@ -253,9 +253,9 @@ package actor MemoryDocumentStore: DocumentStore {
     package func aggregate(
         _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment
     ) throws -> AggregateResult {
-        let plan = try checked(query)
         do {
-            var aggregator = try Aggregator(aggregations)
+            var aggregator = try Aggregator(aggregations, of: query)
+            let plan = try checked(aggregator.query)
             try lock(moment, plan: plan)
             let time = try readTime(moment)
             for document in history.results(plan, at: time).documents { aggregator.add(document) }

@@ -198,7 +198,7 @@ struct QueryExecution: Sendable {
         for scan in scans {
             try ScanReader(tables: tables).read(scan, after: nil) { candidate in
                 statistics.entriesScanned += 1
-                statistics.documentsScanned += 1
+                if scans.count == 1 || !seen.contains(candidate.document.name) { statistics.documentsScanned += 1 }
                 guard candidate.document.updateTime.microseconds <= readTime else { return true }
                 let document =
                     try whole ? Document(candidate.document) : QueryMatch(candidate.document, plan).document
@@ -218,7 +218,7 @@ struct QueryExecution: Sendable {
         while next < names.count, limitLeft > 0, page.documents.count < tables.tuning.pageCount,
             size < tables.tuning.pageBytes
         {
-            page.statistics.documentsScanned += 1
+            // It was counted when it was collected.
             if let document = try tables.document(names[next], at: readTime) {
                 try emit(document, into: &page, size: &size)
             }

@@ -130,9 +130,9 @@ extension SQLiteDocumentStore {
     package func aggregate(
         _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment
     ) async throws -> AggregateResult {
-        let plan = try checked(query)
         let empty: Aggregator
-        do { empty = try Aggregator(aggregations) } catch { throw DocumentStoreError(error) }
+        do { empty = try Aggregator(aggregations, of: query) } catch { throw DocumentStoreError(error) }
+        let plan = try checked(empty.query)
         return try await read(at: moment, locking: ([], [LockTable.LockedQuery(plan)])) { tables, visible, time in
             var aggregator = empty
             var execution = QueryExecution(plan: plan, readTime: time)

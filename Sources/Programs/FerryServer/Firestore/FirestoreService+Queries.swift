@@ -52,10 +52,11 @@ extension FirestoreService {
         let store = try await catalog.store(request.query.parent.database)
         if let explain = request.explain, !explain.analyze {
             try await access.check(list: request.query, asOf: nil, in: store, by: caller)
-            do { _ = try Aggregator(request.aggregations) } catch {
+            let aggregator: Aggregator
+            do { aggregator = try Aggregator(request.aggregations, of: request.query) } catch {
                 throw DocumentStoreError(.invalidArgument, error.message)
             }
-            let metrics = ExplainMetrics(indexes: try await store.plan(request.query))
+            let metrics = ExplainMetrics(indexes: try await store.plan(aggregator.query))
             return try await call.send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
