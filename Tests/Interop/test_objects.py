@@ -5,6 +5,7 @@ import hashlib
 import io
 import socket
 import subprocess
+import tarfile
 import threading
 import urllib.error
 import urllib.parse
@@ -356,6 +357,41 @@ def test_a_reader_meets_the_old_object_or_the_new_one(s3, name):
     while not done.is_set():
         assert body(s3, f"{name}/a") in contents
     thread.join()
+
+
+@pytest.mark.parametrize("size", [3_000, 20_000, 60_000, 250_000])
+@pytest.mark.parametrize("change", ["replaced", "removed"])
+def test_slow_readers_get_what_was_there_when_they_asked(s3, name, size, change):
+    """The answers are in the system's buffers when the objects go. The system keeps what lies side by side in a file in units that are larger
+    than a page, and clears the part of one that is given back."""
+    for number in range(20):
+        # What comes in one archive is written at once, side by side.
+        contents = {f"{name}/{letter}": bytes([1 + (number + position) % 255]) * size for position, letter in enumerate("abcdefgh")}
+        files = io.BytesIO()
+        with tarfile.open(fileobj=files, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+            for key, content in contents.items():
+                entry = tarfile.TarInfo(key)
+                entry.size = size
+                archive.addfile(entry, io.BytesIO(content))
+        put(s3, f"{name}/archive", files.getvalue(), Metadata={"snowball-auto-extract": "true"})
+        with contextlib.ExitStack() as stack:
+            answers = {}
+            for key in contents:
+                url = urllib.parse.urlsplit(s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": key}))
+                client = stack.enter_context(socket.socket())
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                client.settimeout(20)
+                client.connect((url.hostname, url.port))
+                client.sendall(f"GET {url.path}?{url.query} HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: close\r\n\r\n".encode())
+                answers[client] = key, client.recv(12)
+            for key in list(contents)[::2]:
+                if change == "replaced":
+                    put(s3, key, b"new")
+                s3.delete_object(Bucket=BUCKET, Key=key)
+            for client, (key, answer) in answers.items():
+                answer += b"".join(iter(lambda: client.recv(1 << 16), b""))
+                assert answer[:12] == b"HTTP/1.1 200"
+                assert answer.partition(b"\r\n\r\n")[2] == contents[key], (number, key, answer.count(0))
 
 
 # ---------------------------------------------------------------- who may

@@ -56,9 +56,9 @@ struct ObjectSegmentsTests: SegmentTests {
             #expect(throws: SystemError.self) { _ = try store.open(record) }
             #expect(try one.read(1 << 20, at: 0) == object)
             // The span that is sent keeps the place, too.
-            let range = try other.range(100..<200_000)
+            let body = try other.body(100..<200_000)
             #expect(try bytes(ofSegment: 1) == before)
-            withExtendedLifetime(range) {}
+            withExtendedLifetime(body) {}
         }
         while try bytes(ofSegment: 1) > before - 190_000 { await Task.yield() }
         #expect(throws: SystemError.self) { _ = try store.open(record) }

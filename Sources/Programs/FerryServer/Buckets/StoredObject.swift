@@ -63,9 +63,26 @@ struct StoredObject: ~Copyable, Sendable {
         }
     }
 
-    /// A span of it to be sent.
-    consuming func range(_ span: Range<Int64>) throws -> FileRange {
+    /// The body of an answer that gives a span of the object.
+    ///
+    /// The bytes in a segment are copied: once the object is replaced or removed, its part of the segment is given back, and the
+    /// system clears pages that the socket still refers to. The file of a large object is only ever removed as a whole, which leaves
+    /// such pages as they are.
+    ///
+    /// - Throws: `SystemError` with `.notFound` where the file has become shorter than the span.
+    consuming func body(_ span: Range<Int64>) throws -> HTTPBody {
+        if lease != nil, span.count <= Self.readAtOnce {
+            let bytes = try read(span.count, at: span.lowerBound)
+            guard bytes.count == span.count else {
+                throw SystemError(.notFound, operation: "read an object", path: descriptor.path)
+            }
+            return .bytes(bytes)
+        }
         let (offset, lease) = (start + span.lowerBound, lease)
-        return try FileRange(owning: descriptor.release(), offset: offset, length: Int(span.count), owner: lease)
+        return .file(try FileRange(owning: descriptor.release(), offset: offset, length: span.count, owner: lease))
     }
+
+    /// The longest span that is read ahead of sending it. Longer ones are read piece by piece, so that a client that does not read its
+    /// answers holds no more memory than this for each of its connections.
+    private static let readAtOnce = 64 << 10
 }

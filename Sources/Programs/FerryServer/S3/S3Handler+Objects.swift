@@ -56,7 +56,7 @@ extension S3Handler {
         guard request.method != .head else {
             return HTTPResponse(status, headers: headers, body: .omitted(length: Int(span.count)))
         }
-        return HTTPResponse(status, headers: headers, body: .file(try object.range(span)))
+        return HTTPResponse(status, headers: headers, body: try object.body(span))
     }
 
     /// - Parameter hidingCondemned: whoever only asks whether an object is there means to rely on it.

@@ -1,12 +1,19 @@
 import Glibc
 
-/// A span of an open file that is sent without passing through Swift; the file must not shrink below the span while it is sent.
+/// A span of an open file that is sent as a body. The file must not shrink below the span while it is sent.
+///
+/// A span without an owner goes to the socket by sendfile(2), which hands over references to the pages of the file: the client
+/// receives what the pages hold when they leave the machine, which can be long after the response counts as sent. The bytes of
+/// such a span must never change. A span with an owner is copied, and its bytes may change once the owner is released.
 package final class FileRange: Sendable {
     let descriptor: Int32
     package let offset: Int64
     package let length: Int
-    /// Let go once the span is sent, or will not be.
+    /// Released once the span is sent, or will not be.
     private let owner: (any Sendable)?
+
+    /// Whether the bytes are copied before they are handed to the system.
+    var isCopied: Bool { owner != nil }
 
     /// Holds its own duplicate of the descriptor, so the caller may close theirs at once. Throws `.invalidMessage` for
     /// a negative span and where no descriptor is left.
@@ -20,7 +27,7 @@ package final class FileRange: Sendable {
 
     /// Closes the descriptor at its end. Throws `.invalidMessage` for a negative span.
     ///
-    /// - Parameter owner: what keeps the span's bytes as they are for as long as it lives.
+    /// - Parameter owner: Keeps the span's bytes as they are for as long as it lives.
     package init(owning descriptor: Int32, offset: Int64 = 0, length: Int, owner: (any Sendable)? = nil) throws {
         self.owner = owner
         self.descriptor = descriptor

@@ -100,7 +100,7 @@ extension Exchange {
                 MHD_create_response_from_buffer(
                     $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
             }
-        case .file(let range) where range.length > 0 && core.settings.isSecure: return makeFile(range)
+        case .file(let range) where range.length > 0 && (core.settings.isSecure || range.isCopied): return makeFile(range)
         case .file(let range) where range.length > 0:
             // The library closes the descriptor that it is given.
             let copy = fcntl(range.descriptor, F_DUPFD_CLOEXEC, 0)
@@ -135,7 +135,8 @@ extension Exchange {
         init(_ bytes: [UInt8]) { self.bytes = bytes }
     }
 
-    /// A file that is read into a buffer to be encrypted; left to itself, libmicrohttpd takes 4 KiB at a time.
+    /// A file that is read into a buffer, to be encrypted or because its bytes may change; left to itself, libmicrohttpd takes
+    /// 4 KiB at a time.
     private func makeFile(_ range: FileRange) -> OpaquePointer? {
         let context = Unmanaged.passRetained(range)
         let made = MHD_create_response_from_callback(
