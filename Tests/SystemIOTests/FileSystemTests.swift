@@ -48,6 +48,13 @@ struct FileSystemTests {
         #expect(try file.read(100, at: 6) == bytes("World"))
         #expect(try file.read(2, at: 0) == bytes("he"))
         #expect(try file.read(2, at: 50) == [])
+        for (count, headSize, offset, head, rest) in [
+            (3, 2, 0, "he", "llo"), (100, 2, 6, "Wo", "rld"), (3, 100, 6, "World", ""), (0, 2, 0, "he", ""),
+            (2, 0, 0, "", "he"), (2, 2, 50, "", ""),
+        ] {
+            let read = try file.read(count, behind: headSize, at: Int64(offset))
+            #expect(read.head == bytes(head) && read.bytes == bytes(rest))
+        }
         try file.truncate(to: 5)
         #expect(try file.status().size == 5)
     }

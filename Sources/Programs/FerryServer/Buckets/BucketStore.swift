@@ -1,4 +1,5 @@
 import Cryptography
+import ObjectStorage
 import SQLite
 import Synchronization
 import SystemIO
@@ -21,6 +22,11 @@ final class BucketStore: Sendable {
     private let kept = Atomic(Int.random(in: 0..<1 << 16))
     /// Two clearances at once would move everything twice.
     private let isClearing = Atomic(false)
+
+    /// For the longer of the answers that wait for their clients in memory. An answer that finds no room is sent piece by piece.
+    private let answerMemory = ByteBudget(64 << 20)
+    /// An answer of this size takes no more than a piece of a longer one.
+    private static let uncountedSize: Int64 = 64 << 10
 
     /// Objects up to this size are small, and wait in memory until they are whole.
     static let smallSize: Int64 = 256 << 10
@@ -156,6 +162,23 @@ final class BucketStore: Sendable {
         }
         guard let lease = segments.lease(span) else { throw Self.nothing(at: file) }
         return try StoredObject(place, in: directory, lease: lease)
+    }
+
+    /// The bytes of an object in a segment, for an answer with all of them, and what is to live as long as they are in memory.
+    ///
+    /// - Returns: nil for an object that is better read piece by piece: it has a file of its own, or many longer ones are in memory
+    ///   already.
+    /// - Throws: as `open` does.
+    func contents(of record: ObjectRecord) throws -> (bytes: [UInt8], owner: (any Sendable)?)? {
+        guard case .segment(let place)? = ObjectPlace(record.file) else { return nil }
+        var share: ByteBudget.Share?
+        if place.size > Self.uncountedSize {
+            share = answerMemory.takeNow(Int(place.size))
+            if share == nil { return nil }
+        }
+        guard let lease = segments.lease(place) else { throw Self.nothing(at: record.file) }
+        defer { withExtendedLifetime(lease) {} }
+        return (try StoredObject.contents(of: place, in: directory), share)
     }
 
     private static func nothing(at file: String) -> SystemError {

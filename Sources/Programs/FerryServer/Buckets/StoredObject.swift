@@ -34,6 +34,18 @@ struct StoredObject: ~Copyable, Sendable {
         return (place.start, min(place.size, max(0, end - place.start)))
     }
 
+    /// The bytes of a place in a segment, fewer only where the disk has lost some.
+    ///
+    /// - Throws: as `init` does.
+    static func contents(of place: SegmentPlace, in directory: String) throws -> [UInt8] {
+        let file = try FileDescriptor(path: "\(directory)/\(SegmentPlace.path(of: place.number))", .read)
+        let (head, bytes) = try file.read(Int(place.size), behind: EntryFormat.headSize, at: place.offset)
+        guard EntryFormat.isHead(head, named: place.description) else {
+            throw SystemError(.notFound, operation: "find \(place) in", path: file.path)
+        }
+        return bytes
+    }
+
     /// Fewer bytes than asked for only at the end.
     func read(_ count: Int, at position: Int64) throws -> [UInt8] {
         try descriptor.read(Int(max(0, min(Int64(count), size - position))), at: start + position)
@@ -69,20 +81,8 @@ struct StoredObject: ~Copyable, Sendable {
     /// system clears pages that the socket still refers to. The file of a large object is only ever removed as a whole, which leaves
     /// such pages as they are.
     ///
-    /// - Throws: `SystemError` with `.notFound` where the file has become shorter than the span.
     consuming func body(_ span: Range<Int64>) throws -> HTTPBody {
-        if lease != nil, span.count <= Self.readAtOnce {
-            let bytes = try read(span.count, at: span.lowerBound)
-            guard bytes.count == span.count else {
-                throw SystemError(.notFound, operation: "read an object", path: descriptor.path)
-            }
-            return .bytes(bytes)
-        }
         let (offset, lease) = (start + span.lowerBound, lease)
         return .file(try FileRange(owning: descriptor.release(), offset: offset, length: span.count, owner: lease))
     }
-
-    /// The longest span that is read ahead of sending it. Longer ones are read piece by piece, so that a client that does not read its
-    /// answers holds no more memory than this for each of its connections.
-    private static let readAtOnce = 64 << 10
 }

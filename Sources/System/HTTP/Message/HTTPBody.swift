@@ -17,9 +17,12 @@ package struct HTTPBody: Sendable, AsyncSequence {
     let content: Content
     /// Appends what is left of a stream from a peer, without parts between.
     private let collectRest: (@Sendable (inout [UInt8]) async throws -> Void)?
+    /// Lives as long as the message: a response is kept until it is sent, or will not be.
+    private let owner: (any Sendable)?
 
-    init(_ content: Content) {
+    init(_ content: Content, owner: (any Sendable)? = nil) {
         self.content = content
+        self.owner = owner
         collectRest = nil
     }
 
@@ -31,12 +34,18 @@ package struct HTTPBody: Sendable, AsyncSequence {
         rest: @escaping @Sendable (inout [UInt8]) async throws -> Void
     ) {
         content = .stream(length: length, next: next)
+        owner = nil
         collectRest = length.map { _ in rest }
     }
 
     package static let none = HTTPBody(.bytes([]))
 
     package static func bytes(_ bytes: [UInt8]) -> HTTPBody { HTTPBody(.bytes(bytes)) }
+
+    /// - Parameter owner: Released once the message is sent, or will not be: a share of a budget of memory, for example.
+    package static func bytes(_ bytes: [UInt8], owner: (any Sendable)?) -> HTTPBody {
+        HTTPBody(.bytes(bytes), owner: owner)
+    }
 
     package static func text(_ text: String) -> HTTPBody { HTTPBody(.bytes(Array(text.utf8))) }
 

@@ -22,6 +22,37 @@ extension FileDescriptor {
         }
     }
 
+    /// Reads `count` bytes that lie behind a head of `headSize` bytes at `offset`, in one call where the system gives all of it at
+    /// once. Both are shorter only at the end of the file.
+    package func read(
+        _ count: Int, behind headSize: Int, at offset: Int64
+    ) throws(SystemError) -> (head: [UInt8], bytes: [UInt8]) {
+        let (count, headSize) = (max(0, count), max(0, headSize))
+        var failure: SystemError?
+        var bytes: [UInt8] = []
+        let head = [UInt8](unsafeUninitializedCapacity: headSize) { head, headDone in
+            bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+                while headDone + done < headSize + count {
+                    let parts = [
+                        iovec(iov_base: head.baseAddress.map { $0 + headDone }, iov_len: headSize - headDone),
+                        iovec(iov_base: buffer.baseAddress.map { $0 + done }, iov_len: count - done),
+                    ]
+                    let position = off_t(offset) + off_t(headDone + done)
+                    let got = retry { Glibc.preadv(rawValue, parts, 2, position) }
+                    guard got > 0 else {
+                        if got < 0 { failure = .last("read", path) }
+                        return
+                    }
+                    let ofHead = min(got, headSize - headDone)
+                    headDone += ofHead
+                    done += got - ofHead
+                }
+            }
+        }
+        if let failure { throw failure }
+        return (head, bytes)
+    }
+
     /// Reads from the current position up to the end; more than `limit` bytes is the error `.tooLarge`, found before
     /// more than `limit` + 1 bytes are in memory.
     package func readAll(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
