@@ -30,7 +30,8 @@ enum ObjectHeaders {
             let rest = encoding.split(separator: ",").map { $0.trimmed }.filter { $0 != "aws-chunked" }
             result["content-encoding"] = rest.isEmpty ? nil : rest.joined(separator: ",")
         }
-        return (headers["Content-Type"] ?? "binary/octet-stream", result)
+        let type = headers["Content-Type"] ?? ""
+        return (type.isEmpty ? "binary/octet-stream" : type, result)
     }
 
     /// The fields of a GET or HEAD answer, with the overrides of the query.

@@ -85,7 +85,9 @@ extension Exchange {
         for field in response.headers {
             // The library sets these, from the body and the connection.
             if ["content-length", "transfer-encoding", "date"].contains(field.name.lowercased()) { continue }
-            guard MHD_add_response_header(made, field.name, field.value) == .YES else { return false }
+            // The library refuses an empty value; blanks around one do not count (RFC 9110 §5.5).
+            let value = field.value.isEmpty ? " " : field.value
+            guard MHD_add_response_header(made, field.name, value) == .YES else { return false }
         }
         if core.isDraining.load(ordering: .relaxed) { MHD_add_response_header(made, "Connection", "close") }
         core.watch(peer, after: core.settings.paceInterval)
