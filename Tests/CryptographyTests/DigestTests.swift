@@ -144,6 +144,12 @@ import Testing
         #expect(sixth.hex == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
     }
 
+    @Test func `HMAC with SHA-1 answers vector two of RFC 2202`() {
+        #expect(
+            Hex.encode(HMACSHA1.authenticate("what do ya want for nothing?", key: "Jefe"))
+                == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79")
+    }
+
     @Test func `a code is valid for its message and key only`() {
         let (message, key) = (Array("message".utf8), Array("key".utf8))
         let code = HMACSHA256.authenticate(message, key: key).bytes

@@ -7,7 +7,6 @@ import urllib.request
 
 import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from conftest import s3_client, working_keys
 
@@ -43,7 +42,7 @@ def test_settings_that_were_never_made_are_answered_as_such(s3):
         s3.get_object_lock_configuration: "ObjectLockConfigurationNotFoundError",
         s3.get_public_access_block: "NoSuchPublicAccessBlockConfiguration",
         # These would be a list of the bucket's objects.
-        s3.list_object_versions: "NotImplemented", s3.list_bucket_inventory_configurations: "NotImplemented",
+        s3.list_bucket_inventory_configurations: "NotImplemented",
         s3.list_bucket_metrics_configurations: "NotImplemented",
     }.items():
         assert refusal(call) == code
@@ -76,8 +75,8 @@ def test_a_version_that_is_not_there_is_not_the_one_that_is(s3, name):
         assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
     old = {"Bucket": BUCKET, "Key": name, "VersionId": "3HL4kqtJlcpXrof3"}
     assert refusal(s3.copy_object, Key=name + "x", CopySource=old) == "InvalidArgument"
-    one = {"Objects": [{"Key": name, "VersionId": "3HL4kqtJlcpXrof3"}]}
-    assert refusal(s3.delete_objects, Delete=one) == "InvalidArgument"
+    answer = s3.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": name, "VersionId": "3HL4kqtJlcpXrof3"}]})
+    assert answer["Errors"][0]["Code"] == "InvalidArgument" and "Deleted" not in answer
     assert body(s3, name) == b"content"
 
 
@@ -158,11 +157,168 @@ def test_uploads_are_listed_page_by_page(s3, name):
         s3.abort_multipart_upload(Bucket=BUCKET, Key=upload["Key"], UploadId=upload["UploadId"])
 
 
-def test_an_old_signature_is_named(server, keys):
-    old = boto3.client("s3", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=keys[0],
-                       aws_secret_access_key=keys[1], config=Config(signature_version="s3"))
-    url = old.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": "a"})
-    assert "AWSAccessKeyId" in urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)
-    with pytest.raises(urllib.error.HTTPError) as error:
-        urllib.request.urlopen(url)
-    assert error.value.code == 400 and b"AWS4-HMAC-SHA256" in error.value.read()
+def test_conditions_of_puts(s3, name):
+    tag = s3.put_object(Bucket=BUCKET, Key=name, Body=b"old")["ETag"]
+    assert refusal(s3.put_object, Key=name, Body=b"new", IfNoneMatch=tag) == "PreconditionFailed"
+    assert refusal(s3.put_object, Key=name, Body=b"new", IfMatch='"0123"') == "PreconditionFailed"
+    assert refusal(s3.put_object, Key=name + "x", Body=b"new", IfMatch="*") == "NoSuchKey"
+    assert body(s3, name) == b"old"
+    s3.put_object(Bucket=BUCKET, Key=name, Body=b"new", IfMatch="*", IfNoneMatch='"0123"')
+    assert body(s3, name) == b"new"
+
+
+def test_conditions_of_each_key_that_is_deleted(s3, name):
+    tags = {key: s3.put_object(Bucket=BUCKET, Key=f"{name}/{key}", Body=key.encode())["ETag"] for key in ("a", "b", "ccc", "d")}
+    answer = s3.delete_objects(Bucket=BUCKET, Delete={"Objects": [
+        {"Key": f"{name}/a", "ETag": '"0"'}, {"Key": f"{name}/b", "ETag": tags["b"]}, {"Key": f"{name}/ccc", "Size": 999},
+        {"Key": f"{name}/d", "Size": 1}, {"Key": f"{name}/none", "ETag": '"0"'}]})
+    assert {error["Key"]: error["Code"] for error in answer["Errors"]} == {
+        f"{name}/a": "PreconditionFailed", f"{name}/ccc": "PreconditionFailed"}
+    assert [item["Key"] for item in answer["Deleted"]] == [f"{name}/b", f"{name}/d", f"{name}/none"]
+    assert [item["Key"] for item in s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{name}/")["Contents"]] == [f"{name}/a", f"{name}/ccc"]
+    assert refusal(s3.delete_object, Key=f"{name}/a", IfMatchSize=999) == "PreconditionFailed"
+
+
+def test_wishes_that_are_not_granted_are_refused(s3, name):
+    for code, options in (
+            ("NotImplemented", {"Tagging": "a=b"}), ("NotImplemented", {"WebsiteRedirectLocation": "/elsewhere"}),
+            ("NotImplemented", {"WriteOffsetBytes": 3}), ("NotImplemented", {"ObjectLockLegalHoldStatus": "ON"}),
+            ("NotImplemented", {"ServerSideEncryption": "aws:kms"}),
+            ("AccessControlListNotSupported", {"ACL": "public-read"}), ("AccessControlListNotSupported", {"GrantRead": "id=1"}),
+            ("InvalidStorageClass", {"StorageClass": "GLACIER"}), ("AccessDenied", {"ExpectedBucketOwner": "111111111111"})):
+        assert refusal(s3.put_object, Key=name, Body=b"x", **options) == code, options
+    assert refusal(s3.get_object, Key=name) == "NoSuchKey"
+    s3.put_object(Bucket=BUCKET, Key=name, Body=b"x", ACL="private", StorageClass="STANDARD", ExpectedBucketOwner="000000000000")
+    s3.put_object_acl(Bucket=BUCKET, Key=name, ACL="private")
+    acl = s3.get_object_acl(Bucket=BUCKET, Key=name)
+    acl = {"Owner": acl["Owner"], "Grants": acl["Grants"]}
+    s3.put_object_acl(Bucket=BUCKET, Key=name, AccessControlPolicy=acl)
+    acl["Grants"] += [{"Grantee": {"Type": "CanonicalUser", "ID": "1"}, "Permission": "READ"}]
+    assert refusal(s3.put_object_acl, Key=name, AccessControlPolicy=acl) == "AccessControlListNotSupported"
+    assert refusal(s3.put_object_acl, Key=name, ACL="public-read") == "AccessControlListNotSupported"
+    with pytest.raises(ClientError) as error:
+        s3.create_bucket(Bucket=f"{name}-locked", ObjectLockEnabledForBucket=True)
+    assert error.value.response["Error"]["Code"] == "NotImplemented"
+
+
+def test_wishes_in_a_presigned_url_count_as_well(s3, name):
+    """As other SDKs than boto3 write them: in the query, where they are signed."""
+    from botocore.auth import S3SigV4QueryAuth
+    from botocore.awsrequest import AWSRequest
+
+    def answer(wish):
+        request = AWSRequest("PUT", f"{s3.meta.endpoint_url}/{BUCKET}/{name}?{wish}")
+        S3SigV4QueryAuth(s3._request_signer._credentials, "s3", "us-east-1").add_auth(request)
+        try:
+            return urllib.request.urlopen(urllib.request.Request(request.url, data=b"x", method="PUT")).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    assert answer("x-amz-acl=public-read") == 400 and answer("x-amz-tagging=a%3Db") == 501
+    assert answer("x-amz-checksum-crc32=AAAAAA%3D%3D") == 400
+    assert answer("x-amz-meta-a=b&x-id=PutObject") == 200
+    assert s3.head_object(Bucket=BUCKET, Key=name)["Metadata"] == {"a": "b"}
+
+
+def test_each_header_that_amazons_client_knows_has_a_rule(s3, name):
+    """Those of operations on objects and buckets: honored or harmless where the answer is as without them, and named where refused."""
+    from botocore.auth import S3SigV4Auth
+    from botocore.awsrequest import AWSRequest
+
+    s3.put_object(Bucket=BUCKET, Key=name, Body=b"x")
+    model = s3.meta.service_model
+    shapes = [model.operation_model(operation).input_shape for operation in model.operation_names]
+    headers = {member.serialization["name"].lower() for shape in shapes if shape for member in shape.members.values()
+               if member.serialization.get("location") == "header"}
+    headers = sorted(header for header in headers if header.startswith("x-amz-"))
+    assert len(headers) > 80
+    answers = {}
+    for header in headers:
+        request = AWSRequest("GET", f"{s3.meta.endpoint_url}/{BUCKET}/{name}", headers={header: "of no kind"})
+        S3SigV4Auth(s3._request_signer._credentials, "s3", "us-east-1").add_auth(request)
+        try:
+            answers[header] = urllib.request.urlopen(urllib.request.Request(request.url, headers=dict(request.headers))).status
+        except urllib.error.HTTPError as error:
+            answers[header] = error.code
+            assert error.code in (400, 403, 501), header
+            if error.code == 501:
+                assert header.encode() in error.read(), header
+    refused = {header for header, status in answers.items() if status != 200}
+    # What would change who may read an object, how it is kept, or whether a request is carried out.
+    for word in ("acl", "grant", "lock-", "server-side-encryption", "tagging", "expected-bucket-owner", "storage-class",
+                 "write-offset", "rename-source", "website", "fwd-", "sha512"):
+        matching = {header for header in headers if word in header} - {"x-amz-tagging-directive"}
+        assert matching and matching <= refused, (word, matching - refused)
+
+
+def test_empty_values_are_stored_and_read(s3, name):
+    s3.put_object(Bucket=BUCKET, Key=name, Body=b"precious", Metadata={"a": "", "b": " ", "c": "x\ty"}, CacheControl="", ContentType="",
+                  ContentEncoding="", ContentLanguage="")
+    answer = s3.get_object(Bucket=BUCKET, Key=name)
+    assert answer["Body"].read() == b"precious"
+    assert answer["Metadata"] == {"a": "", "b": "", "c": "x\ty"} and answer["ContentType"] == "binary/octet-stream"
+    s3.copy_object(Bucket=BUCKET, Key=name + "x", CopySource={"Bucket": BUCKET, "Key": name})
+    assert s3.head_object(Bucket=BUCKET, Key=name + "x")["Metadata"] == {"a": "", "b": "", "c": "x\ty"}
+    url = s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": name, "ResponseContentType": ""})
+    assert urllib.request.urlopen(url).read() == b"precious"
+
+
+def test_each_object_has_one_version(s3, name):
+    for key in ("a", "b/1", "b/2", "c d&e"):
+        s3.put_object(Bucket=BUCKET, Key=f"{name}/{key}", Body=key.encode())
+    listed = s3.list_object_versions(Bucket=BUCKET, Prefix=f"{name}/")
+    assert [(item["Key"], item["VersionId"], item["IsLatest"], item["Size"]) for item in listed["Versions"]] == [
+        (f"{name}/{key}", "null", True, len(key)) for key in ("a", "b/1", "b/2", "c d&e")]
+    assert "DeleteMarkers" not in listed
+    pages = list(s3.get_paginator("list_object_versions").paginate(
+        Bucket=BUCKET, Prefix=f"{name}/", Delimiter="/", PaginationConfig={"PageSize": 1}))
+    assert [item["Key"] for page in pages for item in page.get("Versions", [])] == [f"{name}/a", f"{name}/c d&e"]
+    assert [item["Prefix"] for page in pages for item in page.get("CommonPrefixes", [])] == [f"{name}/b/"]
+    # As who empties a bucket does it.
+    s3.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": item["Key"], "VersionId": item["VersionId"]} for item in listed["Versions"]]})
+    assert "Versions" not in s3.list_object_versions(Bucket=BUCKET, Prefix=f"{name}/")
+    assert refusal(s3.list_object_versions, VersionIdMarker="null") == "InvalidArgument"
+
+
+def test_urls_and_forms_with_signature_version_2(server, s3, keys, user, name):
+    """What boto3 makes in us-east-1 unless it is told otherwise."""
+    import requests
+
+    old = boto3.client("s3", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=keys[0], aws_secret_access_key=keys[1])
+    s3.put_object(Bucket=BUCKET, Key=f"{name}/a b", Body=b"content")
+
+    def presign(operation, client=old, **parameters):
+        url = client.generate_presigned_url(operation, Params={"Bucket": BUCKET, **parameters})
+        assert "AWSAccessKeyId" in urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)
+        return url
+
+    got = requests.get(presign("get_object", Key=f"{name}/a b", ResponseContentType="text/x", VersionId="null"))
+    assert (got.status_code, got.content, got.headers["Content-Type"]) == (200, b"content", "text/x")
+    put = presign("put_object", Key=f"{name}/c", Metadata={"who": "me"}, ContentType="image/png")
+    assert requests.put(put, data=b"png", headers={"Content-Type": "text/html"}).status_code == 403
+    assert requests.put(put, data=b"png", headers={"Content-Type": "image/png"}).status_code == 200
+    assert s3.head_object(Bucket=BUCKET, Key=f"{name}/c")["Metadata"] == {"who": "me"}
+    assert requests.get(put).status_code == 403
+    assert requests.get(presign("get_object", Key=f"{name}/c") + "&attributes").status_code == 403
+    assert requests.put(presign("put_object", Key=f"{name}/c", ACL="public-read"), data=b"x").status_code == 400
+    form = old.generate_presigned_post(BUCKET, f"{name}/form")
+    assert requests.post(form["url"], data=form["fields"], files={"file": b"posted"}).status_code == 204
+    assert body(s3, f"{name}/form") == b"posted"
+    form["fields"]["key"] = f"{name}/elsewhere"
+    assert requests.post(form["url"], data=form["fields"], files={"file": b"posted"}).status_code == 403
+    # With keys from STS, within the user's own prefix.
+    session = user.storage_keys()
+    mine = boto3.client("s3", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=session["AccessKeyId"],
+                        aws_secret_access_key=session["SecretAccessKey"], aws_session_token=session["SessionToken"])
+    assert requests.put(presign("put_object", mine, Key=f"{user.id}/a"), data=b"mine").status_code == 200
+    assert requests.get(presign("get_object", mine, Key=f"{user.id}/a")).content == b"mine"
+    assert requests.get(presign("get_object", mine, Key=f"{name}/c")).status_code == 403
+    form = mine.generate_presigned_post(BUCKET, f"{user.id}/form")
+    assert requests.post(form["url"], data=form["fields"], files={"file": b"posted"}).status_code == 204
+
+
+def test_a_session_policy_is_refused(user):
+    for narrower in ({"Policy": '{"Version": "2012-10-17", "Statement": []}'}, {"PolicyArns": [{"arn": "arn:aws:iam::aws:policy/ReadOnlyAccess"}]}):
+        with pytest.raises(ClientError) as error:
+            user.storage_keys(**narrower)
+        assert error.value.response["Error"]["Code"] == "ValidationError" and "Policy" in error.value.response["Error"]["Message"]

@@ -1,3 +1,4 @@
+import Cryptography
 import HTTP
 import Testing
 
@@ -110,6 +111,65 @@ struct SignatureTests {
         #expect(await code(try getObject(), now: Self.then + 900) == nil)
         #expect(await code(try getObject(), now: Self.then + 901) == "RequestTimeTooSkewed")
         #expect(await code(try getObject(), now: Self.then - 901) == "RequestTimeTooSkewed")
+    }
+
+    /// Amazon's example of a URL with Signature Version 2 ("Query string request authentication alternative").
+    private func presigned2(
+        _ method: HTTPMethod = .get, _ query: String = "", path: String = "/johnsmith/photos/puppy.jpg",
+        _ headers: HTTPHeaders = [:], signature: String = "NpgCjnDzrM%2BWFzoENXmpNDUsSn8%3D"
+    ) throws -> HTTPServerRequest {
+        let target = "\(path)?AWSAccessKeyId=AKIAIOSFODNN7EXAMPLE&Signature=\(signature)&Expires=1175139620\(query)"
+        return HTTPServerRequest(method, try #require(HTTPTarget(target)), headers: headers)
+    }
+
+    @Test func `Amazon's example of a URL with Version 2 is accepted until it expires, a week before that at most`()
+        async throws
+    {
+        #expect(await code(try presigned2(), now: 1_175_139_620) == nil)
+        #expect(await code(try presigned2(), now: 1_175_139_621) == "AccessDenied")
+        #expect(await code(try presigned2(), now: 1_175_139_620 - 604_800) == nil)
+        #expect(await code(try presigned2(), now: 1_175_139_620 - 604_801) == "AccessDenied")
+    }
+
+    @Test func `nothing can be changed in a URL with Version 2, or added`() async throws {
+        let now: Int64 = 1_175_139_000
+        let wrong = "SignatureDoesNotMatch"
+        #expect(await code(try presigned2(.put), now: now) == wrong)
+        #expect(await code(try presigned2(path: "/johnsmith/photos/kitten.jpg"), now: now) == wrong)
+        #expect(await code(try presigned2(signature: "AAAA"), now: now) == wrong)
+        #expect(await code(try presigned2(signature: "%25"), now: now) == wrong)
+        for query in [
+            "&uploads", "&acl", "&versionId=null", "&x-amz-acl=private", "&response-content-type=a", "&content-type=a",
+        ] {
+            #expect(await code(try presigned2(.get, query), now: now) == wrong, "\(query)")
+        }
+        #expect(await code(try presigned2(.get, "", ["x-amz-copy-source": "/b/k"]), now: now) == wrong)
+        #expect(await code(try presigned2(.get, "", ["Content-Type": "text/plain"]), now: now) == wrong)
+        for query in ["&attributes", "&x-ferry-archive", "&prefix=a", "&list-type=2"] {
+            #expect(await code(try presigned2(.get, query), now: now) == "AccessDenied", "\(query)")
+        }
+        #expect(await code(try presigned2(.get, "&content-type=a%0Ab"), now: now) == "InvalidArgument")
+        #expect(await code(try presigned2(.get, "&x-id=GetObject", ["Range": "bytes=0-1"]), now: now) == nil)
+    }
+
+    @Test func `a form with Version 2 is accepted until its policy expires`() async throws {
+        let fields = [
+            "awsaccesskeyid": "AKIAIOSFODNN7EXAMPLE",
+            "signature": Base64.encode(HMACSHA1.authenticate("cG9saWN5", key: Self.secret)),
+        ]
+        let signatures = signatures(now: Self.then)
+        func code(_ policy: String, expires: Int64) async -> String? {
+            do {
+                _ = try await signatures.authenticate(form: fields, policy: policy, expires: expires)
+                return nil
+            } catch {
+                return (error as? S3Error)?.code
+            }
+        }
+        #expect(await code("cG9saWN5", expires: Self.then + 60) == nil)
+        #expect(await code("cG9saWN6", expires: Self.then + 60) == "SignatureDoesNotMatch")
+        #expect(await code("cG9saWN5", expires: Self.then - 1) == "AccessDenied")
+        #expect(await code("cG9saWN5", expires: Self.then + 604_801) == "AccessDenied")
     }
 
     @Test(arguments: [

@@ -47,6 +47,11 @@ struct SecurityTokenService: Sendable {
         }
     }
 
+    /// Whether a field of the form narrows what the keys may do.
+    private static func isPolicy(_ name: String) -> Bool {
+        name == "Policy" || name.hasPrefix("PolicyArns.") || name == "PolicyArns"
+    }
+
     private struct Refusal: Error {
         let code: String
         let message: String
@@ -68,6 +73,13 @@ struct SecurityTokenService: Sendable {
         guard let lifetime = fields["DurationSeconds"].map({ Int64($0) }) ?? 3600,
             StorageCredentials.lifetimes.contains(lifetime)
         else { throw Refusal("ValidationError", "DurationSeconds is a number from 900 to 43200.") }
+        // Keys that could do more than they were asked for would be handed on as if they could not.
+        if let name = fields.keys.sorted().first(where: { Self.isPolicy($0) && fields[$0]?.isEmpty == false }) {
+            throw Refusal(
+                "ValidationError",
+                "\(name) is not supported: the keys always reach all of the user's own objects. Leave it out, or hand on a presigned URL for one object."
+            )
+        }
         let token: VerifiedToken
         do {
             token = try server.authenticator.verify(text)

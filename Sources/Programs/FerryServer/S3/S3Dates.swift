@@ -30,6 +30,13 @@ enum S3Date {
         return AmazonDate.seconds("\(words[3])\(pad(Int32(month) + 1))\(day)T\(time)Z")
     }
 
+    /// Seconds since 1970 of `2026-11-21T12:00:00Z`, with parts of seconds or without; nil for anything else.
+    static func seconds(xml text: String) -> Int64? {
+        guard text.hasSuffix("Z") else { return nil }
+        let whole = text.dropLast().prefix { $0 != "." }
+        return AmazonDate.seconds("\(whole.filter { $0 != "-" && $0 != ":" })Z")
+    }
+
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 

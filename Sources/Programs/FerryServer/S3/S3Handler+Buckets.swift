@@ -4,21 +4,38 @@ import SQLite
 extension S3Handler {
     func listBuckets(_ call: S3Call) async throws -> HTTPResponse {
         try call.requireAdministrator()
+        let prefix = call.parameter("prefix") ?? ""
+        let limit = try call.integer("max-buckets", in: 1...10_000, otherwise: 10_000)
+        let token = call.parameter("continuation-token") ?? ""
+        // Every bucket is in the one region that there is.
+        let region = call.parameter("bucket-region") ?? ServerEndpoints.region
         let buckets = try await store.index.read { database in
-            var buckets: [XMLElement] = []
-            try database.query("SELECT name, created FROM bucket ORDER BY name") { row in
-                buckets.append(
-                    XMLElement(
-                        "Bucket",
-                        [
-                            XMLElement("Name", row.text(0)),
-                            XMLElement("CreationDate", S3Date.xml(microseconds: row.int64(1))),
-                        ]))
+            var buckets: [(name: String, created: Int64)] = []
+            try database.query(
+                "SELECT name, created FROM bucket WHERE name > ? ORDER BY name", [.text(token)]
+            ) { row in
+                if region == ServerEndpoints.region, row.text(0).utf8.starts(with: prefix.utf8) {
+                    buckets.append((row.text(0), row.int64(1)))
+                }
             }
             return buckets
         }
-        let owner = XMLElement("Owner", [XMLElement("ID", "ferry"), XMLElement("DisplayName", "ferry")])
-        return .xml(XMLElement("ListAllMyBucketsResult", [owner, XMLElement("Buckets", buckets)]))
+        let page = buckets.prefix(limit)
+        var children = [
+            Self.owner,
+            XMLElement(
+                "Buckets",
+                page.map { name, created in
+                    XMLElement(
+                        "Bucket",
+                        [XMLElement("Name", name), XMLElement("CreationDate", S3Date.xml(microseconds: created))])
+                }),
+        ]
+        if !prefix.isEmpty { children.append(XMLElement("Prefix", prefix)) }
+        if page.count < buckets.count, let last = page.last {
+            children.append(XMLElement("ContinuationToken", last.name))
+        }
+        return .xml(XMLElement("ListAllMyBucketsResult", children))
     }
 
     func createBucket(_ call: S3Call) async throws -> HTTPResponse {

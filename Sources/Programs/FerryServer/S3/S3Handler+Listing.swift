@@ -18,8 +18,8 @@ extension S3Handler {
             return try database.list(bucket, prefix: prefix, delimiter: delimiter, after: after, limit: limit)
         }
 
-        let encodes = call.parameter("encoding-type") == "url"
-        func encoded(_ text: String) -> String { encodes ? PercentEncoding.encode(text, keeping: "/") : text }
+        let encodes = call.encodesKeys
+        func encoded(_ text: String) -> String { call.encoded(text) }
         var children = [
             XMLElement("Name", bucket), XMLElement("Prefix", encoded(prefix)), XMLElement("MaxKeys", String(limit)),
             XMLElement("IsTruncated", listing.next == nil ? "false" : "true"),
@@ -39,7 +39,6 @@ extension S3Handler {
             children.append(XMLElement("Marker", encoded(marker)))
             if let next = listing.next { children.append(XMLElement("NextMarker", encoded(next))) }
         }
-        let owner = XMLElement("Owner", [XMLElement("ID", "ferry"), XMLElement("DisplayName", "ferry")])
         let showsOwner = !isVersion2 || call.parameter("fetch-owner") == "true"
         for entry in listing.entries {
             switch entry {
@@ -54,10 +53,62 @@ extension S3Handler {
                             XMLElement("LastModified", S3Date.xml(microseconds: object.modified)),
                             XMLElement("ETag", "\"\(object.etag)\""), XMLElement("Size", String(object.size)),
                             XMLElement("StorageClass", "STANDARD"),
-                        ] + object.checksumNames + (showsOwner ? [owner] : [])))
+                        ] + object.checksumNames + (showsOwner ? [Self.owner] : [])))
             }
         }
         return .xml(XMLElement("ListBucketResult", children))
+    }
+
+    /// ListObjectVersions, in a bucket that never had versions: each object has one, whose id is `null`.
+    func listVersions(_ call: S3Call) async throws -> HTTPResponse {
+        let bucket = call.bucket
+        let prefix = call.parameter("prefix") ?? ""
+        guard call.credential.allows(key: prefix) else { throw S3Error.accessDenied }
+        let delimiter = call.parameter("delimiter").flatMap { $0.isEmpty ? nil : $0 }
+        let limit = try call.integer("max-keys", in: 0...1000, otherwise: 1000)
+        let (after, version) = (call.parameter("key-marker") ?? "", call.parameter("version-id-marker") ?? "")
+        guard version.isEmpty || !after.isEmpty else {
+            throw S3Error.invalidArgument("A version-id marker cannot be specified without a key marker.")
+        }
+        try S3Call.check(version: version)
+        let listing = try await store.index.read { database in
+            guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
+            return try database.list(bucket, prefix: prefix, delimiter: delimiter, after: after, limit: limit)
+        }
+        var children = [
+            XMLElement("Name", bucket), XMLElement("Prefix", call.encoded(prefix)),
+            XMLElement("KeyMarker", call.encoded(after)), XMLElement("VersionIdMarker", version),
+            XMLElement("MaxKeys", String(limit)), XMLElement("IsTruncated", listing.next == nil ? "false" : "true"),
+        ]
+        if let delimiter { children.append(XMLElement("Delimiter", call.encoded(delimiter))) }
+        if call.encodesKeys { children.append(XMLElement("EncodingType", "url")) }
+        if let next = listing.next {
+            children.append(XMLElement("NextKeyMarker", call.encoded(next)))
+            if case .object? = listing.entries.last { children.append(XMLElement("NextVersionIdMarker", "null")) }
+        }
+        for entry in listing.entries {
+            switch entry {
+            case .prefix(let prefix):
+                children.append(XMLElement("CommonPrefixes", [XMLElement("Prefix", call.encoded(prefix))]))
+            case .object(let object):
+                children.append(
+                    XMLElement(
+                        "Version",
+                        [
+                            XMLElement("Key", call.encoded(object.key)), XMLElement("VersionId", "null"),
+                            XMLElement("IsLatest", "true"),
+                            XMLElement("LastModified", S3Date.xml(microseconds: object.modified)),
+                            XMLElement("ETag", "\"\(object.etag)\""), XMLElement("Size", String(object.size)),
+                            XMLElement("StorageClass", "STANDARD"),
+                        ] + object.checksumNames + [Self.owner]))
+            }
+        }
+        return .xml(XMLElement("ListVersionsResult", children))
+    }
+
+    /// The owner of every bucket and object, as listings and ACLs name it.
+    static var owner: XMLElement {
+        XMLElement("Owner", [XMLElement("ID", "ferry"), XMLElement("DisplayName", "ferry")])
     }
 
     private static func decode(token: String) throws -> String {
@@ -66,5 +117,14 @@ extension S3Handler {
             throw S3Error.invalidArgument("The continuation token provided is incorrect")
         }
         return text
+    }
+}
+
+extension S3Call {
+    /// Whether a listing is to encode what XML cannot carry.
+    fileprivate var encodesKeys: Bool { parameter("encoding-type") == "url" }
+
+    fileprivate func encoded(_ text: String) -> String {
+        encodesKeys ? PercentEncoding.encode(text, keeping: "/") : text
     }
 }

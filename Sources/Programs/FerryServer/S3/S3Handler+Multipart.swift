@@ -5,6 +5,7 @@ import SystemIO
 
 extension S3Handler {
     func createUpload(_ call: S3Call) async throws -> HTTPResponse {
+        try WriteConditions.refuse(in: call.request.headers, of: "the beginning of a multipart upload")
         var (type, headers) = try ObjectHeaders.keep(call.request.headers)
         var answer: HTTPHeaders = [:]
         if let (algorithm, kind) = try ObjectChecksum.asked(call.request.headers) {
@@ -32,6 +33,7 @@ extension S3Handler {
     }
 
     func putPart(_ call: S3Call) async throws -> HTTPResponse {
+        try WriteConditions.refuse(in: call.request.headers, of: "a part")
         let number = try partNumber(call)
         let upload = try await upload(call)
         let algorithm = upload.checksum?.algorithm
@@ -47,6 +49,7 @@ extension S3Handler {
     }
 
     func copyPart(_ call: S3Call) async throws -> HTTPResponse {
+        try WriteConditions.refuse(in: call.request.headers, of: "a part")
         let number = try partNumber(call)
         let upload = try await upload(call)
         let range = call.request.headers["x-amz-copy-source-range"]
@@ -156,6 +159,13 @@ extension S3Handler {
 
     func abortUpload(_ call: S3Call) async throws -> HTTPResponse {
         let upload = try await upload(call)
+        try WriteConditions.refuse(in: call.request.headers, of: "the abortion of a multipart upload")
+        let initiated = "x-amz-if-match-initiated-time"
+        if let time = try WriteConditions.time(call.request.headers[initiated], initiated),
+            time != upload.created / 1_000_000
+        {
+            throw S3Error.preconditionFailed
+        }
         let unused = try await store.index.write { database in
             let files = try database.parts(upload.id).map(\.file)
             try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload.id)])
@@ -178,6 +188,7 @@ extension S3Handler {
             else { throw error }
             return Self.completed(record, call)
         }
+        let conditions = try WriteConditions(call.request.headers)
         let present = try await store.index.read { try $0.parts(upload.id) }
         let parts = try Self.select(tree, from: present, upload.checksum?.algorithm)
         var headers = upload.headers.filter { !$0.key.hasPrefix("x-amz-checksum-") }
@@ -206,7 +217,7 @@ extension S3Handler {
         let record = ObjectRecord(
             key: upload.key, file: file, size: size, etag: Self.etag(of: parts.map(\.etag)), modified: now(),
             contentType: upload.contentType, headers: headers)
-        try await commit(record, in: call.bucket, conditions: call.request.headers)
+        try await commit(record, in: call.bucket, conditions)
         let unused = try await store.index.write { database in
             let files = try database.parts(upload.id).map(\.file)
             try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload.id)])

@@ -1,6 +1,7 @@
 import Cryptography
 import HTTP
 import SQLite
+import Synchronization
 import SystemIO
 
 extension S3Handler {
@@ -49,14 +50,22 @@ extension S3Handler {
         let span = range ?? 0..<record.size
         if range != nil { headers["Content-Range"] = "bytes \(span.lowerBound)-\(span.upperBound - 1)/\(record.size)" }
         let status: HTTPStatus = range == nil ? .ok : .partialContent
-        let object = try store.open(record)
-        guard object.size == record.size else {
-            throw lost(call.bucket, call.key, "\(object.size) bytes are there instead of \(record.size)")
+        if request.method == .get, range == nil, let (bytes, owner) = try store.contents(of: record) {
+            try checkSize(Int64(bytes.count), of: record, call)
+            return HTTPResponse(status, headers: headers, body: .bytes(bytes, owner: owner))
         }
+        let object = try store.open(record)
+        try checkSize(object.size, of: record, call)
         guard request.method != .head else {
             return HTTPResponse(status, headers: headers, body: .omitted(length: Int(span.count)))
         }
         return HTTPResponse(status, headers: headers, body: try object.body(span))
+    }
+
+    private func checkSize(_ size: Int64, of record: ObjectRecord, _ call: S3Call) throws {
+        guard size == record.size else {
+            throw lost(call.bucket, call.key, "\(size) bytes are there instead of \(record.size)")
+        }
     }
 
     /// - Parameter hidingCondemned: whoever only asks whether an object is there means to rely on it.
@@ -76,12 +85,13 @@ extension S3Handler {
         // A small body is here before anybody could refuse it, and the commit looks as well.
         if !Self.isSmall(call) { try requireBucket(call.bucket) }
         let (type, headers) = try ObjectHeaders.keep(call.request.headers)
+        let conditions = try WriteConditions(call.request.headers)
         let received = try await receive(call)
         let kept = headers.merging(received.checksums) { $1 }
         let record = ObjectRecord(
             key: call.key, file: received.file, size: received.size, etag: received.etag, modified: now(),
             contentType: type, headers: kept)
-        try await commit(record, in: call.bucket, conditions: call.request.headers)
+        try await commit(record, in: call.bucket, conditions)
         var answer: HTTPHeaders = ["ETag": "\"\(record.etag)\""]
         for (name, value) in kept where name.hasPrefix("x-amz-checksum-") { answer[name] = value }
         if !received.checksums.isEmpty { answer[ObjectChecksum.Kind.header] = ObjectChecksum.Kind.whole.rawValue }
@@ -89,20 +99,14 @@ extension S3Handler {
     }
 
     /// Makes durable bytes the object `record.key`, if the conditions hold; else gives them back.
-    func commit(_ record: ObjectRecord, in bucket: String, conditions: HTTPHeaders) async throws {
+    func commit(_ record: ObjectRecord, in bucket: String, _ conditions: WriteConditions) async throws {
         do {
             let unused = try await store.index.write { database in
                 guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
-                let present = try database.object(bucket, record.key)
-                // One whose bytes are lost counts as absent here, too.
-                if conditions["If-None-Match"] == "*", let present, store.holds(present) {
-                    throw S3Error.preconditionFailed
-                }
-                if let match = conditions["If-Match"] {
-                    guard let present else { throw S3Error.noSuchKey }
-                    guard match == present.etag || match == "\"\(present.etag)\"" else {
-                        throw S3Error.preconditionFailed
-                    }
+                if conditions != .none {
+                    let present = try database.object(bucket, record.key)
+                    // An object whose bytes are lost counts as absent, so that a client can put it again.
+                    try conditions.checkPut(over: present.flatMap { store.holds($0) ? $0 : nil })
                 }
                 return try database.put(record, in: bucket)
             }
@@ -114,23 +118,44 @@ extension S3Handler {
     }
 
     func deleteObject(_ call: S3Call) async throws -> HTTPResponse {
-        try await delete([call.key], in: call.bucket, if: call.request.headers["If-Match"])
+        let conditions = try WriteConditions(call.request.headers)
+        if let refusal = try await delete([(call.key, conditions)], in: call.bucket).first?.refusal { throw refusal }
         return HTTPResponse(.noContent)
     }
 
     /// Removes objects; those that are not there count as removed.
-    private func delete(_ keys: [String], in bucket: String, if match: String? = nil) async throws {
+    ///
+    /// - Returns: those whose conditions do not hold, which stay.
+    private func delete(
+        _ objects: [(key: String, conditions: WriteConditions)], in bucket: String
+    ) async throws -> [(key: String, refusal: S3Error)] {
+        let refused = Refusals()
         let unused = try await store.index.write { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
-            return try keys.compactMap { key in
+            return try objects.compactMap { key, conditions in
                 guard let record = try database.object(bucket, key) else { return nil }
-                if let match, !ObjectHeaders.names(match, record) { throw S3Error.preconditionFailed }
+                do throws(S3Error) {
+                    try conditions.checkDelete(of: record)
+                } catch {
+                    refused.add(key, error)
+                    return nil
+                }
                 try database.execute("DELETE FROM object WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
                 try database.acquit(bucket, key)
                 return record.file
             }
         }
         await store.discard(unused)
+        return refused.all
+    }
+
+    /// What a change refuses on the thread of the index.
+    private final class Refusals: Sendable {
+        private let list = Mutex<[(key: String, refusal: S3Error)]>([])
+
+        var all: [(key: String, refusal: S3Error)] { list.withLock { $0 } }
+
+        func add(_ key: String, _ refusal: S3Error) { list.withLock { $0.append((key, refusal)) } }
     }
 
     /// DeleteObjects: up to 1000 keys, each with an answer of its own.
@@ -139,18 +164,34 @@ extension S3Handler {
             throw S3Error.malformedXML
         }
         let objects = tree.children.filter { $0.name == "Object" }
-        for object in objects { try S3Call.check(version: object["VersionId"]) }
-        let keys = objects.compactMap { $0["Key"] }
-        guard !keys.isEmpty, keys.count <= 1000 else { throw S3Error.malformedXML }
-        let allowed = keys.filter(call.credential.allows(key:))
-        try await delete(allowed, in: call.bucket)
-        let refused = keys.filter { !call.credential.allows(key: $0) }
+        guard !objects.isEmpty, objects.count <= 1000 else { throw S3Error.malformedXML }
+        var allowed: [(key: String, conditions: WriteConditions)] = []
+        var refused: [(key: String, refusal: S3Error)] = []
+        for object in objects {
+            guard let key = object["Key"], !key.isEmpty else { throw S3Error.malformedXML }
+            do throws(S3Error) {
+                guard call.credential.allows(key: key) else { throw S3Error.accessDenied }
+                try S3Call.check(version: object["VersionId"])
+                allowed.append((key, try WriteConditions(deleting: object)))
+            } catch {
+                refused.append((key, error))
+            }
+        }
+        refused += try await delete(allowed, in: call.bucket)
+        // Keys that differ only in their Unicode form are two.
+        let kept = Set(refused.map { Array($0.key.utf8) })
         let isQuiet = tree["Quiet"] == "true"
-        var children = isQuiet ? [] : allowed.map { XMLElement("Deleted", [XMLElement("Key", $0)]) }
-        children += refused.map { key in
+        // A key may be named twice, with conditions of which one holds.
+        var children =
+            isQuiet
+            ? []
+            : allowed.filter { !kept.contains(Array($0.key.utf8)) }.map {
+                XMLElement("Deleted", [XMLElement("Key", $0.key)])
+            }
+        children += refused.map { key, error in
             XMLElement(
                 "Error",
-                [XMLElement("Key", key), XMLElement("Code", "AccessDenied"), XMLElement("Message", "Access Denied")])
+                [XMLElement("Key", key), XMLElement("Code", error.code), XMLElement("Message", error.message)])
         }
         return .xml(XMLElement("DeleteResult", children))
     }
@@ -158,6 +199,7 @@ extension S3Handler {
     func copyObject(_ call: S3Call) async throws -> HTTPResponse {
         let replaces = call.request.headers["x-amz-metadata-directive"]?.uppercased() == "REPLACE"
         let (type, headers) = try ObjectHeaders.keep(call.request.headers)
+        let conditions = try WriteConditions(call.request.headers)
         let copy = try await copy(
             call, computing: { try ObjectChecksum.computed(copying: $0, call.request.headers) }, span: { 0..<$0.size })
         let source = copy.source
@@ -168,7 +210,7 @@ extension S3Handler {
         let record = ObjectRecord(
             key: call.key, file: copy.file, size: source.size, etag: source.etag, modified: now(),
             contentType: replaces ? type : source.contentType, headers: kept)
-        try await commit(record, in: call.bucket, conditions: call.request.headers)
+        try await commit(record, in: call.bucket, conditions)
         return .xml(
             XMLElement(
                 "CopyObjectResult",

@@ -72,8 +72,10 @@ struct S3Handler: Sendable {
             try S3Call.check(bucket: bucket)
             return try await postObject(request, bucket: bucket)
         }
-        let call = S3Call(
-            request: request, authentication: try await signatures.authenticate(request), bucket: bucket, key: key)
+        let authentication = try await signatures.authenticate(request)
+        let request = request.withHeadersOfQuery()
+        try RequestHeaderRules.check(request.headers)
+        let call = S3Call(request: request, authentication: authentication, bucket: bucket, key: key)
         if bucket.isEmpty {
             guard request.method == .get else { throw S3Error.methodNotAllowed }
             return try await listBuckets(call)
@@ -117,16 +119,18 @@ struct S3Handler: Sendable {
         case .get:
             if call.has("location") { return try await location(call) }
             if call.has("uploads") { return try await listUploads(call) }
+            if call.has("versions") { return try await listVersions(call) }
             if let answer = try await bucketSetting(call) { return answer }
             return try await listObjects(call)
         case .head: return try await headBucket(call)
         case .put where call.has("cors"): return try await putCORS(call)
+        case .put where call.has("acl"): return try await putACL(call)
         case .put:
-            guard call.request.target.query.isEmpty else { throw S3Error.notImplemented("This bucket setting") }
+            try call.refuseSetting()
             return try await createBucket(call)
         case .delete where call.has("cors"): return try await deleteCORS(call)
         case .delete:
-            guard call.request.target.query.isEmpty else { throw S3Error.notImplemented("This bucket setting") }
+            try call.refuseSetting()
             return try await deleteBucket(call)
         case .post where call.has("delete"): return try await deleteObjects(call)
         case .post where call.has(S3ObjectStore.archiveQuery): return try await getArchive(call)
@@ -136,8 +140,7 @@ struct S3Handler: Sendable {
 
     private func answerObject(_ call: S3Call) async throws -> HTTPResponse {
         try call.checkVersion()
-        if let answer = try objectSetting(call) { return answer }
-        if [.put, .post].contains(call.request.method) { try Self.refuseUnkeepable(call.request.headers) }
+        if let answer = try await objectSetting(call) { return answer }
         let isCopy = call.request.headers["x-amz-copy-source"] != nil
         switch call.request.method {
         case .get: return call.has("uploadId") ? try await listParts(call) : try await getObject(call)

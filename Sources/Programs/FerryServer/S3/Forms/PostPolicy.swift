@@ -22,12 +22,14 @@ struct PostPolicy: Sendable {
     private var conditions: [Condition] = []
 
     /// Fields that need no condition: what authenticates the form, and what it is not about.
-    private static let free: Set<String> = ["policy", "x-amz-signature", "file", "bucket"]
+    private static let free: Set<String> = [
+        "policy", "x-amz-signature", "awsaccesskeyid", "signature", "file", "bucket",
+    ]
 
     /// - Throws: `InvalidPolicyDocument`.
     init(parsing bytes: [UInt8]) throws(S3Error) {
         guard let json = try? JSON(parsing: bytes, depth: 8) else { throw Self.invalid("it is not JSON") }
-        guard let text = json["expiration"]?.stringValue, let expiration = Self.seconds(text) else {
+        guard let text = json["expiration"]?.stringValue, let expiration = S3Date.seconds(xml: text) else {
             throw Self.invalid("it has no expiration as 2026-11-21T12:00:00Z")
         }
         guard let list = json["conditions"]?.arrayValue else { throw Self.invalid("it has no conditions") }
@@ -90,13 +92,6 @@ struct PostPolicy: Sendable {
 
     /// Numbers stand in quotes, too.
     private static func number(_ json: JSON) -> Int64? { json.integerValue ?? json.stringValue.flatMap { Int64($0) } }
-
-    /// `2026-11-21T12:00:00Z`, with parts of seconds or without.
-    private static func seconds(_ text: String) -> Int64? {
-        guard text.hasSuffix("Z") else { return nil }
-        let whole = text.dropLast().prefix { $0 != "." }
-        return AmazonDate.seconds("\(whole.filter { $0 != "-" && $0 != ":" })Z")
-    }
 
     private static func invalid(_ why: String) -> S3Error {
         S3Error("InvalidPolicyDocument", "Invalid Policy: \(why).", 400)

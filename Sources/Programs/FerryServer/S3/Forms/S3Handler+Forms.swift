@@ -10,11 +10,12 @@ extension S3Handler {
         }
         var (fields, fileName) = try await form.fields()
         guard let document = fields["policy"] else { throw S3Error.accessDenied }
-        let credential = try await signatures.authenticate(form: fields, policy: document)
         guard let bytes = Base64.decode(document) else {
             throw S3Error("InvalidPolicyDocument", "Invalid Policy: it is not base64.", 400)
         }
         let policy = try PostPolicy(parsing: bytes)
+        let credential = try await signatures.authenticate(
+            form: fields, policy: document, expires: policy.expiration)
         // Browsers of old give the path on their machine.
         let name = fileName.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
         let key = (fields["key"] ?? "").replacing("${filename}", with: name)
@@ -26,9 +27,11 @@ extension S3Handler {
         await form.expect(policy.length)
 
         var headers = HTTPHeaders()
+        guard fields["tagging"] == nil else { throw S3Error.notImplemented("The field tagging") }
+        if let acl = fields["acl"] { headers.add("x-amz-acl", acl) }
         for (name, value) in fields where Self.isHeader(name) { headers.add(name, value) }
         guard headers.areValid else { throw S3Error.invalidArgument("A field of the form is no header field.") }
-        try Self.refuseUnkeepable(headers)
+        try RequestHeaderRules.check(headers)
         let call = S3Call(
             request: HTTPServerRequest(
                 .put, request.target, headers: headers, body: .stream { try await form.next() }, peer: request.peer,
@@ -41,7 +44,7 @@ extension S3Handler {
 
     /// Whether a field is what a put would have in its header.
     private static func isHeader(_ name: String) -> Bool {
-        headers.contains(name) || headerPrefixes.contains { name.hasPrefix($0) }
+        headers.contains(name) || RequestHeaderRules.isAmazons(name) && !signatureFields.contains(name)
     }
 
     /// No length: that is the file's, and known at its end.
@@ -49,8 +52,8 @@ extension S3Handler {
         "cache-control", "content-disposition", "content-encoding", "content-language", "content-md5", "content-type",
         "expires",
     ]
-    private static let headerPrefixes = [
-        "x-amz-meta-", "x-amz-checksum-", "x-amz-server-side-encryption", "x-amz-object-lock-",
+    private static let signatureFields: Set<String> = [
+        "x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-security-token", "x-amz-signature",
     ]
 
     private static func answer(to fields: [String: String], _ etag: String, at location: String) -> HTTPResponse {
@@ -90,7 +93,11 @@ extension SignatureV4 {
     /// Whose keys have signed the policy of a form.
     ///
     /// - Parameter policy: as it stands in the form, in base64.
-    func authenticate(form fields: [String: String], policy: String) async throws -> S3Credential {
+    /// - Parameter expires: The policy's expiration, which ends a signature of Version 2.
+    func authenticate(form fields: [String: String], policy: String, expires: Int64) async throws -> S3Credential {
+        if let claim = SignatureV2(form: fields, policy: policy, expires: expires) {
+            return try await authenticate(claim)
+        }
         guard fields["x-amz-algorithm"] == "AWS4-HMAC-SHA256", let credential = fields["x-amz-credential"],
             let date = fields["x-amz-date"], let signature = fields["x-amz-signature"]
         else {

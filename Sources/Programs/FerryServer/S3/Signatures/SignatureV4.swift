@@ -16,6 +16,11 @@ struct SignatureV4: Sendable {
 
     /// - Throws: `S3Error` with Amazon's codes.
     func authenticate(_ request: HTTPServerRequest) async throws -> AuthenticatedRequest {
+        if SignatureV2.isPresigned(request) {
+            let claim = try SignatureV2(presigned: request)
+            return AuthenticatedRequest(
+                credential: try await authenticate(claim), payload: try Self.payload(ofVersion2: request))
+        }
         let claim = try SignatureClaim(request)
         try checkTime(of: claim)
         let (credential, key) = try await signer(
@@ -30,19 +35,47 @@ struct SignatureV4: Sendable {
         _ accessKey: String, _ sessionToken: String?, scope: String, signature: String,
         of text: @autoclosure () -> String
     ) async throws -> (credential: S3Credential, key: [UInt8]) {
+        let credential = try await credential(accessKey, sessionToken)
+        let key = keys.key(secret: credential.secretKey, scope: scope)
+        guard ConstantTime.areEqual(HMACSHA256.authenticate(text(), key: key).hex, signature) else {
+            throw Self.wrongSignature
+        }
+        return (credential, key)
+    }
+
+    /// Who has presigned a URL or signed a form with Version 2, whose signature has no date: it ends as soon as one of Version 4 that
+    /// was made now.
+    func authenticate(_ claim: SignatureV2) async throws -> S3Credential {
+        guard now() <= claim.expires else { throw S3Error("AccessDenied", "Request has expired", 403) }
+        guard claim.expires <= now() + 604_800 else {
+            throw S3Error("AccessDenied", "The expiration is more than a week from now", 403)
+        }
+        let credential = try await credential(claim.accessKey, claim.sessionToken)
+        guard claim.isValid(credential.secretKey) else { throw Self.wrongSignature }
+        return credential
+    }
+
+    private func credential(_ accessKey: String, _ sessionToken: String?) async throws -> S3Credential {
         guard let credential = try await lookup(accessKey, sessionToken) else {
             throw sessionToken == nil
                 ? S3Error("InvalidAccessKeyId", "The access key Id you provided does not exist in our records.", 403)
                 : S3Error("ExpiredToken", "The provided token has expired or is malformed.", 400)
         }
-        let key = keys.key(secret: credential.secretKey, scope: scope)
-        guard ConstantTime.areEqual(HMACSHA256.authenticate(text(), key: key).hex, signature) else {
-            throw S3Error(
-                "SignatureDoesNotMatch",
-                "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
-                403)
+        return credential
+    }
+
+    private static let wrongSignature = S3Error(
+        "SignatureDoesNotMatch",
+        "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
+        403)
+
+    /// A body may be named by its hash, which the URL need not sign.
+    private static func payload(ofVersion2 request: HTTPServerRequest) throws(S3Error) -> AuthenticatedRequest.Payload {
+        switch request.headers["x-amz-content-sha256"] {
+        case nil, "UNSIGNED-PAYLOAD": return .unsigned
+        case let hash? where hash.utf8.count == 64 && Hex.decode(hash) != nil: return .sha256(hash.lowercased())
+        default: throw S3Error.invalidRequest("A body in signed chunks needs Signature Version 4.")
         }
-        return (credential, key)
     }
 
     private func checkTime(of claim: SignatureClaim) throws {
@@ -99,8 +132,6 @@ struct SignatureClaim {
             try self.init(header: header, request)
         } else if request.target[query: "X-Amz-Algorithm"] != nil {
             try self.init(presigned: request)
-        } else if request.target[query: "AWSAccessKeyId"] != nil {
-            throw Self.otherAlgorithm
         } else {
             throw S3Error.accessDenied
         }
