@@ -54,7 +54,7 @@ struct AccountSessionTests {
         try await withIdentity { test in
             let clock = Clock()
             let first = try session(test, clock)
-            try await first.signIn(server: test.url, email: "a@b.c", password: "secret1", create: true)
+            try await first.signUp(server: test.url, email: "a@b.c", password: "secret1")
             let second = try session(test, clock)
             #expect(await second.current?.email == "a@b.c")
             let content = await second.current
@@ -146,8 +146,8 @@ struct AccountSessionTests {
         try await withIdentity { test in
             let clock = Clock()
             let session = try session(test, clock)
-            try await session.signIn(server: test.url, email: "a@b.c", password: "secret1", create: true)
-            _ = try await test.identity.accounts.setDisabled(true, email: "a@b.c", now: test.clock.now)
+            try await session.signUp(server: test.url, email: "a@b.c", password: "secret1")
+            _ = try await test.identity.accounts.setDisabled(true, named: "a@b.c", now: test.clock.now)
             clock.advance(.seconds(3500))
             let refused = await code { _ = try await session.idToken() }
             #expect(refused == .userDisabled && refused?.needsLogin == true)

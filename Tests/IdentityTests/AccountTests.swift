@@ -1,8 +1,9 @@
 import Glibc
 import HTTP
-import Identity
 import JSON
 import Testing
+
+@testable import Identity
 
 @Suite(.timeLimit(.minutes(1)))
 struct AccountTests {
@@ -36,19 +37,169 @@ struct AccountTests {
         }
     }
 
-    @Test func `guessing stops after ten tries and goes on after five minutes`() async throws {
+    @Test func `guessing gets slower, and neither another account nor its address is in the way`() async throws {
         try await withIdentity { test in
             let client = test.client
             _ = try await client.signUp(email: "a@b.c", password: "secret1")
-            for _ in 0..<10 {
+            for _ in 0..<SignInLimiter.freeFailures {
                 #expect(
                     await code { _ = try await client.signIn(email: "a@b.c", password: "guess") } == .invalidCredentials
                 )
             }
             #expect(await code { _ = try await client.signIn(email: "a@b.c", password: "secret1") } == .tooManyAttempts)
             #expect(await code { _ = try await client.signIn(email: "b@b.c", password: "x") } == .invalidCredentials)
-            test.clock.advance(301)
+            let elsewhere = NetworkAddress(peer: "192.0.2.1:1")
+            _ = try await test.identity.accounts.signIn(
+                email: "a@b.c", password: "secret1", address: elsewhere, now: test.clock.now)
+            test.clock.advance(1)
             #expect(await code { _ = try await client.signIn(email: "a@b.c", password: "secret1") } == nil)
+        }
+    }
+
+    @Test func `a server that is closed makes no account, not even an anonymous one`() async throws {
+        try await withIdentity(signUp: .closed) { test in
+            let path = "/v1/accounts:signUp"
+            for body: JSON in [[:], ["email": "a@b.c", "password": "secret1", "invitationCode": "made-up"]] {
+                let refused = try await test.refusal(path, body)
+                #expect(refused?.hasPrefix("ADMIN_ONLY_OPERATION : This server makes no new accounts") == true)
+            }
+            #expect(await code { _ = try await test.client.signUpAnonymously() } == .signUpRestricted)
+            _ = try await test.identity.accounts.add(email: "a@b.c", password: "secret1", now: test.clock.now)
+            _ = try await test.client.signIn(email: "a@b.c", password: "secret1")
+        }
+    }
+
+    @Test func `an invitation makes as many accounts as it says, until it expires`() async throws {
+        try await withIdentity(signUp: .invite) { test in
+            let (client, accounts, now) = (test.client, test.identity.accounts, test.clock.now)
+            let code = try await accounts.invite(uses: 2, expiresAt: now + 100, now: now)
+            #expect(await IdentityTests.code { _ = try await client.signUpAnonymously() } == .signUpRestricted)
+            let refused = try await test.refusal("/v1/accounts:signUp", ["invitationCode": "aaaaa-bbbbb"])
+            #expect(refused?.hasPrefix("INVALID_OOB_CODE : ") == true)
+            _ = try await client.signUpAnonymously(invitation: code)
+            // An account that cannot be made uses nothing up; who has no invitation does not learn which accounts there are.
+            _ = try await accounts.add(email: "taken@b.c", password: "secret1", now: now)
+            func signUp(_ email: String, _ code: String?) async -> IdentityError.Code? {
+                await IdentityTests.code {
+                    _ = try await client.signUp(email: email, password: "secret1", invitation: code)
+                }
+            }
+            #expect(await signUp("taken@b.c", code) == .emailExists)
+            #expect(await signUp("taken@b.c", nil) == .signUpRestricted)
+            #expect(await signUp("a@b.c", code.uppercased().replacing("-", with: " ")) == nil)
+            #expect(await signUp("b@b.c", code) == .invalidCode)
+            let late = try await accounts.invite(uses: 5, expiresAt: now + 100, now: now)
+            test.clock.advance(100)
+            #expect(await signUp("b@b.c", late) == .invalidCode)
+        }
+    }
+
+    @Test func `an invitation for one makes one account, however many ask at once`() async throws {
+        try await withIdentity(signUp: .invite) { test in
+            let code = try await test.identity.accounts.invite(
+                uses: 1, expiresAt: test.clock.now + 100, now: test.clock.now)
+            let made = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { (try? await test.client.signUpAnonymously(invitation: code)) != nil }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(made == 1)
+        }
+    }
+
+    @Test func `an address makes a few accounts at once and then one a minute, and others are not in its way`()
+        async throws
+    {
+        try await withIdentity { test in
+            let accounts = test.identity.accounts
+            func signUp(_ peer: String) async -> IdentityError.Code? {
+                let origin = Accounts.SignUpOrigin(address: NetworkAddress(peer: peer))
+                return await code { _ = try await accounts.signUpAnonymously(from: origin, now: test.clock.now) }
+            }
+            for _ in 0..<Int(Accounts.signUpBurst) { #expect(await signUp("192.0.2.1:1") == nil) }
+            #expect(await signUp("192.0.2.1:2") == .tooManyAttempts)
+            #expect(await signUp("192.0.2.2:1") == nil)
+            test.clock.advance(60)
+            #expect(await signUp("192.0.2.1:3") == nil)
+            #expect(await signUp("192.0.2.1:4") == .tooManyAttempts)
+            for _ in 0..<100 { #expect(await signUp("127.0.0.1:1") == nil) }
+        }
+    }
+
+    @Test func `a code sets the password once, and ends the sessions of before`() async throws {
+        try await withIdentity { test in
+            let (client, accounts) = (test.client, test.identity.accounts)
+            let (account, first) = try await accounts.add(
+                email: "a@b.c", expiresAt: test.clock.now + 100, now: test.clock.now)
+            #expect(!account.hasPassword)
+            #expect(await code { _ = try await client.signIn(email: "a@b.c", password: "") } == .protocolViolation)
+            let checked = try await test.post("/v1/accounts:resetPassword", ["oobCode": .string(first)])
+            #expect(checked.body["email"] == "a@b.c" && checked.body["requestType"] == "PASSWORD_RESET")
+            #expect(await code { _ = try await client.resetPassword(code: first, password: "short") } == .weakPassword)
+            #expect(try await client.resetPassword(code: first, password: "secret1") == "a@b.c")
+            #expect(await code { _ = try await client.resetPassword(code: first, password: "other1") } == .invalidCode)
+            let session = try await client.signIn(email: "a@b.c", password: "secret1")
+            test.clock.advance(10)
+            let old = try await accounts.passwordCode(for: account, expiresAt: test.clock.now + 100)
+            let second = try await accounts.passwordCode(for: account, expiresAt: test.clock.now + 100)
+            #expect(await code { _ = try await client.resetPassword(code: old, password: "secret2") } == .invalidCode)
+            _ = try await client.signIn(email: "a@b.c", password: "secret1")
+            _ = try await client.resetPassword(code: second, password: "secret2")
+            #expect(await code { _ = try await client.refresh(session.refreshToken) } == .tokenExpired)
+            #expect(throws: IdentityError.self) { try test.identity.authenticator.verify(session.idToken) }
+            _ = try await client.signIn(email: "a@b.c", password: "secret2")
+            let third = try await accounts.passwordCode(for: account, expiresAt: test.clock.now + 100)
+            test.clock.advance(100)
+            #expect(await code { _ = try await client.resetPassword(code: third, password: "secret3") } == .invalidCode)
+        }
+    }
+
+    @Test func `the last way to sign in cannot be taken away`() async throws {
+        try await withIdentity { test in
+            let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
+            func unlink(_ provider: JSON) async throws -> String? {
+                try await test.refusal(
+                    "/v1/accounts:update", ["idToken": .string(session.idToken), "deleteProvider": [provider]])
+            }
+            #expect(try await unlink("password")?.hasPrefix("OPERATION_NOT_ALLOWED : ") == true)
+            #expect(try await unlink("example.com") == nil)
+            _ = try await test.client.signIn(email: "a@b.c", password: "secret1")
+            let found = try await test.post("/v1/accounts:lookup", ["idToken": .string(session.idToken)])
+            #expect(found.body["users"]?[0]?["providerUserInfo"]?[0]?["providerId"] == "password")
+        }
+    }
+
+    @Test(arguments: [
+        "/v1/accounts:nothing", "/v1/accounts", "/v2/accounts/mfaEnrollment:start",
+        "/identitytoolkit.googleapis.com/v1/projects/p/accounts:query", "/identitytoolkit.googleapis.com/",
+        "/securetoken.googleapis.com/v2/token",
+    ])
+    func `an unknown operation is refused in Google's JSON`(path: String) async throws {
+        try await withIdentity { test in
+            let (status, answer) = try await test.post(path, [:])
+            #expect(status == .notFound && answer["error"]?["code"] == 404)
+            #expect(answer["error"]?["message"]?.stringValue?.hasPrefix("OPERATION_NOT_ALLOWED") == true)
+        }
+    }
+
+    @Test func `tokens are refreshed in both spellings, as a form and as JSON`() async throws {
+        try await withIdentity { test in
+            let token = try await test.client.signUpAnonymously().refreshToken
+            for (grant, name) in [("grant_type", "refresh_token"), ("grantType", "refreshToken")] {
+                let json: JSON = .object([grant: "refresh_token", name: .string(token)])
+                for (type, body) in [
+                    ("application/json", json.text), ("text/plain", json.text),
+                    ("application/x-www-form-urlencoded", "\(grant)=refresh_token&\(name)=\(token)"),
+                ] {
+                    let request = HTTPRequest(
+                        .post, "\(test.url)/securetoken.googleapis.com/v1/token", headers: ["Content-Type": type],
+                        body: .text(body))
+                    let response = try await HTTPClient().send(request)
+                    #expect(response.status == .ok, "\(grant) as \(type)")
+                    _ = try await response.body.collect(limit: 10_000)
+                }
+            }
         }
     }
 
@@ -104,6 +255,17 @@ struct AccountTests {
             let refused = await code { _ = try await test.client.userID(of: "anna@b.c", idToken: bob.idToken) }
             #expect(refused == .tooManyAttempts)
             #expect(try await test.client.userID(of: "bob@b.c", idToken: anna.idToken) == bob.userID)
+            // Fresh accounts do not help.
+            for _ in 0..<4 {
+                let session = try await test.client.signUpAnonymously()
+                for number in 0..<10 {
+                    _ = try await test.client.userID(of: "\(number)@b.c", idToken: session.idToken)
+                }
+            }
+            let fresh = try await test.client.signUpAnonymously()
+            #expect(
+                await code { _ = try await test.client.userID(of: "bob@b.c", idToken: fresh.idToken) }
+                    == .tooManyAttempts)
         }
     }
 
@@ -157,15 +319,15 @@ struct AccountTests {
             let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
             let accounts = test.identity.accounts
             let now = test.clock.now
-            #expect(try await accounts.setDisabled(true, email: "A@b.c", now: now).isDisabled)
+            #expect(try await accounts.setDisabled(true, named: "A@b.c", now: now).isDisabled)
             #expect(
                 await code { _ = try await test.client.signIn(email: "a@b.c", password: "secret1") } == .userDisabled)
             #expect(await code { _ = try await test.client.refresh(session.refreshToken) } == .userDisabled)
             #expect(throws: IdentityError.self) { try test.identity.authenticator.verify(session.idToken) }
             #expect(try await accounts.list().map(\.email) == ["a@b.c"])
-            _ = try await accounts.setDisabled(false, email: "a@b.c", now: now)
+            _ = try await accounts.setDisabled(false, named: "a@b.c", now: now)
             #expect(throws: Never.self) { try test.identity.authenticator.verify(session.idToken) }
-            #expect(await code { _ = try await accounts.setDisabled(true, email: "x@b.c", now: now) } == .userNotFound)
+            #expect(await code { _ = try await accounts.setDisabled(true, named: "x@b.c", now: now) } == .userNotFound)
         }
     }
 

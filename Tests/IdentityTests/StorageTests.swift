@@ -44,7 +44,7 @@ struct StorageTests {
         try await withIdentity { test in
             let session = try await test.client.signUp(email: "a@b.c", password: "secret1")
             let keys = try await test.client.storageCredential(idToken: session.idToken)
-            _ = try await test.identity.accounts.setDisabled(true, email: "a@b.c", now: test.clock.now)
+            _ = try await test.identity.accounts.setDisabled(true, named: "a@b.c", now: test.clock.now)
             let found = test.identity.storage.lookup(
                 accessKey: keys.accessKey, sessionToken: keys.sessionToken, now: test.clock.now)
             #expect(found == nil)

@@ -46,7 +46,8 @@ private let keys = Result { try SigningKeys() }
 
 /// - Parameter start: the server's time at the beginning, in seconds since 1970.
 func withIdentity(
-    start: Int64 = 1_800_000_000, isEmulator: Bool = false, _ body: (TestIdentity) async throws -> Void
+    start: Int64 = 1_800_000_000, isEmulator: Bool = false, signUp: SignUpPolicy = .open,
+    _ body: (TestIdentity) async throws -> Void
 ) async throws {
     try await withTemporaryDirectory { directory in
         let clock = TestClock(start)
@@ -54,6 +55,7 @@ func withIdentity(
         var configuration = IdentityServer.Configuration(issuer: "http://issuer.test", project: "ferry-test")
         configuration.isEmulator = isEmulator
         configuration.passwordCost = 1 << 4
+        configuration.signUp = signUp
         try keys.get().write(to: "\(directory)/signing-keys.pem")
         let identity = try await IdentityServer(directory: directory, configuration, now: { clock.now })
         let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { request in

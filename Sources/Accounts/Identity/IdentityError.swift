@@ -4,6 +4,7 @@ package struct IdentityError: Error, CustomStringConvertible {
         private enum Value: String, Sendable {
             case invalidCredentials, emailExists, invalidEmail, weakPassword, userDisabled, userNotFound
             case notSignedIn, invalidToken, tokenExpired, loginTooOld, tooManyAttempts, notAllowed, invalidRequest
+            case signUpRestricted, invalidCode
             case offline, protocolViolation, damagedFile, internalFailure
         }
         private let value: Value
@@ -24,6 +25,10 @@ package struct IdentityError: Error, CustomStringConvertible {
         package static let loginTooOld = Code(value: .loginTooOld)
         package static let tooManyAttempts = Code(value: .tooManyAttempts)
         package static let notAllowed = Code(value: .notAllowed)
+        /// The server makes no new accounts, or only by invitation; the message says which.
+        package static let signUpRestricted = Code(value: .signUpRestricted)
+        /// An invitation, or a code that sets a password, that is unknown, used or expired.
+        package static let invalidCode = Code(value: .invalidCode)
         package static let invalidRequest = Code(value: .invalidRequest)
         /// The server cannot be reached or is not well.
         package static let offline = Code(value: .offline)

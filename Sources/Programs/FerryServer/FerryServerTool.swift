@@ -15,7 +15,7 @@ package enum FerryServerTool {
                 ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
             """,
         subcommands: [
-            .run, .user, .keys, .backup, .restore, .check, .export, .import, .objects, .completion, .manual,
+            .run, .user, .invite, .keys, .backup, .restore, .check, .export, .import, .objects, .completion, .manual,
         ],
         defaultSubcommand: "run")
 
@@ -56,8 +56,8 @@ package enum FerryServerTool {
             "Configuration file",
             """
             The file that --config names is YAML with the names of the options as keys: data, documents, http, tls-cert, tls-key,
-            url, documents-url, objects, objects-region, objects-keys, project, emulator, objects-grace, log-level. Options on the command line
-            win. SIGHUP reads it again; what the running server cannot change is said in the log.
+            url, documents-url, objects, objects-region, objects-keys, project, emulator, sign-up, quota-objects, quota-documents,
+            quota-requests, objects-grace, log-level. Options on the command line win. SIGHUP reads it again; what the running server cannot change is said in the log.
 
                 documents: 0.0.0.0:7440
                 http: 0.0.0.0:7441

@@ -15,6 +15,7 @@ package struct Account: Sendable, Hashable {
     package var passwordUpdatedAt: Int64?
     /// Seconds since 1970; sign-ins before it are void.
     package var validSince: Int64
+    package var quota = AccountQuota.Override()
 
     package var isAnonymous: Bool { email == nil }
 }

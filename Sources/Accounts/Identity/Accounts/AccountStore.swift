@@ -39,16 +39,43 @@ final class AccountStore: Sendable {
                 CREATE TABLE storage_key(
                     access_key TEXT PRIMARY KEY, label TEXT NOT NULL, created_at INTEGER NOT NULL
                 ) STRICT, WITHOUT ROWID;
-                """)
+                """),
+        SQLiteMigration(
+            "invitations, codes that set a password, quotas, data of deleted accounts",
+            sql: """
+                CREATE TABLE invitation(
+                    code BLOB PRIMARY KEY, uses INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE password_code(
+                    code BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES account(id) ON DELETE CASCADE,
+                    expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX password_code_account ON password_code(account);
+                ALTER TABLE account ADD COLUMN quota_object_bytes INTEGER;
+                ALTER TABLE account ADD COLUMN quota_documents INTEGER;
+                ALTER TABLE account ADD COLUMN quota_requests INTEGER;
+                CREATE TABLE removal(account TEXT PRIMARY KEY, requested_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+                """),
     ]
 
     // MARK: accounts
 
-    /// Throws `.emailExists`.
-    func create(email: String?, password: PasswordHash?, displayName: String?, now: Int64) async throws -> Account {
+    /// Creates an account, and uses up an invitation for it, both or neither.
+    ///
+    /// - Parameter invitation: the digest of its code; nil: none is needed.
+    /// - Throws: `IdentityError` with `.emailExists`, `.invalidCode`.
+    func create(
+        email: String?, password: PasswordHash?, displayName: String?, invitation: [UInt8]? = nil, now: Int64
+    ) async throws -> Account {
         let id = Self.newID()
         do {
             try await database.transaction { database in
+                if let invitation {
+                    try database.execute(
+                        "UPDATE invitation SET uses=uses-1 WHERE code=? AND uses>0 AND expires_at>?",
+                        [.blob(invitation), .integer(now)])
+                    guard database.changedRowCount == 1 else { throw Self.invalidInvitation }
+                }
                 try database.execute(
                     """
                     INSERT INTO account(id, email, display_name, password, password_cost, password_updated_at,
@@ -80,7 +107,9 @@ final class AccountStore: Sendable {
             try database.first(
                 "SELECT \(Self.columns), password, password_cost FROM account WHERE email=?", [.text(email)]
             ) { row in
-                let hash = row.optionalBytes(11).map { PasswordHash(bytes: $0, cost: row.int(12)) }
+                let hash = row.optionalBytes(Self.columnCount).map {
+                    PasswordHash(bytes: $0, cost: row.int(Self.columnCount + 1))
+                }
                 return (Self.account(row), hash)
             }
         }
@@ -119,8 +148,12 @@ final class AccountStore: Sendable {
         }
     }
 
-    func delete(_ id: String, now: Int64) async throws {
+    /// - Parameter removesData: whether the server is to remove the account's documents and objects; see `removals`.
+    func delete(_ id: String, removesData: Bool = false, now: Int64) async throws {
         try await database.transaction { database in
+            if removesData {
+                try database.execute("INSERT OR REPLACE INTO removal VALUES(?,?)", [.text(id), .integer(now)])
+            }
             try database.execute("DELETE FROM account WHERE id=?", [.text(id)])
             try database.execute(
                 "INSERT OR REPLACE INTO deleted_account VALUES(?,?)", [.text(id), .integer(now)])
@@ -174,7 +207,10 @@ final class AccountStore: Sendable {
                 WHERE token=?
                 """, [.blob(SHA256.hash(token).bytes)]
             ) { row in
-                (Self.account(row), SignInProvider(rawValue: row.text(11)) ?? .password, row.int64(12))
+                (
+                    Self.account(row), SignInProvider(rawValue: row.text(Self.columnCount)) ?? .password,
+                    row.int64(Self.columnCount + 1)
+                )
             }
         }
     }
@@ -184,7 +220,108 @@ final class AccountStore: Sendable {
         try await database.run { try $0.execute("DELETE FROM session WHERE account=?", [.text(id)]) }
     }
 
+    // MARK: codes
+
+    func addInvitation(_ digest: [UInt8], uses: Int, expiresAt: Int64, now: Int64) async throws {
+        try await database.transaction { database in
+            try database.execute("DELETE FROM invitation WHERE uses<=0 OR expires_at<=?", [.integer(now)])
+            try database.execute(
+                "INSERT INTO invitation VALUES(?,?,?,?)",
+                [.blob(digest), .int(uses), .integer(now), .integer(expiresAt)])
+        }
+    }
+
+    /// Whether the invitation can still be used.
+    func hasInvitation(_ digest: [UInt8], now: Int64) async throws -> Bool {
+        try await database.run { database in
+            try database.first(
+                "SELECT 1 FROM invitation WHERE code=? AND uses>0 AND expires_at>?", [.blob(digest), .integer(now)]
+            ) { _ in true } ?? false
+        }
+    }
+
+    /// Adds a code that sets the account's password; earlier ones of the account no longer do.
+    func addPasswordCode(_ digest: [UInt8], for id: String, expiresAt: Int64) async throws {
+        try await database.transaction { database in
+            try database.execute("DELETE FROM password_code WHERE account=?", [.text(id)])
+            try database.execute(
+                "INSERT INTO password_code VALUES(?,?,?)", [.blob(digest), .text(id), .integer(expiresAt)])
+        }
+    }
+
+    /// The account whose password a code may set; nil where it is unknown, used or expired.
+    func account(passwordCode digest: [UInt8], now: Int64) async throws -> Account? {
+        try await database.run { database in
+            try database.first(
+                """
+                SELECT \(Self.columns) FROM password_code JOIN account ON id=account
+                WHERE code=? AND expires_at>?
+                """, [.blob(digest), .integer(now)], Self.account)
+        }
+    }
+
+    /// Sets the password that a code is for, uses the code up, and ends all sessions. Returns false where the code was used
+    /// or expired meanwhile.
+    func setPassword(_ hash: PasswordHash, passwordCode digest: [UInt8], now: Int64) async throws -> Bool {
+        try await database.transaction { database in
+            let account = try database.first(
+                "SELECT account FROM password_code WHERE code=? AND expires_at>?", [.blob(digest), .integer(now)]
+            ) { $0.text(0) }
+            guard let account else { return false }
+            try database.execute("DELETE FROM password_code WHERE account=?", [.text(account)])
+            try database.execute("DELETE FROM session WHERE account=?", [.text(account)])
+            try database.execute(
+                "UPDATE account SET password=?, password_cost=?, password_updated_at=?, valid_since=? WHERE id=?",
+                [.blob(hash.bytes), .int(hash.cost), .integer(now * 1000), .integer(now), .text(account)])
+            return true
+        }
+    }
+
+    // MARK: quotas
+
+    /// The accounts that have quotas of their own.
+    func quotaOverrides() async throws -> [String: AccountQuota.Override] {
+        try await database.run { database in
+            var quotas: [String: AccountQuota.Override] = [:]
+            try database.query(
+                """
+                SELECT id, quota_object_bytes, quota_documents, quota_requests FROM account
+                WHERE coalesce(quota_object_bytes, quota_documents, quota_requests) IS NOT NULL
+                """
+            ) { row in
+                quotas[row.text(0)] = AccountQuota.Override(
+                    objectBytes: row.optionalInt64(1), documents: row.optionalInt64(2),
+                    requestsPerSecond: row.optionalInt64(3))
+            }
+            return quotas
+        }
+    }
+
+    // MARK: data of deleted accounts
+
+    /// The deleted accounts whose documents and objects are still to be removed.
+    func removals() async throws -> [String] {
+        try await database.run { database in
+            var accounts: [String] = []
+            try database.query("SELECT account FROM removal ORDER BY requested_at") { accounts.append($0.text(0)) }
+            return accounts
+        }
+    }
+
+    func finishRemoval(of id: String) async throws {
+        try await database.run { try $0.execute("DELETE FROM removal WHERE account=?", [.text(id)]) }
+    }
+
     // MARK: storage
+
+    /// The random name of this set of accounts. A backup has it too; a server on an empty directory has another.
+    func lineage() async throws -> String {
+        try await database.transaction { database in
+            try database.execute("INSERT OR IGNORE INTO secret VALUES('lineage',?)", [.blob(RandomBytes.make(16))])
+            let bytes = try database.first("SELECT value FROM secret WHERE name='lineage'") { $0.bytes(0) }
+            return Hex.encode(bytes ?? [])
+        }
+    }
 
     /// The key that storage secrets are derived from, made at first use.
     func storageSecret() async throws -> [UInt8] {
@@ -223,16 +360,23 @@ final class AccountStore: Sendable {
 
     private static let columns = """
         id, email, display_name, photo_url, email_verified, password IS NOT NULL, password_updated_at, created_at, \
-        last_login_at, valid_since, disabled
+        last_login_at, valid_since, disabled, quota_object_bytes, quota_documents, quota_requests
         """
+    private static let columnCount: Int32 = 14
 
     private static func account(_ row: SQLiteStatement) -> Account {
         Account(
             id: row.text(0), email: row.optionalText(1), displayName: row.optionalText(2),
             photoURL: row.optionalText(3), isEmailVerified: row.bool(4), hasPassword: row.bool(5),
             isDisabled: row.bool(10), createdAt: row.int64(7), lastLoginAt: row.int64(8),
-            passwordUpdatedAt: row.optionalInt64(6), validSince: row.int64(9))
+            passwordUpdatedAt: row.optionalInt64(6), validSince: row.int64(9),
+            quota: AccountQuota.Override(
+                objectBytes: row.optionalInt64(11), documents: row.optionalInt64(12),
+                requestsPerSecond: row.optionalInt64(13)))
     }
+
+    private static let invalidInvitation = IdentityError(
+        .invalidCode, "The invitation is unknown, used up or expired. Ask whoever runs the server for another.")
 
     private static let emailExists = IdentityError(
         .emailExists, "An account with this e-mail exists already. Sign in to it, or take another e-mail.")

@@ -44,19 +44,55 @@ package actor AccountSession {
     // MARK: signing in and out
 
     /// Makes an anonymous account on the server.
-    package func signInAnonymously(server: String) async throws {
+    package func signInAnonymously(server: String, invitation: String? = nil) async throws {
         let asked = now()
-        try adopt(try await client(server).signUpAnonymously(), server: server, asked: asked)
+        let session = try await client(server).signUpAnonymously(invitation: invitation)
+        try adopt(session, server: server, asked: asked)
     }
 
-    package func signIn(server: String, email: String, password: String, create: Bool = false) async throws {
-        let client = client(server)
+    /// Makes a lasting account on the server.
+    package func signUp(server: String, email: String, password: String, invitation: String? = nil) async throws {
         let asked = now()
-        let session =
-            create
-            ? try await client.signUp(email: email, password: password)
-            : try await client.signIn(email: email, password: password)
+        let session = try await client(server).signUp(email: email, password: password, invitation: invitation)
         try adopt(session, server: server, asked: asked)
+    }
+
+    /// - Parameter accepting: decides by the user's id whether the session becomes this machine's; what it throws is thrown.
+    package func signIn(
+        server: String, email: String, password: String, accepting: (_ userID: String) throws -> Void = { _ in }
+    ) async throws {
+        let asked = now()
+        let session = try await client(server).signIn(email: email, password: password)
+        try accepting(session.userID)
+        try adopt(session, server: server, asked: asked)
+    }
+
+    /// Sets the password of the account that a code is for, and returns its e-mail.
+    package func resetPassword(server: String, code: String, password: String) async throws -> String {
+        try await client(server).resetPassword(code: code, password: password)
+    }
+
+    /// Replaces the password; all other sessions of the account end.
+    package func changePassword(from old: String, to new: String) async throws {
+        let content = try signedIn()
+        guard let email = content.email else {
+            throw IdentityError(.invalidEmail, "An anonymous account has no password; `ferry link` gives it one.")
+        }
+        let client = client(content.server)
+        // The server wants a fresh sign-in for this.
+        let fresh = try await client.signIn(email: email, password: old)
+        guard fresh.userID == content.userID else {
+            throw IdentityError(.protocolViolation, "The server signed in another account.")
+        }
+        let asked = now()
+        let session = try await client.changePassword(idToken: fresh.idToken, to: new)
+        try adopt(session, server: content.server, asked: asked)
+    }
+
+    /// What the account uses and may use; nil where the server does not say.
+    package func quota() async throws -> (used: AccountUsage, allowed: AccountQuota)? {
+        let client = client(try signedIn().server)
+        return try await withToken { try await client.quota(idToken: $0) }
     }
 
     /// Turns the anonymous account into a lasting one with everything in it.

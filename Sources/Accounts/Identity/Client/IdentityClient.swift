@@ -18,13 +18,47 @@ package struct IdentityClient: Sendable {
         self.http = http
     }
 
-    package func signUpAnonymously() async throws -> Session {
-        try Self.session(try await account("signUp", ["returnSecureToken": true]))
+    /// - Parameter invitation: for servers that make accounts by invitation.
+    package func signUpAnonymously(invitation: String? = nil) async throws -> Session {
+        var request: JSONObject = ["returnSecureToken": true]
+        request["invitationCode"] = invitation.map { .string($0) }
+        return try Self.session(try await account("signUp", request))
     }
 
     /// Makes a lasting account.
-    package func signUp(email: String, password: String) async throws -> Session {
-        try Self.session(try await account("signUp", Self.credentials(email, password)))
+    ///
+    /// - Parameter invitation: for servers that make accounts by invitation.
+    package func signUp(email: String, password: String, invitation: String? = nil) async throws -> Session {
+        var request = Self.credentials(email, password)
+        request["invitationCode"] = invitation.map { .string($0) }
+        return try Self.session(try await account("signUp", request))
+    }
+
+    /// Sets the password of the account that a code is for, and returns its e-mail.
+    package func resetPassword(code: String, password: String) async throws -> String {
+        let answer = try await account("resetPassword", ["oobCode": .string(code), "newPassword": .string(password)])
+        guard let email = answer["email"]?.stringValue else { throw Self.incomplete }
+        return email
+    }
+
+    /// Replaces the password of the token's account. All other sessions of it end.
+    package func changePassword(idToken: String, to password: String) async throws -> Session {
+        try Self.session(
+            try await account(
+                "update",
+                ["idToken": .string(idToken), "password": .string(password), "returnSecureToken": true]))
+    }
+
+    /// What the token's account uses and may use; nil where the server does not say.
+    package func quota(idToken: String) async throws -> (used: AccountUsage, allowed: AccountQuota)? {
+        let answer = try await account("lookup", ["idToken": .string(idToken)])
+        guard let quota = answer["users"]?[0]?["ferryQuota"] else { return nil }
+        func number(_ name: String) -> Int64 { max(0, quota[name]?.integerValue ?? 0) }
+        var allowed = AccountQuota()
+        allowed.objectBytes = number("objectBytesLimit")
+        allowed.documents = number("documentsLimit")
+        allowed.requestsPerSecond = number("requestsPerSecondLimit")
+        return (AccountUsage(objectBytes: number("objectBytes"), documents: number("documents")), allowed)
     }
 
     package func signIn(email: String, password: String) async throws -> Session {
@@ -148,14 +182,17 @@ package struct IdentityClient: Sendable {
 
     private static func error(_ status: HTTPStatus, _ answer: JSONObject) -> IdentityError {
         let text = answer["error"]?["message"]?.stringValue ?? ""
-        // "CODE : detail"
         let name = text.split(separator: " ").first.map(String.init) ?? ""
         let aliases = ["INVALID_REFRESH_TOKEN": IdentityError.Code.tokenExpired]
         let known = AccountRoutes.names.first { $0.value.split(separator: " ").first.map(String.init) == name }?.key
         guard let code = known ?? aliases[name] else {
             return IdentityError(.protocolViolation, "The server refused with \(status) and no known reason.")
         }
-        return IdentityError(code, explanations[code] ?? "The server refused: \(name).")
+        // "CODE : detail"; hostile servers are not to reach a terminal with it.
+        let detail = text.split(separator: " : ", maxSplits: 1).dropFirst().first.map {
+            String($0.prefix(200).filter { $0.isASCII && $0 >= " " && $0 != "\u{7F}" })
+        }
+        return IdentityError(code, explanations[code] ?? detail ?? "The server refused: \(name).")
     }
 
     private static func storageError(_ status: HTTPStatus, _ xml: String) -> IdentityError {
@@ -177,7 +214,6 @@ package struct IdentityClient: Sendable {
         .invalidToken: "The server does not know this sign-in; sign in again.",
         .tokenExpired: "The session is over; sign in again.",
         .loginTooOld: "This change needs a sign-in of the last 15 minutes; sign in again.",
-        .tooManyAttempts: "Too many failed sign-ins; wait five minutes and try again.",
     ]
 
     private static let incomplete = IdentityError(.protocolViolation, "The server's answer is incomplete.")

@@ -24,10 +24,12 @@ extension AccountRoutes {
     static func answer(to error: any Error) -> HTTPResponse {
         if let refusal = error as? Refusal { return Self.error(.badRequest, refusal.name) }
         if (error as? HTTPError)?.code == .bodyTooLarge { return Self.error(.contentTooLarge, "INVALID_REQUEST") }
-        guard let code = (error as? IdentityError)?.code, let name = names[code] else {
+        guard let error = error as? IdentityError, let name = names[error.code] else {
             return Self.error(.internalServerError, "INTERNAL_ERROR")
         }
-        return Self.error(code == .tooManyAttempts ? .tooManyRequests : .badRequest, name)
+        let code = error.code
+        let text = explained.contains(code) ? "\(name) : \(error.message)" : name
+        return Self.error(code == .tooManyAttempts ? .tooManyRequests : .badRequest, text)
     }
 
     /// The words of the Identity Toolkit, also read by the client.
@@ -37,6 +39,12 @@ extension AccountRoutes {
         .userDisabled: "USER_DISABLED", .userNotFound: "USER_NOT_FOUND", .invalidToken: "INVALID_ID_TOKEN",
         .tokenExpired: "TOKEN_EXPIRED", .loginTooOld: "CREDENTIAL_TOO_OLD_LOGIN_AGAIN",
         .tooManyAttempts: "TOO_MANY_ATTEMPTS_TRY_LATER", .notAllowed: "OPERATION_NOT_ALLOWED",
-        .invalidRequest: "INVALID_REQUEST",
+        .invalidRequest: "INVALID_REQUEST", .signUpRestricted: "ADMIN_ONLY_OPERATION",
+        .invalidCode: "INVALID_OOB_CODE",
+    ]
+
+    /// The errors whose message follows the name, as ` : ` and text: what a person has to do cannot be told from the name.
+    private static let explained: Set<IdentityError.Code> = [
+        .tooManyAttempts, .notAllowed, .signUpRestricted, .invalidCode,
     ]
 }

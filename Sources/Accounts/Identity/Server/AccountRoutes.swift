@@ -12,12 +12,13 @@ struct AccountRoutes: Sendable {
         do {
             let body = try await Self.json(request)
             switch call {
-            case "signUp": return .json(.ok, try await signUp(body))
-            case "signInWithPassword": return .json(.ok, try await signIn(body, request.peer))
-            case "lookup": return .json(.ok, try await lookup(body))
-            case "update": return .json(.ok, try await update(body))
+            case "signUp": return .json(.ok, try await signUp(body, address(request)))
+            case "signInWithPassword": return .json(.ok, try await signIn(body, address(request)))
+            case "lookup": return .json(.ok, try await lookup(body, address(request)))
+            case "update": return .json(.ok, try await update(body, address(request)))
             case "delete": return .json(.ok, try await delete(body))
-            default: return Self.error(.notFound, "OPERATION_NOT_ALLOWED")
+            case "resetPassword": return .json(.ok, try await resetPassword(body, address(request)))
+            default: return Self.unknownOperation
             }
         } catch {
             return Self.answer(to: error)
@@ -28,9 +29,12 @@ struct AccountRoutes: Sendable {
         guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
         do {
             let fields = try await Self.fields(request)
-            guard let grant = fields["grant_type"] else { throw Refusal("MISSING_GRANT_TYPE") }
+            // The SDKs of iOS and Android write the names in the other spelling, and in JSON.
+            guard let grant = fields["grant_type"] ?? fields["grantType"] else { throw Refusal("MISSING_GRANT_TYPE") }
             guard grant == "refresh_token" else { throw Refusal("INVALID_GRANT_TYPE") }
-            guard let token = fields["refresh_token"], !token.isEmpty else { throw Refusal("MISSING_REFRESH_TOKEN") }
+            guard let token = fields["refresh_token"] ?? fields["refreshToken"], !token.isEmpty else {
+                throw Refusal("MISSING_REFRESH_TOKEN")
+            }
             let tokens = try await server.accounts.refresh(token, now: server.now())
             return .json(
                 .ok,
@@ -47,7 +51,9 @@ struct AccountRoutes: Sendable {
 
     // MARK: calls
 
-    private func signUp(_ body: JSONObject) async throws -> JSON {
+    /// `invitationCode` is a field of Ferry's own; no client of Google's sends it.
+    private func signUp(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
+        let origin = Accounts.SignUpOrigin(address: address, invitation: body["invitationCode"]?.stringValue)
         let email = body["email"]?.stringValue
         let password = body["password"]?.stringValue
         if let idToken = body["idToken"]?.stringValue {
@@ -55,43 +61,42 @@ struct AccountRoutes: Sendable {
             guard let password else { throw Refusal("MISSING_PASSWORD") }
             let changes = Accounts.Changes(
                 email: email, password: password, displayName: body["displayName"]?.stringValue)
-            let (account, tokens) = try await server.accounts.update(verify(idToken), changes, now: server.now())
+            let (account, tokens) = try await server.accounts.update(
+                verify(idToken), changes, address: address, now: server.now())
             return .object(answer("SignupNewUserResponse", account, tokens))
         }
         guard email != nil || password != nil else {
-            let tokens = try await server.accounts.signUpAnonymously(now: server.now())
+            let tokens = try await server.accounts.signUpAnonymously(from: origin, now: server.now())
             return .object(answer("SignupNewUserResponse", tokens.account, tokens))
         }
         guard let email else { throw Refusal("MISSING_EMAIL") }
         guard let password else { throw Refusal("MISSING_PASSWORD") }
         let tokens = try await server.accounts.signUp(
-            email: email, password: password, displayName: body["displayName"]?.stringValue, now: server.now())
+            email: email, password: password, displayName: body["displayName"]?.stringValue, from: origin,
+            now: server.now())
         return .object(answer("SignupNewUserResponse", tokens.account, tokens))
     }
 
-    private func signIn(_ body: JSONObject, _ peer: HTTPPeer) async throws -> JSON {
+    private func signIn(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         guard let email = body["email"]?.stringValue else { throw Refusal("INVALID_EMAIL") }
         guard let password = body["password"]?.stringValue, !password.isEmpty else { throw Refusal("MISSING_PASSWORD") }
-        // Without the port, which differs for each connection.
-        let host = peer.address.split(separator: ":").dropLast().joined(separator: ":")
         let tokens = try await server.accounts.signIn(
-            email: email, password: password, address: host, now: server.now())
+            email: email, password: password, address: address, now: server.now())
         var answer = answer("VerifyPasswordResponse", tokens.account, tokens)
         answer["registered"] = true
         answer["displayName"] = .string(tokens.account.displayName ?? "")
         return .object(answer)
     }
 
-    private func lookup(_ body: JSONObject) async throws -> JSON {
+    private func lookup(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
         let token = try verify(idToken)
         if let emails = body["email"]?.arrayValue?.compactMap(\.stringValue) {
             // Of others only what is needed to share something with whose address one knows.
             var users: [JSON] = []
             for email in emails.prefix(10) {
-                guard let id = try await server.accounts.userID(of: email, for: token, now: server.now()) else {
-                    continue
-                }
+                let id = try await server.accounts.userID(of: email, for: token, address: address, now: server.now())
+                guard let id else { continue }
                 users.append(["localId": .string(id), "email": .string(email)])
             }
             return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": .array(users)]
@@ -106,23 +111,41 @@ struct AccountRoutes: Sendable {
         user["email"] = account.email.map { .string($0) }
         user["displayName"] = account.displayName.map { .string($0) }
         user["photoUrl"] = account.photoURL.map { .string($0) }
+        user["ferryQuota"] = try await quota(of: account)
         user["passwordUpdatedAt"] = account.passwordUpdatedAt.map { .integer($0) }
         return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": [.object(user)]]
     }
 
-    private func update(_ body: JSONObject) async throws -> JSON {
+    private func update(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
         let removed = (body["deleteAttribute"]?.arrayValue ?? []).compactMap(\.stringValue)
-        let changes = Accounts.Changes(
+        var changes = Accounts.Changes(
             email: body["email"]?.stringValue, password: body["password"]?.stringValue,
             displayName: removed.contains("DISPLAY_NAME") ? "" : body["displayName"]?.stringValue,
             photoURL: removed.contains("PHOTO_URL") ? "" : body["photoUrl"]?.stringValue)
-        let (account, tokens) = try await server.accounts.update(verify(idToken), changes, now: server.now())
+        changes.removedProviders = Set((body["deleteProvider"]?.arrayValue ?? []).compactMap(\.stringValue))
+        let (account, tokens) = try await server.accounts.update(
+            verify(idToken), changes, address: address, now: server.now())
         var answer = answer("SetAccountInfoResponse", account, tokens)
         answer["emailVerified"] = .boolean(account.isEmailVerified)
         answer["providerUserInfo"] = .array(providers(of: account))
         answer["photoUrl"] = account.photoURL.map { .string($0) }
         return .object(answer)
+    }
+
+    /// With the code alone, tells whose password it sets; the code stays good.
+    private func resetPassword(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
+        guard let code = body["oobCode"]?.stringValue, !code.isEmpty else { throw Refusal("MISSING_OOB_CODE") }
+        let email =
+            if let password = body["newPassword"]?.stringValue {
+                try await server.accounts.resetPassword(
+                    code: code, password: password, address: address, now: server.now())
+            } else {
+                try await server.accounts.email(passwordCode: code, now: server.now())
+            }
+        return [
+            "kind": "identitytoolkit#ResetPasswordResponse", "email": .string(email), "requestType": "PASSWORD_RESET",
+        ]
     }
 
     private func delete(_ body: JSONObject) async throws -> JSON {
@@ -132,6 +155,23 @@ struct AccountRoutes: Sendable {
     }
 
     // MARK: parts
+
+    static let unknownOperation = error(.notFound, "OPERATION_NOT_ALLOWED : This server does not offer the operation.")
+
+    private func address(_ request: HTTPServerRequest) -> NetworkAddress {
+        NetworkAddress(peer: request.peer.address)
+    }
+
+    /// What the account uses and may use, for `ferry whoami`; nil where the server does not count.
+    private func quota(of account: Account) async throws -> JSON? {
+        guard let usage = try await server.configuration.usage?(account.id) else { return nil }
+        let quota = server.quota(of: account.id)
+        return [
+            "objectBytes": .integer(usage.objectBytes), "objectBytesLimit": .integer(quota.objectBytes),
+            "documents": .integer(usage.documents), "documentsLimit": .integer(quota.documents),
+            "requestsPerSecondLimit": .integer(quota.requestsPerSecond),
+        ]
+    }
 
     private func verify(_ idToken: String) throws -> VerifiedToken { try server.authenticator.verify(idToken) }
 
@@ -153,20 +193,24 @@ struct AccountRoutes: Sendable {
     }
 
     private static func json(_ request: HTTPServerRequest) async throws -> JSONObject {
-        let bytes = try await request.body.collect(limit: bodyLimit)
+        try object(try await request.body.collect(limit: bodyLimit))
+    }
+
+    private static func object(_ bytes: [UInt8]) throws -> JSONObject {
         guard let object = try? JSON(parsing: bytes, depth: 16).objectValue else { throw Refusal("INVALID_JSON") }
         return object
     }
 
-    /// A form, or JSON where the header says so.
+    /// JSON, where the header or the first byte says so, else a form.
     private static func fields(_ request: HTTPServerRequest) async throws -> [String: String] {
-        if request.headers["Content-Type"]?.lowercased().hasPrefix("application/json") == true {
-            let members = try await json(request).members.compactMap { member in
+        let bytes = try await request.body.collect(limit: bodyLimit)
+        let isJSON = request.headers["Content-Type"]?.lowercased().hasPrefix("application/json") == true
+        if isJSON || bytes.first == UInt8(ascii: "{") {
+            let members = try object(bytes).members.compactMap { member in
                 member.value.stringValue.map { (member.key, $0) }
             }
             return Dictionary(members, uniquingKeysWith: { first, _ in first })
         }
-        let bytes = try await request.body.collect(limit: bodyLimit)
         guard let text = String(validating: bytes, as: UTF8.self), let items = HTTPTarget.items(of: text) else {
             throw Refusal("INVALID_REQUEST")
         }

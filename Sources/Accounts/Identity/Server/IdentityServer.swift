@@ -17,6 +17,13 @@ package final class IdentityServer: Sendable {
         package var isEmulator = false
         /// scrypt's cost for new passwords, a power of two.
         package var passwordCost = 1 << 15
+        package var signUp = SignUpPolicy.open
+        /// Whether requests from this machine come through a proxy, so that they are counted as any other address's.
+        package var isBehindProxy = false
+        /// What an account may use unless an administrator set something else for it.
+        package var quota = AccountQuota()
+        /// What an account uses; nil where that is not counted.
+        package var usage: (@Sendable (_ user: String) async throws -> AccountUsage)?
 
         package init(issuer: String, project: String) {
             self.issuer = issuer
@@ -31,6 +38,9 @@ package final class IdentityServer: Sendable {
     /// For servers that verify by themselves.
     package let verifier: TokenVerifier
 
+    /// The name of this set of accounts, which a backup shares; see `AccountStore.lineage`.
+    package let lineage: String
+
     let keys: SigningKeys
     let now: @Sendable () -> Int64
     private let store: AccountStore
@@ -44,7 +54,11 @@ package final class IdentityServer: Sendable {
         keys = try SigningKeys(path: "\(directory)/signing-keys.pem")
         store = try AccountStore(path: "\(directory)/accounts.sqlite")
         let issuer = TokenIssuer(keys: keys, issuer: configuration.issuer, project: configuration.project)
-        accounts = try Accounts(store, issuer, passwordCost: configuration.passwordCost)
+        let policy = Accounts.Policy(
+            signUp: configuration.signUp, limitsSignUps: !configuration.isEmulator,
+            isBehindProxy: configuration.isBehindProxy)
+        accounts = try Accounts(store, issuer, passwordCost: configuration.passwordCost, policy)
+        lineage = try await store.lineage()
         storage = try await StorageCredentials(store, accounts.revocations)
         verifier = TokenVerifier(
             keys: keys.publicKeys, issuer: configuration.issuer, audience: configuration.project,
@@ -60,12 +74,17 @@ package final class IdentityServer: Sendable {
         try await storage.reload()
     }
 
+    /// What an account may use.
+    package func quota(of user: String) -> AccountQuota {
+        configuration.quota.overridden(by: accounts.quotaOverride(of: user))
+    }
+
     package func close() async { await store.close() }
 
     /// Answers a request that is for identity; nil for any other, of which nothing has been read.
     ///
-    /// - `POST /v1/accounts:signUp`, `:signInWithPassword`, `:lookup`, `:update`, `:delete` and `POST /v1/token`, each
-    ///   also below the host name, as the Auth emulator has it: `/identitytoolkit.googleapis.com/v1/…`,
+    /// - `POST /v1/accounts:signUp`, `:signInWithPassword`, `:lookup`, `:update`, `:delete`, `:resetPassword` and
+    ///   `POST /v1/token`, each also below the host name, as the Auth emulator has it: `/identitytoolkit.googleapis.com/v1/…`,
     ///   `/securetoken.googleapis.com/v1/token`. Any `?key=` is taken.
     /// - `GET /.well-known/openid-configuration` and `GET /.well-known/jwks.json`
     /// - `POST /` with a form, and `GET /?Action=…`: STS `AssumeRoleWithWebIdentity`
@@ -86,7 +105,11 @@ package final class IdentityServer: Sendable {
         if path == "/v1/token" || path == "/securetoken.googleapis.com/v1/token" {
             return await onPool { await AccountRoutes(server: self).refresh(request) }
         }
-        return nil
+        // What else Google's services have at these paths is no object of ours, and no client of theirs reads XML.
+        let isGoogle = [
+            "/v1/accounts", "/v2/accounts", "/identitytoolkit.googleapis.com/", "/securetoken.googleapis.com/",
+        ].contains { path.hasPrefix($0) }
+        return isGoogle ? AccountRoutes.unknownOperation : nil
     }
 
     /// Passwords are stretched and tokens are signed for milliseconds, which the thread of an HTTP server cannot spare.

@@ -91,8 +91,12 @@ actor Account {
         let found = try await discovery.describe(request.server)
         do {
             if let email = request.email {
-                try await session.signIn(
-                    server: found.identity, email: email, password: request.password ?? "", create: request.create)
+                let password = request.password ?? ""
+                if request.create {
+                    try await session.signUp(server: found.identity, email: email, password: password)
+                } else {
+                    try await session.signIn(server: found.identity, email: email, password: password)
+                }
             } else if await session.current?.server != found.identity {
                 try await session.signInAnonymously(server: found.identity)
             }

@@ -141,7 +141,7 @@ struct DocumentAccess: Sendable {
 
 extension DocumentName {
     /// The top-level document above this one; nil for a top-level document.
-    fileprivate var root: DocumentName? {
+    var root: DocumentName? {
         guard var root = parent else { return nil }
         while let parent = root.parent { root = parent }
         return root

@@ -138,6 +138,30 @@ extension SQLiteDatabase {
         try execute("DELETE FROM condemned WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
     }
 
+    /// Removes up to `limit` objects, or the parts of as many uploads, whose keys begin with `prefix`; returns their files.
+    func removeObjects(below prefix: String, in bucket: String, limit: Int) throws -> [String] {
+        let range: [SQLiteValue] = [.text(bucket), .text(prefix), .text(prefix.endOfPrefix), .int(limit)]
+        var (keys, files): ([String], [String]) = ([], [])
+        try query("SELECT key, file FROM object WHERE bucket = ? AND key >= ? AND key < ? LIMIT ?", range) { row in
+            keys.append(row.text(0))
+            files.append(row.text(1))
+        }
+        for key in keys {
+            try execute("DELETE FROM object WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
+            try acquit(bucket, key)
+        }
+        var uploads: [String] = []
+        try query("SELECT id FROM upload WHERE bucket = ? AND key >= ? AND key < ? LIMIT ?", range) {
+            uploads.append($0.text(0))
+        }
+        for upload in uploads {
+            try query("SELECT file FROM part WHERE upload = ?", [.text(upload)]) { files.append($0.text(0)) }
+            try execute("DELETE FROM part WHERE upload = ?", [.text(upload)])
+            try execute("DELETE FROM upload WHERE id = ?", [.text(upload)])
+        }
+        return files
+    }
+
     func hasBucket(_ bucket: String) throws -> Bool {
         try first("SELECT 1 FROM bucket WHERE name = ?", [.text(bucket)]) { _ in true } ?? false
     }

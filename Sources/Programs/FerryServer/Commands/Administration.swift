@@ -27,7 +27,7 @@ enum Administration {
     /// The directory that the arguments name. Root acts as the user whom it belongs to, so that the server can go on using what is
     /// written there.
     static func dataDirectory(_ arguments: ParsedArguments, create: Bool = false) throws -> String {
-        let path = try ConfigurationReader(arguments).dataDirectory()
+        let path = try ConfigurationReader(arguments).administeredDirectory()
         umask(0o077)
         guard FileSystem.exists(path) || create else {
             throw ServerError(.notFound, "There is no server's data in \(path). Name its directory with --data.")

@@ -22,20 +22,11 @@ struct Console: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads a line from the terminal without showing it. nil: there is no terminal.
-    func readSecret(_ prompt: String) -> String? {
+    /// Asks a question on the terminal. nil: there is no terminal.
+    func confirm(_ question: String) -> Bool? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }
-        var saved = termios()
-        guard tcgetattr(STDIN_FILENO, &saved) == 0 else { return nil }
-        var silent = saved
-        silent.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-        defer {
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
-            note("")
-        }
-        write(prompt, to: STDERR_FILENO)
-        return readLineOfInput()
+        write("\(question) [y/N] ", to: STDERR_FILENO)
+        return ["y", "yes"].contains(readLineOfInput().lowercased())
     }
 
     private func write(_ text: String, to descriptor: Int32) {

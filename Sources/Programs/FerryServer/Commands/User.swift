@@ -1,4 +1,5 @@
 import CommandLineTool
+import Glibc
 import Identity
 
 extension Command {
@@ -6,56 +7,184 @@ extension Command {
         "user", summary: "accounts of the server's users", group: "Administration",
         subcommands: [
             Command(
-                "add", summary: "makes an account",
-                discussion: "The password comes from a prompt or with --password-stdin, never as an argument.",
-                arguments: [Argument("EMAIL", summary: "the user's e-mail address")],
+                "add", summary: "makes an account and prints a code with which its user sets the password",
+                discussion: """
+                    Prints the address, the id and the code. The user signs in with it, once:
+
+                        ferry login https://tasks.example.org --code CODE
+                    """,
+                arguments: [.email],
                 options: [
-                    Option("password-stdin", summary: "read the password from standard input"), .data, .config,
+                    Option("password-stdin", summary: "set the password now, read from standard input"),
+                    .expires(default: "7d"), .data, .config,
                 ],
                 action: { try await addUser($0) }),
             Command(
-                "list", summary: "lists the accounts: e-mail, id, state", options: [.data, .config],
-                action: { try await listUsers($0) }),
+                "list", summary: "lists the accounts: e-mail, id, state, documents, bytes of objects",
+                options: [.data, .config], action: { try await listUsers($0) }),
             Command(
-                "disable", summary: "ends an account's sessions and keeps it from new ones",
-                arguments: [Argument("EMAIL", summary: "the user's e-mail address")],
-                options: [Option("undo", summary: "let the account in again"), .data, .config],
-                action: { try await disableUser($0) }),
+                "show", summary: "shows an account, what it uses and what it may use", arguments: [.account],
+                options: ConfigurationReader.quotaOptions + [.data, .config], action: { try await showUser($0) }),
+            Command(
+                "disable", summary: "ends an account's sessions and keeps it from new ones", arguments: [.account],
+                options: [Option("undo", summary: "let the account in again, as 'enable' does"), .data, .config],
+                action: { try await setDisabled(!$0.has("undo"), $0) }),
+            Command(
+                "enable", summary: "lets a disabled account in again", arguments: [.account],
+                options: [.data, .config], action: { try await setDisabled(false, $0) }),
+            Command(
+                "delete", summary: "deletes an account with all its documents and attachments", arguments: [.account],
+                options: [Option("yes", short: "y", summary: "do not ask"), .project, .data, .config],
+                action: { try await deleteUser($0) }),
+            Command(
+                "reset-password", summary: "prints a code with which the user sets a new password",
+                discussion: """
+                    The old password is good until the code is used; then all the account's machines have to sign in again.
+
+                        ferry login https://tasks.example.org --code CODE
+                    """,
+                arguments: [.account], options: [.expires(default: "1d"), .data, .config],
+                action: { try await resetPassword($0) }),
+            Command(
+                "quota", summary: "sets what an account may use; options that are left out stay as they are",
+                arguments: [.account],
+                options: [
+                    Option(
+                        "objects", value: "SIZE", summary: "bytes of attachments, as 20G; 'default' for the server's"),
+                    Option("documents", value: "COUNT", summary: "documents; 'default' for the server's"),
+                    Option("requests", value: "COUNT", summary: "requests a second; 'default' for the server's"), .data,
+                    .config,
+                ],
+                action: { try await setQuota($0) }),
         ])
+}
+
+extension Argument {
+    fileprivate static let email = Argument("EMAIL", summary: "the user's e-mail address")
+    fileprivate static let account = Argument("ACCOUNT", summary: "the user's e-mail address, or the account's id")
+}
+
+extension ParsedArguments {
+    fileprivate var account: String { argument("ACCOUNT") ?? "" }
+}
+
+extension Account {
+    fileprivate var name: String { email ?? "anonymous" }
+    fileprivate var state: String { isDisabled ? "disabled" : hasPassword || isAnonymous ? "active" : "invited" }
 }
 
 private func addUser(_ arguments: ParsedArguments) async throws -> ExitStatus {
     let email = arguments.argument("EMAIL") ?? ""
     let console = Console()
-    let password: String
     if arguments.has("password-stdin") {
-        password = console.readLineOfInput()
-    } else if let typed = console.readSecret("Password for \(email): ") {
-        password = typed
-    } else {
-        throw UsageError(
-            "There is no terminal to ask for the password on; pipe it in with --password-stdin.", path: ["user", "add"])
+        let password = console.readLineOfInput()
+        return try await Administration.run(arguments) { identity in
+            let account = try await identity.accounts.add(email: email, password: password, now: WallClock.seconds())
+            console.print("\(account.name)\t\(account.id)")
+        }
     }
+    let expires = try arguments.expiry(default: "7d", path: ["user", "add"])
     return try await Administration.run(arguments) { identity in
-        let account = try await identity.accounts.add(email: email, password: password, now: WallClock.seconds())
-        console.print("\(account.email ?? email)\t\(account.id)")
+        let (account, code) = try await identity.accounts.add(
+            email: email, expiresAt: expires, now: WallClock.seconds())
+        console.print("\(account.name)\t\(account.id)\t\(code)")
     }
 }
 
 private func listUsers(_ arguments: ParsedArguments) async throws -> ExitStatus {
     try await Administration.run(arguments, changes: false) { identity in
+        let usage = try StoredUsage(Administration.dataDirectory(arguments))
         for account in try await identity.accounts.list() {
-            let state = account.isDisabled ? "disabled" : "active"
-            Console().print("\(account.email ?? "anonymous")\t\(account.id)\t\(state)")
+            let used = usage.of(account.id)
+            Console().print(
+                "\(account.name)\t\(account.id)\t\(account.state)\t\(used.documents)\t\(used.objectBytes)")
         }
     }
 }
 
-private func disableUser(_ arguments: ParsedArguments) async throws -> ExitStatus {
-    let email = arguments.argument("EMAIL") ?? ""
-    return try await Administration.run(arguments) { identity in
-        let account = try await identity.accounts.setDisabled(
-            !arguments.has("undo"), email: email, now: WallClock.seconds())
-        Console().print("\(account.email ?? email)\t\(account.id)\t\(account.isDisabled ? "disabled" : "active")")
+private func showUser(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    let quota = try ConfigurationReader(arguments).quota()
+    return try await Administration.run(arguments, changes: false) { identity in
+        let account = try await identity.accounts.account(named: arguments.account)
+        let used = try StoredUsage(Administration.dataDirectory(arguments)).of(account.id)
+        let allowed = quota.overridden(by: account.quota)
+        let console = Console()
+        func own(_ value: Int64?) -> String { value == nil ? "" : ", set for this account" }
+        console.print("account\t\(account.name)")
+        console.print("id\t\(account.id)")
+        console.print("state\t\(account.state)")
+        console.print(
+            "documents\t\(used.documents) of \(allowed.documents)\(own(account.quota.documents))")
+        console.print(
+            "objects\t\(Amount.text(bytes: used.objectBytes)) of \(Amount.text(bytes: allowed.objectBytes))"
+                + own(account.quota.objectBytes))
+        console.print(
+            "requests\t\(allowed.requestsPerSecond) a second\(own(account.quota.requestsPerSecond))")
     }
+}
+
+private func setDisabled(_ isDisabled: Bool, _ arguments: ParsedArguments) async throws -> ExitStatus {
+    try await Administration.run(arguments) { identity in
+        let account = try await identity.accounts.setDisabled(
+            isDisabled, named: arguments.account, now: WallClock.seconds())
+        Console().print("\(account.name)\t\(account.id)\t\(account.state)")
+    }
+}
+
+private func resetPassword(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    let expires = try arguments.expiry(default: "1d", path: ["user", "reset-password"])
+    return try await Administration.run(arguments) { identity in
+        let account = try await identity.accounts.account(named: arguments.account)
+        let code = try await identity.accounts.passwordCode(for: account, expiresAt: expires)
+        Console().print("\(account.name)\t\(account.id)\t\(code)")
+    }
+}
+
+private func setQuota(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    func value(_ name: String, _ read: (String) -> Int64?) throws -> Int64?? {
+        guard let text = arguments.value(name) else { return nil }
+        if text == "default" { return .some(nil) }
+        guard let value = read(text) else {
+            throw UsageError("--\(name) takes a number or 'default', not '\(text)'.", path: ["user", "quota"])
+        }
+        return value
+    }
+    let objects = try value("objects", Amount.bytes)
+    let documents = try value("documents", Amount.count)
+    let requests = try value("requests") { Amount.count($0).flatMap { $0 > 0 ? $0 : nil } }
+    guard objects != nil || documents != nil || requests != nil else {
+        throw UsageError("Name what to set: --objects, --documents or --requests.", path: ["user", "quota"])
+    }
+    return try await Administration.run(arguments) { identity in
+        let account = try await identity.accounts.account(named: arguments.account)
+        var quota = account.quota
+        if let objects { quota.objectBytes = objects }
+        if let documents { quota.documents = documents }
+        if let requests { quota.requestsPerSecond = requests }
+        _ = try await identity.accounts.setQuota(quota, of: account, now: WallClock.seconds())
+        Console().print("\(account.name)\t\(account.id)")
+    }
+}
+
+private func deleteUser(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    let console = Console()
+    var deleted: Account?
+    let status = try await Administration.run(arguments) { identity in
+        let account = try await identity.accounts.account(named: arguments.account)
+        if !arguments.has("yes") {
+            let question = "Delete \(account.name) (\(account.id)) with all documents and attachments on this server?"
+            switch console.confirm(question) {
+            case true?: break
+            case false?: throw ServerError(.failed, "Nothing was deleted.")
+            case nil:
+                throw UsageError("\(question) Say so with --yes where no terminal can ask.", path: ["user", "delete"])
+            }
+        }
+        try await identity.accounts.delete(account, now: WallClock.seconds())
+        deleted = account
+    }
+    guard let deleted else { return status }
+    try await AccountRemoval.finish(of: deleted.id, arguments)
+    console.print("\(deleted.name)\t\(deleted.id)\tdeleted")
+    return status
 }

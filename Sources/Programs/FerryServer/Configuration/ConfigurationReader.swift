@@ -1,4 +1,6 @@
 import CommandLineTool
+import Glibc
+import Identity
 import SystemIO
 import SystemService
 import YAML
@@ -27,6 +29,11 @@ struct ConfigurationReader {
         .objects,
         Option("objects-region", value: "REGION", summary: "the region of that bucket (default us-east-1)"),
         .objectsKeys,
+        Option(
+            "sign-up", value: "WHO",
+            summary: "who may make an account: open, invite or closed (default invite; open where only this machine "
+                + "can reach the server)", completion: .words(SignUpPolicy.allCases.map(\.rawValue))),
+        quotaOptions[0], quotaOptions[1], quotaOptions[2],
         Option("emulator", summary: "behave as Google's emulator does; on loopback only"),
         Option(
             "objects-grace", value: "DAYS",
@@ -35,6 +42,12 @@ struct ConfigurationReader {
             "log-level", value: "LEVEL", summary: "least level that is logged (default info)",
             completion: .words(LogLevel.allCases.map(\.name))),
         .config,
+    ]
+
+    static let quotaOptions = [
+        Option("quota-objects", value: "SIZE", summary: "bytes of attachments an account may keep (default 50G)"),
+        Option("quota-documents", value: "COUNT", summary: "documents an account may keep (default 1000000)"),
+        Option("quota-requests", value: "COUNT", summary: "requests an account may make a second (default 5000)"),
     ]
 
     /// The keys of the file: the options without `config`.
@@ -59,8 +72,17 @@ struct ConfigurationReader {
     }
 
     /// - Throws: `ServerError` with `.configuration`.
-    func configuration() throws -> ServerConfiguration {
-        var configuration = ServerConfiguration(data: try dataDirectory())
+    func configuration() throws -> ServerConfiguration { try configuration(in: try dataDirectory()) }
+
+    /// What a command needs that opens a server's data in its place.
+    func configuration(administering path: String) throws -> ServerConfiguration {
+        var configuration = ServerConfiguration(data: path)
+        configuration.project = try project() ?? configuration.project
+        return configuration
+    }
+
+    private func configuration(in directory: String) throws -> ServerConfiguration {
+        var configuration = ServerConfiguration(data: directory)
         configuration.documents = try address("documents") ?? configuration.documents
         configuration.http = try address("http") ?? configuration.http
         configuration.tls = try tls()
@@ -86,6 +108,13 @@ struct ConfigurationReader {
             }
             configuration.logLevel = level
         }
+        if let name = try value("sign-up") {
+            guard let policy = SignUpPolicy(rawValue: name) else {
+                throw invalid("sign-up", "is one of open, invite, closed, not '\(name)'")
+            }
+            configuration.signUpSetting = policy
+        }
+        configuration.quota = try quota()
         for address in [configuration.documents, configuration.http] where configuration.isEmulator {
             guard address.isLoopback else {
                 throw invalid(
@@ -104,6 +133,15 @@ struct ConfigurationReader {
         return configuration
     }
 
+    /// As `dataDirectory`, but for root, whose own home has no server's data, that of the unit in `systemd/`.
+    func administeredDirectory() throws -> String {
+        let unit = "/var/lib/ferry-server"
+        if geteuid() == 0, try value("data") == nil, Environment["STATE_DIRECTORY"] == nil, FileSystem.exists(unit) {
+            return unit
+        }
+        return try dataDirectory()
+    }
+
     /// `--data`, else systemd's STATE_DIRECTORY, else a directory in the user's home.
     func dataDirectory() throws -> String {
         if let path = try value("data") {
@@ -117,6 +155,27 @@ struct ConfigurationReader {
                 .configuration, "There is no home directory to keep the data in. Name one with --data DIR.")
         }
         return "\(home)/.local/share/ferry-server"
+    }
+
+    /// What an account may use where nothing is set for it.
+    func quota() throws -> AccountQuota {
+        var quota = AccountQuota()
+        if let text = try value("quota-objects") {
+            guard let bytes = Amount.bytes(text) else {
+                throw invalid("quota-objects", "takes bytes, as 500M or 20G, not '\(text)'")
+            }
+            quota.objectBytes = bytes
+        }
+        func count(_ name: String) throws -> Int64? {
+            guard let text = try value(name) else { return nil }
+            guard let count = Amount.count(text), count > 0 else {
+                throw invalid(name, "takes a number from 1, not '\(text)'")
+            }
+            return count
+        }
+        quota.documents = try count("quota-documents") ?? quota.documents
+        quota.requestsPerSecond = try count("quota-requests") ?? quota.requestsPerSecond
+        return quota
     }
 
     private func address(_ name: String) throws -> ListenAddress? {

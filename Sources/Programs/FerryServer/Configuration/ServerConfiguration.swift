@@ -1,3 +1,4 @@
+import Identity
 import SystemIO
 import SystemService
 
@@ -30,5 +31,19 @@ struct ServerConfiguration: Sendable, Hashable {
     /// How long what no document needs stays put aside before it is removed; see `CollectionTerms`.
     var objectsGraceDays = 30
     static let objectsGraceRange = 2...3650
+    /// Who may make an account; nil: see `signUp`.
+    var signUpSetting: SignUpPolicy?
+    /// What an account may use unless `ferry-server user quota` says something else.
+    var quota = AccountQuota()
     var logLevel = LogLevel.info
+
+    /// Who may make an account: by invitation where others than this machine's users can reach the server.
+    var signUp: SignUpPolicy { signUpSetting ?? (isEmulator || !isReachableFromElsewhere ? .open : .invite) }
+
+    private var isReachableFromElsewhere: Bool {
+        [http, documents].contains { !$0.isLoopback } || isBehindProxy
+    }
+
+    /// Whether a proxy serves it to others, so that requests from this machine are not its users' own.
+    var isBehindProxy: Bool { published.map { !$0.web.address.isLoopback } ?? false }
 }

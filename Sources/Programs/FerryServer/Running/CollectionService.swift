@@ -12,6 +12,8 @@ struct CollectionService: Service {
     let logger: Logger
     /// Called after each round, and when somebody asks for it; answers what is in its way.
     var giveBackSpace: @Sendable () async throws -> [String] = { [] }
+    /// Removes what deleted accounts have left; called at the start and at each request.
+    var removeDeletedAccounts: @Sendable () async throws -> Void = {}
     /// One for each time that somebody asks, as `ferry-server objects gc` does.
     var requests = AsyncStream<Void> { $0.finish() }
     /// From the start to the first time: whoever restarts the server wants it up, not busy.
@@ -46,7 +48,11 @@ struct CollectionService: Service {
         let working = Task {
             await withDiscardingTaskGroup { group in
                 group.addTask { await work() }
-                for await _ in requests { await giveBack() }
+                group.addTask { await removeAccounts() }
+                for await _ in requests {
+                    await removeAccounts()
+                    await giveBack()
+                }
             }
         }
         await GracefulStop.wait()
@@ -66,16 +72,22 @@ struct CollectionService: Service {
         }
     }
 
+    private func removeAccounts() async {
+        await attempt("what deleted accounts have left was not removed", removeDeletedAccounts)
+    }
+
     private func giveBack() async {
         await attempt { tell(problems: try await giveBackSpace()) }
     }
 
-    private func attempt(_ work: () async throws -> Void) async {
+    private func attempt(
+        _ failure: String = "attachments that nothing needs were not removed", _ work: () async throws -> Void
+    ) async {
         do {
             try await work()
         } catch is CancellationError {
         } catch {
-            logger.error("attachments that nothing needs were not removed", ["error": "\(error)"])
+            logger.error("\(failure)", ["error": "\(error)"])
         }
     }
 

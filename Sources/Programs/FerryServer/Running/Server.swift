@@ -66,6 +66,9 @@ struct Server: Sendable {
     /// Learns what `ferry-server user` and `keys` have changed.
     func reload() async throws { try await identity.reload() }
 
+    /// Removes what accounts that were deleted have left.
+    func removeDeletedAccounts() async throws { try await AccountRemoval(stores: stores, identity: identity).run() }
+
     /// Gives back what a collection of objects has removed; answers what is damaged in its way.
     func giveBackSpace() async throws -> [String] { try await stores.buckets.giveBackSpace() }
 
@@ -95,6 +98,9 @@ struct Server: Sendable {
     ) async throws -> IdentityServer {
         var settings = IdentityServer.Configuration(issuer: issuer, project: configuration.project)
         settings.isEmulator = configuration.isEmulator
+        settings.signUp = configuration.signUp
+        settings.isBehindProxy = configuration.isBehindProxy
+        settings.quota = configuration.quota
         return try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
     }
 

@@ -1,0 +1,54 @@
+/// Allowances that are used up by events and refill with time, one for each key. Pure: time is passed in.
+///
+/// Memory is bounded: past `keyLimit` keys the fullest allowances are forgotten first, which only makes them full again.
+package struct TokenBuckets: Sendable {
+    private struct Bucket {
+        var level: Double
+        var time: Double
+    }
+
+    /// Events that may come at once.
+    package var burst: Double
+    /// Events a second that may come for ever.
+    package var rate: Double
+    private let keyLimit: Int
+    private var buckets: [String: Bucket] = [:]
+
+    package init(burst: Double, perSecond rate: Double, keyLimit: Int = 10_000) {
+        self.burst = burst
+        self.rate = rate
+        self.keyLimit = keyLimit
+    }
+
+    /// Whether another event is allowed.
+    ///
+    /// - Parameter now: in seconds, of any clock; a clock that goes back refills nothing.
+    package func allows(_ key: String, now: Double) -> Bool { level(key, now: now) >= 1 }
+
+    /// Counts an event that is allowed; returns false, and counts nothing, for one that is not.
+    package mutating func take(_ key: String, now: Double) -> Bool { take(key, burst: burst, rate: rate, now: now) }
+
+    /// The same with an allowance of the key's own.
+    package mutating func take(_ key: String, burst: Double, rate: Double, now: Double) -> Bool {
+        let level = level(key, burst: burst, rate: rate, now: now)
+        guard level >= 1 else { return false }
+        buckets[key] = Bucket(level: level - 1, time: max(now, buckets[key]?.time ?? now))
+        if buckets.count > keyLimit { forgetFullest(now: now) }
+        return true
+    }
+
+    /// The number of keys that are remembered.
+    var count: Int { buckets.count }
+
+    private func level(_ key: String, now: Double) -> Double { level(key, burst: burst, rate: rate, now: now) }
+
+    private func level(_ key: String, burst: Double, rate: Double, now: Double) -> Double {
+        guard let bucket = buckets[key] else { return burst }
+        return min(burst, bucket.level + max(0, now - bucket.time) * rate)
+    }
+
+    private mutating func forgetFullest(now: Double) {
+        let levels = buckets.keys.map { ($0, level($0, now: now)) }.sorted { $0.1 > $1.1 }
+        for (key, _) in levels.prefix(keyLimit / 2) { buckets[key] = nil }
+    }
+}

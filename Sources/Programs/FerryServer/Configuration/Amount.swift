@@ -1,0 +1,36 @@
+/// Numbers with units, as options take them.
+enum Amount {
+    /// Bytes: a whole number, with `K`, `M`, `G` or `T` for powers of 1024. nil for anything else, and for what is too large.
+    static func bytes(_ text: String) -> Int64? {
+        let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
+        return number(text, units: units, upTo: 1 << 60)
+    }
+
+    /// Seconds: a whole number with `m`, `h`, `d` or `w`. nil for anything else, for 0, and for more than ten years.
+    static func seconds(_ text: String) -> Int64? {
+        guard text.last?.isLetter == true else { return nil }
+        let seconds = number(text, units: ["m": 60, "h": 3600, "d": 86_400, "w": 604_800], upTo: 315_360_000)
+        return seconds == 0 ? nil : seconds
+    }
+
+    /// A whole number up to 10^15.
+    static func count(_ text: String) -> Int64? { number(text, units: [:], upTo: 1_000_000_000_000_000) }
+
+    /// Bytes as people read them: `1.5 GiB`.
+    static func text(bytes: Int64) -> String {
+        let units = ["KiB", "MiB", "GiB", "TiB", "PiB"]
+        guard bytes >= 1024 else { return "\(bytes) B" }
+        var (tenths, unit) = (bytes / 1024 * 10 + bytes % 1024 * 10 / 1024, 0)
+        while tenths >= 10_240, unit < units.count - 1 { (tenths, unit) = (tenths / 1024, unit + 1) }
+        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+    }
+
+    private static func number(_ text: String, units: [Character: Int64], upTo limit: Int64) -> Int64? {
+        let unit = text.last.flatMap { units[$0] }
+        let digits = unit == nil ? text[...] : text.dropLast()
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(digits)
+        else { return nil }
+        let (value, overflows) = number.multipliedReportingOverflow(by: unit ?? 1)
+        return overflows || value > limit ? nil : value
+    }
+}

@@ -1,0 +1,84 @@
+import CommandLineTool
+import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import Identity
+
+/// Removes the documents and objects of deleted accounts. Interrupted, it goes on with the next run.
+struct AccountRemoval: Sendable {
+    let stores: Stores
+    let identity: IdentityServer
+
+    private static let batch = 400
+
+    /// Removes what is left of every account that was deleted with its data.
+    func run() async throws {
+        for id in try await identity.accounts.removals() {
+            try await removeDocuments(of: id)
+            try await removeObjects(of: id)
+            try await identity.accounts.finishRemoval(of: id)
+        }
+    }
+
+    /// Documents that name the account as their owner, and documents without an owner below those.
+    private func removeDocuments(of id: String) async throws {
+        let store = try await stores.catalog.store(stores.catalog.main)
+        let owner = try FieldPath(parsing: "userId")
+        let everything = Query(
+            parent: ParentName(store.database), collectionID: nil, allDescendants: true, projection: [owner])
+        var owned: Set<DocumentName> = []
+        var unnamed: [DocumentName] = []
+        for try await document in try await store.query(everything).documents {
+            switch try document.fields.decoded()["userId"] {
+            case .string(id)?: owned.insert(document.name)
+            case .string?: break
+            default: if document.name.parent != nil { unnamed.append(document.name) }
+            }
+        }
+        owned.formUnion(unnamed.filter { name in name.root.map { owned.contains($0) } ?? false })
+        let names = Array(owned)
+        for start in stride(from: 0, to: names.count, by: Self.batch) {
+            _ = try await store.commit(names[start...].prefix(Self.batch).map { Write(.delete($0)) })
+        }
+    }
+
+    private func removeObjects(of id: String) async throws {
+        guard !id.isEmpty, !id.contains("/") else { return }
+        let prefix = "\(id)/"
+        while true {
+            // Large files are given back between the batches, which hold up every other change.
+            let files = try await stores.buckets.index.write { database in
+                try database.removeObjects(below: prefix, in: ServerEndpoints.bucket, limit: Self.batch)
+            }
+            await stores.buckets.discard(files)
+            if files.isEmpty { return }
+        }
+    }
+}
+
+extension AccountRemoval {
+    /// Waits until the running server has removed an account's data, or removes it where no server runs.
+    static func finish(of id: String, _ arguments: ParsedArguments) async throws {
+        let path = try Administration.dataDirectory(arguments)
+        let configuration = try ConfigurationReader(arguments).configuration(administering: path)
+        while DataDirectory.server(of: path) != nil {
+            var rest: [String] = []
+            _ = try await Administration.run(arguments, changes: false) { rest = try await $0.accounts.removals() }
+            if !rest.contains(id) { return }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        let directory = try DataDirectory(path: path)
+        let stores = try await Stores(directory, configuration)
+        let settings = IdentityServer.Configuration(issuer: "", project: "")
+        let identity = try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
+        do {
+            try await AccountRemoval(stores: stores, identity: identity).run()
+        } catch {
+            await identity.close()
+            await stores.close()
+            throw error
+        }
+        await identity.close()
+        await stores.close()
+    }
+}

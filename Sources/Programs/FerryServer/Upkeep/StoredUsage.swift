@@ -1,0 +1,35 @@
+import DocumentStore
+import Identity
+import SQLite
+import SystemIO
+
+/// What accounts use, read from the databases of a server that may be running.
+struct StoredUsage {
+    private let documents: [String: Int64]
+    private let objects: [String: Int64]
+
+    /// - Parameter directory: the data directory. Accounts use nothing where a database is not there, or has not been opened by
+    ///   a server that counts.
+    init(_ directory: String) throws {
+        documents = try Self.read(
+            "\(directory)/\(DataLayout.documents)", "SELECT owner, documents FROM usage")
+        objects = try Self.read("\(directory)/\(DataLayout.index)", "SELECT owner, bytes FROM usage")
+    }
+
+    func of(_ user: String) -> AccountUsage {
+        AccountUsage(objectBytes: objects[user] ?? 0, documents: documents[user] ?? 0)
+    }
+
+    private static func read(_ path: String, _ sql: String) throws -> [String: Int64] {
+        guard FileSystem.exists(path) else { return [:] }
+        let database = try SQLiteDatabase(path: path, configuration: SQLiteConfiguration().readOnly)
+        defer { database.close() }
+        let isCounted = try database.first("SELECT 1 FROM sqlite_schema WHERE type='table' AND name='usage'") { _ in
+            true
+        }
+        guard isCounted == true else { return [:] }
+        var usage: [String: Int64] = [:]
+        try database.query(sql) { usage[$0.text(0)] = $0.int64(1) }
+        return usage
+    }
+}
