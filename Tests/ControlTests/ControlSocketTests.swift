@@ -51,6 +51,19 @@ private final class Desk: ControlService {
     func unshare(_ list: String, from user: String?) async throws -> ListSummary {
         ListSummary(id: "list1", name: list, openCount: 1, taskCount: 2, owner: user)
     }
+    func invitations() async throws -> [InvitationSummary] {
+        [
+            InvitationSummary(id: "a1", list: "L", from: "f", to: "t", isSent: false, time: "now"),
+            InvitationSummary(id: "a2", list: "M", from: "t", to: "f", isSent: true, time: nil),
+        ]
+    }
+    func answerInvitation(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary {
+        InvitationSummary(id: invitation, list: answer.rawValue, from: "f", to: "t", isSent: false, time: nil)
+    }
+    func blocks() async throws -> [BlockSummary] { [BlockSummary(userID: "u", name: "n")] }
+    func setBlocked(_ user: String, _ isBlocked: Bool) async throws -> [BlockSummary] {
+        isBlocked ? [BlockSummary(userID: "id", name: user)] : []
+    }
     func lists() async throws -> [ListSummary] { [ListSummary(id: "", name: "", openCount: 1, taskCount: 2)] }
     func attach(_ task: String, _ files: [FileToAttach]) async throws -> [TransferSummary] {
         files.map { file in
@@ -172,6 +185,11 @@ private final class Desk: ControlService {
             #expect(try await client.tasks(TaskFilter(words: ["100 %"])).summaries() == [added])
             #expect(try await client.fetch("id0", attachment: "ä/b").bytesDone == 1 << 40)
             #expect(try await client.heldDeletes() == desk.heldDeletes())
+            #expect(try await client.invitations() == desk.invitations())
+            #expect(try await client.answerInvitation("ä/1", .decline) == desk.answerInvitation("ä/1", .decline))
+            #expect(try await client.blocks() == desk.blocks())
+            #expect(try await client.setBlocked("a/b@c", true) == desk.setBlocked("a/b@c", true))
+            #expect(try await client.setBlocked("a/b@c", false).isEmpty)
             #expect(try await client.setPaused(true).state == .paused)
             #expect(try await client.rebind().state == .serverHeld)
             #expect(try await client.history("Ship 1.0") == desk.history("Ship 1.0"))

@@ -35,9 +35,19 @@ def shared(households):
     anna.write("Groceries/Milk.md", "---\npriority: high\n---\noat\n")
     anna.write("Work/Secret.md", "not for Bob\n")
     anna.sync()
-    assert "shared with bob@example.org" in anna.ferry("share", "groceries", "bob@example.org")
+    assert "invited bob@example.org" in anna.ferry("share", "groceries", "bob@example.org")
+    accept(bob)
     there(bob, "Groceries/Milk.md", "---\npriority: high\n---\noat\n")
     return anna, bob
+
+
+def invitations(machine):
+    return machine.json("invitations")["invitations"]
+
+
+def accept(machine, number="1"):
+    until(lambda: machine.status()["invitations"] > 0, machine.daemon.tail)
+    return machine.ferry("invitations", "accept", number)
 
 
 def groceries(machine):
@@ -184,6 +194,48 @@ def test_sharing_tells_what_is_wrong(shared):
     ]:
         result = machine.ferry(*words, check=False)
         assert result.returncode in (status, 2) and told in result.stderr, (words, result)
+
+
+def test_nothing_of_a_list_comes_before_it_is_accepted(households):
+    anna, bob = households
+    anna.write("Groceries/Milk.md", "oat\n")
+    anna.write("Work/Secret.md", "not for Bob\n")
+    anna.sync()
+    told = anna.ferry("share", "Groceries", "bob@example.org")
+    assert "invited bob@example.org" in told and "shared with" not in told
+    until(lambda: bob.status()["invitations"] == 1, bob.daemon.tail)
+    until(lambda: anna.status()["sentInvitations"] == 1, anna.daemon.tail)
+    bob.sync()
+    assert not (bob.tasks / "Groceries").exists() and "Groceries" not in {e["name"] for e in bob.json("lists")["lists"]}
+    (invitation,) = invitations(bob)
+    assert (invitation["list"], invitation["from"]) == ("Groceries", "anna@example.org")
+    assert invitations(anna)[0]["sent"] and "to answer: ferry invitations" in bob.ferry("status")
+    assert "invitation" in bob.ferry("doctor", check=False).stdout
+    until(lambda: {e["name"]: e for e in anna.json("lists")["lists"]}["Groceries"].get("invited") == ["bob@example.org"], anna.daemon.tail)
+    assert "no invitation" in bob.ferry("invitations", "accept", "7", check=False).stderr
+    # Declined: both sides forget it, and it can be sent again, and taken back.
+    assert "declined" in bob.ferry("invitations", "decline", invitation["id"])
+    until(lambda: anna.status()["sentInvitations"] == 0, anna.daemon.tail)
+    anna.ferry("share", "Groceries", "bob@example.org")
+    until(lambda: bob.status()["invitations"] == 1, bob.daemon.tail)
+    anna.ferry("unshare", "Groceries")
+    until(lambda: bob.status()["invitations"] == 0, bob.daemon.tail)
+    # Blocked: what waits goes, and the next one is refused.
+    anna.ferry("share", "Groceries", "bob@example.org")
+    until(lambda: bob.status()["invitations"] == 1, bob.daemon.tail)
+    assert "anna@example.org: blocked" in bob.ferry("block", "anna@example.org")
+    until(lambda: bob.status()["invitations"] == 0 and anna.status()["sentInvitations"] == 0, bob.daemon.tail)
+    bob.sync()
+    refused = anna.ferry("share", "Groceries", "bob@example.org", check=False)
+    assert refused.returncode != 0 and "does not let you invite bob@example.org" in refused.stderr, refused
+    bob.ferry("unblock", "anna@example.org")
+    bob.sync()
+    anna.ferry("share", "Groceries", "bob@example.org")
+    assert "accepted" in accept(bob)
+    there(bob, "Groceries/Milk.md", "oat\n")
+    assert not (bob.tasks / "Work").exists() and not invitations(bob)
+    for machine in households:
+        assert not machine.status()["problems"], machine.status()
 
 
 def test_the_server_itself_keeps_others_out(server, shared):

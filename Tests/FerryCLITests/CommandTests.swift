@@ -49,6 +49,18 @@ import Testing
         #expect(throws: UsageError.self) { try TaskWords(["priority:urgent"], due: due) }
     }
 
+    @Test(arguments: [
+        ("plain – Ü 漢字 👍🏽", "plain – Ü 漢字 👍🏽"), ("👩\u{200D}👧 mother", "👩\u{200D}👧 mother"),
+        ("می\u{200C}خواهم", "می\u{200C}خواهم"), ("a\u{202E}b", "a\\u{202E}b"),
+        ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"),
+        ("pay\u{200B}pal", "pay\\u{200B}pal"), ("pay\u{200D}pal", "pay\\u{200D}pal"), ("\u{FEFF}a", "\\u{FEFF}a"),
+        ("a\u{1B}[2J", "a\\u{1B}[2J"), ("a\u{2028}b", "a\\u{2028}b"), ("a\u{E0041}", "a\\u{000E0041}"),
+        ("a\u{AD}b", "a\\u{00AD}b"),
+        ("\u{3164}", "\\u{3164}"),
+    ]) func `text from elsewhere neither steers the terminal nor hides anything`(_ text: String, _ shown: String) {
+        #expect(text.printable.unicodeScalars.elementsEqual(shown.unicodeScalars))
+    }
+
     @Test func `a value of several lines is one line in a table`() {
         #expect("a\nb\n".firstLine == "a …" && "a\n".firstLine == "a" && "".firstLine == "")
     }

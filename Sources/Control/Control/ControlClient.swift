@@ -44,6 +44,24 @@ package struct ControlClient: ControlService {
         try ListSummary(json: try await send(.unshare(list: list), .members(("user", user?.asJSON))))
     }
 
+    package func invitations() async throws -> [InvitationSummary] {
+        try await send(.invitations).list("invitations")
+    }
+
+    package func answerInvitation(
+        _ invitation: String, _ answer: InvitationAnswer
+    ) async throws -> InvitationSummary {
+        try InvitationSummary(json: try await send(.answerInvitation(invitation, answer), .object([:])))
+    }
+
+    package func blocks() async throws -> [BlockSummary] { try await send(.blocks).list("blocks") }
+
+    package func setBlocked(_ user: String, _ isBlocked: Bool) async throws -> [BlockSummary] {
+        let answer =
+            isBlocked ? try await send(.block, .members(("user", user.asJSON))) : try await send(.unblock(user))
+        return try answer.list("blocks")
+    }
+
     package func attach(_ task: String, _ files: [FileToAttach]) async throws -> [TransferSummary] {
         try await send(.attach(task: task), .members(("files", files.json))).list("transfers")
     }

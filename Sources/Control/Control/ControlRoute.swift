@@ -11,6 +11,11 @@ enum ControlRoute: Hashable {
     case lists
     case share(list: String)
     case unshare(list: String)
+    case invitations
+    case answerInvitation(String, InvitationAnswer)
+    case blocks
+    case block
+    case unblock(String)
     case attach(task: String)
     case detach(task: String, attachment: String)
     case fetch(task: String, attachment: String)
@@ -63,6 +68,13 @@ enum ControlRoute: Hashable {
         case ("GET", "lists", 0): self = .lists
         case ("POST", "lists", 2) where rest[1] == "users": self = .share(list: rest[0])
         case ("DELETE", "lists", 2) where rest[1] == "users": self = .unshare(list: rest[0])
+        case ("GET", "invitations", 0): self = .invitations
+        case ("POST", "invitations", 2):
+            guard let answer = InvitationAnswer(rawValue: rest[1]) else { return nil }
+            self = .answerInvitation(rest[0], answer)
+        case ("GET", "blocks", 0): self = .blocks
+        case ("POST", "blocks", 0): self = .block
+        case ("DELETE", "blocks", 1): self = .unblock(rest[0])
         case ("GET", "transfers", 0): self = .transfers
         case ("POST", "transfers", 1):
             guard let action = TransferAction(rawValue: rest[0]) else { return nil }
@@ -99,13 +111,13 @@ enum ControlRoute: Hashable {
     var method: String {
         switch self {
         case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .history, .explanation, .devices,
-            .plan, .health, .log, .configuration, .account, .events:
+            .plan, .health, .log, .configuration, .account, .events, .invitations, .blocks:
             "GET"
         case .changeTask: "PATCH"
         case .pause, .pin, .signIn: "PUT"
-        case .detach, .signOut, .unshare: "DELETE"
+        case .detach, .signOut, .unshare, .unblock: "DELETE"
         case .addTask, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .rebind, .decideDeletes,
-            .restore, .resolveConflicts, .undo, .checkConfiguration, .link:
+            .restore, .resolveConflicts, .undo, .checkConfiguration, .link, .answerInvitation, .block:
             "POST"
         }
     }
@@ -125,6 +137,10 @@ enum ControlRoute: Hashable {
             case .restore: ["trash", "restore"]
             case .lists: ["lists"]
             case .share(let list), .unshare(let list): ["lists", list, "users"]
+            case .invitations: ["invitations"]
+            case .answerInvitation(let id, let answer): ["invitations", id, answer.rawValue]
+            case .blocks, .block: ["blocks"]
+            case .unblock(let user): ["blocks", user]
             case .transfers: ["transfers"]
             case .changeTransfers(let action): ["transfers", action.rawValue]
             case .sync, .plan: ["sync"]

@@ -62,6 +62,11 @@ package struct ControlServer: Sendable {
         case .lists: document("lists", try await service.lists().json)
         case .share(let list): try await service.share(list, with: body.string("user")).json
         case .unshare(let list): try await service.unshare(list, from: body["user"]?.stringValue).json
+        case .invitations: document("invitations", try await service.invitations().json)
+        case .answerInvitation(let id, let answer): try await service.answerInvitation(id, answer).json
+        case .blocks: document("blocks", try await service.blocks().json)
+        case .block: document("blocks", try await service.setBlocked(body.string("user"), true).json)
+        case .unblock(let user): document("blocks", try await service.setBlocked(user, false).json)
         case .attach(let task):
             document("transfers", try await service.attach(task, body.list("files")).json)
         case .detach(let task, let attachment): try await done(service.detach(task, attachment: attachment))

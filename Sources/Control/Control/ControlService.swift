@@ -13,11 +13,22 @@ package protocol ControlService: Sendable {
     /// Moves tasks to the trash; more than the guard allows at once are refused unless `confirmed`.
     func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary]
     func lists() async throws -> [ListSummary]
-    /// Lets the account of an e-mail address, or with an id, read and write a list of this account's. Waits for the network.
+    /// Invites the account of an e-mail address, or with an id, to read and write a list of this account's. The list is shared
+    /// once the other has accepted. Waits for the network.
     func share(_ list: String, with user: String) async throws -> ListSummary
-    /// Takes a list from one account or, where `user` is nil, from all; leaves a list that is somebody else's. Waits for the
-    /// network where an e-mail address is given.
+    /// Takes a list from one account or, where `user` is nil, from all, and takes back invitations; leaves a list that is
+    /// somebody else's. Waits for the network where an e-mail address is given.
     func unshare(_ list: String, from user: String?) async throws -> ListSummary
+    /// The invitations that have not been answered: those to this account, oldest first, then those that it sent.
+    func invitations() async throws -> [InvitationSummary]
+    /// Answers an invitation to this account, by its number in `invitations()` or the beginning of its id. Accepting waits for
+    /// the network.
+    func answerInvitation(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary
+    /// The accounts whose invitations are refused.
+    func blocks() async throws -> [BlockSummary]
+    /// Refuses the invitations of an account from now on, and declines those that wait; or takes that back. Waits for the
+    /// network where an e-mail address is given that is not known here.
+    func setBlocked(_ user: String, _ isBlocked: Bool) async throws -> [BlockSummary]
 
     /// Attaches files, all or none; returns once the bytes are in the tasks directory and the uploads are queued. Each request
     /// costs what the task's document does, so small files go together.
@@ -82,6 +93,11 @@ package protocol ControlService: Sendable {
 
     /// Events after `lastEventID`, or from now on; begins with a status event. Ends when the daemon stops.
     func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error>
+}
+
+package enum InvitationAnswer: String, Sendable {
+    case accept
+    case decline
 }
 
 package enum TransferAction: String, Sendable {

@@ -283,7 +283,9 @@ package actor TaskSync {
         let database = try await client.reading { $0.databaseName }
         try await client.keep(Self.queries(of: configuration.userID, in: database))
         // Servers whose rules do not know of sharing refuse the question.
-        try await client.keep([Self.sharedLists(with: configuration.userID, in: database)], areOptional: true)
+        try await client.keep(
+            [Self.sharedLists(with: configuration.userID, in: database)]
+                + ListInvitation.queries(of: configuration.userID, in: database), areOptional: true)
         isLoaded = true
     }
 

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import Identity
 import Testing
 
 @testable import FerryServer
@@ -124,5 +125,61 @@ struct DocumentAccessTests {
         #expect(
             await !mayList(Query(parent: ParentName(try name("tasks/b")), collectionID: "history", filter: mine), alice)
         )
+    }
+
+    // MARK: Namespaces and invitations
+
+    private func prepare(_ writes: [Write], _ caller: Caller) async -> DocumentStoreError.Code? {
+        do {
+            try await access.prepare(writes, in: store, by: caller)
+            return nil
+        } catch {
+            return (error as? DocumentStoreError)?.code
+        }
+    }
+
+    @Test func `a precondition in another user's namespace tells nothing`() async throws {
+        _ = try await store.commit([try set("lists/bob.known", owner: "bob")])
+        for path in ["lists/bob.known", "lists/bob.unknown", "devices/bob.unknown"] {
+            let name = try name(path)
+            for precondition in [Precondition.exists(true), .exists(false)] {
+                for write in [
+                    Write(.update(name, fields: ["userId": "alice"]), precondition: precondition),
+                    Write(.delete(name), precondition: precondition), Write(.verify(name), precondition: precondition),
+                ] {
+                    #expect(await prepare([write], alice) == .permissionDenied, "\(path) \(write)")
+                }
+            }
+            #expect(try await !mayGet(path, alice))
+        }
+        #expect(await prepare([try set("lists/alice.new", owner: "alice")], alice) == nil)
+        #expect(try await mayGet("lists/alice.new", alice))
+    }
+
+    @Test func `open invitations are limited`() async throws {
+        let from = Caller.user(id: "alice", expires: nil, address: "alice@example.org")
+        func invite(_ list: Int, _ to: String) throws -> [Write] {
+            let fields: [String: Value] = [
+                "from": "alice", "to": .string(to), "listId": .string("alice.\(list)"), "listName": "L",
+                "fromName": "alice@example.org", "toName": .string(to),
+                "createdTime": .timestamp(Timestamp(microseconds: 1)),
+            ]
+            return [
+                try set("lists/alice.\(list)", owner: "alice"),
+                Write(.update(try name("invitations/alice.\(to).alice.\(list)"), fields: fields)),
+            ]
+        }
+        for number in 0..<Invitation.limitBetween {
+            let writes = try invite(number, "bob")
+            #expect(await prepare(writes, from) == nil)
+            #expect(await mayCommit([writes[0]], from))
+            #expect(await mayCommit([writes[1]], from))
+            #expect(await !mayCommit([writes[1]], .user(id: "alice", expires: nil)), "an anonymous account")
+        }
+        #expect(await prepare(try invite(99, "bob"), from) == .resourceExhausted)
+        for number in Invitation.limitBetween..<Invitation.limitFrom {
+            _ = try await store.commit(try invite(number, "user\(number)"))
+        }
+        #expect(await prepare(try invite(100, "carol"), from) == .resourceExhausted)
     }
 }

@@ -7,13 +7,18 @@ package import DocumentModel
 ///
 /// A list may be shared: the users in its `sharedWith` read and write the tasks that are in it (by `listId`) and belong to its
 /// owner, with all that lies below them. They may also change the list itself, but not whose it is or with whom it is shared,
-/// except that each may leave it.
+/// except that each may leave it. A user becomes a member only by adding himself while an invitation of the owner's to him
+/// exists; the owner can only remove members. See `Invitation`.
+///
+/// An id of a list, task, device, block or invitation with a dot in it lies in the namespace of the user whose id comes before
+/// the dot: nobody else may create it, or learn whether it exists.
 package struct SecurityRules: Sendable {
-    /// Gives the document as it is before a commit, or, where it does not exist before, as the commit makes it; nil
-    /// where there is neither. It is asked for the top-level document above another one and for what `lists` names.
+    /// Returns a document as it is before a commit. For the top-level document above another one that does not exist before,
+    /// the document as the commit makes it. It is asked for the top-level document above another one and for what `lists` and
+    /// `names(deciding:before:after:for:)` return.
     package typealias Lookup = (DocumentName) throws -> Document?
 
-    private static let owner = FieldPath(key: "userId")
+    static let owner = FieldPath(key: "userId")
     private static let list = FieldPath(key: "listId")
     private static let members = FieldPath(key: "sharedWith")
     /// The collections whose documents are in lists.
@@ -24,36 +29,47 @@ package struct SecurityRules: Sendable {
     // MARK: Documents
 
     /// Whether `document`, read by its name, may be shown; nil stands for one that does not exist. That a top-level
-    /// name is free is no secret, as ids cannot be guessed.
+    /// name is free is no secret, as ids cannot be guessed, except in another user's namespace.
     package func allowsRead(
         of name: DocumentName, _ document: Document?, by requester: Requester, lookup: Lookup
     ) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
         guard let root = Self.root(of: name) else {
-            return try document.map { try Self.isOpen($0, to: user, lookup) } ?? true
+            return try document.map { try Self.isOpen($0, to: user, lookup) } ?? Self.mayKnowAbsence(of: name, user)
         }
         return try lookup(root).map { try Self.isOpen($0, to: user, lookup) } ?? false
     }
 
     /// Whether a change from `before` to `after` may be made; nil stands for no document.
+    ///
+    /// - Parameter address: the requester's e-mail address; nil for an account without one, which may not invite.
     package func allowsWrite(
-        to name: DocumentName, before: Document?, after: Document?, by requester: Requester, lookup: Lookup
+        to name: DocumentName, before: Document?, after: Document?, by requester: Requester, address: String? = nil,
+        lookup: Lookup
     ) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
         if let root = Self.root(of: name) {
             guard let root = try lookup(root), try Self.isOpen(root, to: user, lookup) else { return false }
             return after.map { Self.isTruthful($0, below: root, user) } ?? true
         }
-        if let before, let after, name.collectionPath == "lists", !Self.owns(user, before) {
-            return Self.isMembersChange(from: before, to: after, user)
-        }
-        guard name.collectionPath == "tasks" else {
+        if before == nil, !Self.mayKnowAbsence(of: name, user) { return false }
+        switch name.collectionPath {
+        case Invitation.collection:
+            return try Self.allowsInvitation(name, from: before, to: after, by: user, address, lookup)
+        case "lists":
+            if let before, let after, !Self.owns(user, before) {
+                return try Self.isMembersChange(from: before, to: after, user)
+                    || Self.isJoin(from: before, to: after, user, lookup)
+            }
             return [before, after].allSatisfy { $0.map { Self.owns(user, $0) } ?? true }
+                && Self.addsNoMember(from: before, to: after)
+        case "tasks": break
+        default: return [before, after].allSatisfy { $0.map { Self.owns(user, $0) } ?? true }
         }
         return try [before, after].allSatisfy { try $0.map { try Self.isOpen($0, to: user, lookup) } ?? true }
     }
 
-    private static func owns(_ user: String, _ document: Document) -> Bool {
+    static func owns(_ user: String, _ document: Document) -> Bool {
         document[owner] == .string(user)
     }
 
@@ -61,6 +77,7 @@ package struct SecurityRules: Sendable {
         if owns(user, document) { return true }
         switch document.name.collectionPath {
         case "lists": return isMember(user, of: document)
+        case Invitation.collection: return Invitation.isParty(user, to: document)
         case "tasks":
             guard let name = listName(of: document), let list = try lookup(name) else { return false }
             // Nobody puts tasks of others into a list.
@@ -69,8 +86,35 @@ package struct SecurityRules: Sendable {
         }
     }
 
-    private static func isMember(_ user: String, of list: Document) -> Bool {
+    static func isMember(_ user: String, of list: Document) -> Bool {
         list[members]?.arrayValue?.contains(.string(user)) == true
+    }
+
+    /// Whether whoever joins a list has to do so himself: no user is in it after the change who was not before.
+    private static func addsNoMember(from before: Document?, to after: Document?) -> Bool {
+        let old = before?[members]?.arrayValue ?? []
+        return (after?[members]?.arrayValue ?? []).allSatisfy(old.contains)
+    }
+
+    /// Whether an invited user adds himself, and changes nothing else but what he is called.
+    private static func isJoin(
+        from before: Document, to after: Document, _ user: String, _ lookup: Lookup
+    ) throws -> Bool {
+        guard let host = before[owner]?.stringValue, !isMember(user, of: before),
+            let name = Invitation.name(from: host, to: user, list: before.name),
+            let invitation = try lookup(name), Invitation.isValid(invitation, from: host, to: user, before.name)
+        else { return false }
+        let joined = (before[members]?.arrayValue ?? []) + [.string(user)]
+        guard after[members] == .array(joined) else { return false }
+        func others(_ list: Document) -> [String: Value] {
+            var fields = list.fields
+            fields["sharedWith"] = nil
+            var names = fields["names"]?.mapValue ?? [:]
+            names[user] = nil
+            fields["names"] = names.isEmpty ? nil : .map(names)
+            return fields
+        }
+        return others(before) == others(after)
     }
 
     private static func isMembersChange(from before: Document, to after: Document, _ user: String) -> Bool {
@@ -102,6 +146,10 @@ package struct SecurityRules: Sendable {
         }
         return try Self.demands(filter) { parts in
             if Self.names(user, parts) { return true }
+            if collection == Invitation.collection {
+                return parts.contains(.field(Invitation.from, .equal, .string(user)))
+                    || parts.contains(.field(Invitation.to, .equal, .string(user)))
+            }
             if collection == "lists" { return parts.contains(.field(Self.members, .arrayContains, .string(user))) }
             guard Self.listed.contains(collection), let name = Self.listName(in: parts, query.parent.database),
                 let list = try lookup(name), let owner = list[Self.owner]
@@ -148,6 +196,20 @@ package struct SecurityRules: Sendable {
     package func lists(deciding documents: [Document], for requester: Requester) -> [DocumentName] {
         guard case .user(let user) = requester else { return [] }
         return documents.compactMap { Self.owns(user, $0) ? nil : Self.listName(of: $0) }
+    }
+
+    /// The other documents that decide whether a top-level document may be changed so.
+    package func names(
+        deciding name: DocumentName, before: Document?, after: Document?, for requester: Requester
+    ) -> [DocumentName] {
+        guard case .user(let user) = requester else { return [] }
+        switch name.collectionPath {
+        case Invitation.collection: return after.map(Invitation.names(deciding:)) ?? []
+        case "lists":
+            guard let before, let host = before[Self.owner]?.stringValue, host != user else { return [] }
+            return Invitation.name(from: host, to: user, list: name).map { [$0] } ?? []
+        default: return lists(deciding: [before, after].compactMap { $0 }, for: requester)
+        }
     }
 
     /// The lists that a query asks for.

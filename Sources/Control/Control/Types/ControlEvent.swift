@@ -8,6 +8,7 @@ package struct ControlEvent: Sendable, Hashable {
         case transfer
         case conflict
         case delete
+        case invitation
         case log
         case unknown
     }
@@ -15,7 +16,8 @@ package struct ControlEvent: Sendable, Hashable {
     /// Grows by one an event; a reconnecting client sends the last as `Last-Event-ID`.
     package var id: UInt64
     package var kind: Kind
-    /// The JSON form of `DaemonStatus`, `TaskSummary`, `TransferSummary`, `ConflictSummary`, `HeldDelete` or `LogLine`.
+    /// The JSON form of `DaemonStatus`, `TaskSummary`, `TransferSummary`, `ConflictSummary`, `HeldDelete`,
+    /// `InvitationSummary` or `LogLine`.
     package var data: JSON
 
     package init(id: UInt64, kind: Kind, data: JSON) {

@@ -46,6 +46,10 @@ package struct DaemonStatus: JSONCodable, Hashable {
     package var heldDeletes: Int
     package var conflicts: Int
     package var trashed: Int
+    /// Invitations that wait for an answer of this account.
+    package var invitations: Int
+    /// Invitations of this account that have not been answered.
+    package var sentInvitations: Int
     package var problems: [Problem]
 
     package init(version: String, state: State, tasksDirectory: String) {
@@ -61,6 +65,8 @@ package struct DaemonStatus: JSONCodable, Hashable {
         heldDeletes = 0
         conflicts = 0
         trashed = 0
+        invitations = 0
+        sentInvitations = 0
         problems = []
     }
 
@@ -84,6 +90,8 @@ package struct DaemonStatus: JSONCodable, Hashable {
         heldDeletes = count("heldDeletes")
         conflicts = count("conflicts")
         trashed = count("trashed")
+        invitations = count("invitations")
+        sentInvitations = count("sentInvitations")
         problems = try json.list("problems")
     }
 
@@ -96,7 +104,9 @@ package struct DaemonStatus: JSONCodable, Hashable {
             ("oldestPendingSeconds", oldestPendingSeconds?.asJSON), ("lastSync", lastSync?.asJSON),
             ("activeTransfers", activeTransfers.asJSON), ("waitingTransfers", waitingTransfers.asJSON),
             ("transfersWaitFor", transfersWaitFor?.asJSON), ("heldDeletes", heldDeletes.asJSON),
-            ("conflicts", conflicts.asJSON), ("trashed", trashed.asJSON), ("problems", problems.json))
+            ("conflicts", conflicts.asJSON), ("trashed", trashed.asJSON),
+            ("invitations", invitations.asJSON), ("sentInvitations", sentInvitations.asJSON),
+            ("problems", problems.json))
     }
 
     /// Whether a person should look: a held delete, a conflict or a problem.

@@ -117,12 +117,16 @@ package struct ListSummary: JSONCodable, Hashable {
     package var owner: String?
     /// What the accounts are called that use it besides its owner.
     package var sharedWith: [String]
+    /// What the accounts are called that are invited and have not answered.
+    package var invited: [String]
 
     package init(
-        id: String, name: String, openCount: Int, taskCount: Int, owner: String? = nil, sharedWith: [String] = []
+        id: String, name: String, openCount: Int, taskCount: Int, owner: String? = nil, sharedWith: [String] = [],
+        invited: [String] = []
     ) {
         self.owner = owner
         self.sharedWith = sharedWith
+        self.invited = invited
         self.id = id
         self.name = name
         self.openCount = openCount
@@ -133,12 +137,14 @@ package struct ListSummary: JSONCodable, Hashable {
         self.init(
             id: try json.string("id"), name: try json.string("name"), openCount: Int(try json.integer("open")),
             taskCount: Int(try json.integer("tasks")), owner: json["owner"]?.stringValue,
-            sharedWith: (json["sharedWith"]?.arrayValue ?? []).compactMap(\.stringValue))
+            sharedWith: (json["sharedWith"]?.arrayValue ?? []).compactMap(\.stringValue),
+            invited: (json["invited"]?.arrayValue ?? []).compactMap(\.stringValue))
     }
 
     package var json: JSON {
         .members(
             ("id", id.asJSON), ("name", name.asJSON), ("open", openCount.asJSON), ("tasks", taskCount.asJSON),
-            ("owner", owner?.asJSON), ("sharedWith", sharedWith.isEmpty ? nil : sharedWith.asJSON))
+            ("owner", owner?.asJSON), ("sharedWith", sharedWith.isEmpty ? nil : sharedWith.asJSON),
+            ("invited", invited.isEmpty ? nil : invited.asJSON))
     }
 }

@@ -70,6 +70,7 @@ struct EventPublisher: Service {
         var transfers: [String: SeenTransfer]
         var conflicts: Set<String>
         var held: Set<String>
+        var invitations: Set<InvitationSummary>
     }
 
     /// As many news of tasks as are taken in one look.
@@ -81,13 +82,15 @@ struct EventPublisher: Service {
         let transfers = await stack.sync.takeTransfersByID(SeenTransfer.init)
         let conflicts = await stack.sync.conflictCount > 0 ? try await stack.sync.conflicts() : []
         let held = await stack.sync.heldDeletes
+        let invitations = try await service.invitations()
         var new = Seen(
             stack: ObjectIdentifier(stack), sequence: firstSequence, transfers: transfers,
-            conflicts: Set(conflicts.map(\.id)), held: Set(held.map(\.entry.id)))
+            conflicts: Set(conflicts.map(\.id)), held: Set(held.map(\.entry.id)), invitations: Set(invitations))
         let old =
             old
             ?? Seen(
-                stack: new.stack, sequence: firstSequence, transfers: [:], conflicts: new.conflicts, held: new.held)
+                stack: new.stack, sequence: firstSequence, transfers: [:], conflicts: new.conflicts, held: new.held,
+                invitations: new.invitations)
         let moved = transfers.filter { old.transfers[$0.key] != $0.value }
         for (_, transfer) in moved.sorted(by: { $0.key < $1.key }) { hub.publish(.transfer, transfer.summary.json) }
         let news = Set(conflicts.map(\.id)).subtracting(old.conflicts)
@@ -99,6 +102,9 @@ struct EventPublisher: Service {
         let names = await stack.sync.catalog.listNames
         for delete in held where !old.held.contains(delete.entry.id) {
             hub.publish(.delete, HeldDelete(delete.entry, since: delete.since, names).json)
+        }
+        for invitation in invitations where !old.invitations.contains(invitation) {
+            hub.publish(.invitation, invitation.json)
         }
         new.sequence = try await publishTasks(of: stack, after: old.sequence)
         return new

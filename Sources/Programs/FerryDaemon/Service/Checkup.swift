@@ -271,6 +271,19 @@ struct Checkup {
                     "held-deletes", .attention,
                     "\(Count(status.heldDeletes, "delete is", "deletes are")) held.", remedy: "ferry deletes"))
         }
+        if status.invitations > 0 {
+            checks.append(
+                HealthCheck(
+                    "invitations", .ok,
+                    "\(Count(status.invitations, "invitation waits", "invitations wait")) for an answer: ferry invitations."
+                ))
+        }
+        if status.sentInvitations > 0 {
+            checks.append(
+                HealthCheck(
+                    "sent-invitations", .ok,
+                    "\(Count(status.sentInvitations, "invitation", "invitations")) of this account not answered yet."))
+        }
         if status.conflicts > 0 {
             checks.append(
                 HealthCheck(

@@ -4,30 +4,44 @@ import TaskSync
 /// Lists, and who uses them.
 extension DaemonService {
     func lists() async throws -> [ListSummary] {
-        TaskLists.summaries(of: try await stack().sync.catalog, for: await identity.current?.userID)
+        var summaries = TaskLists.summaries(of: try await stack().sync.catalog, for: await identity.current?.userID)
+        let invited = Dictionary(grouping: try await openInvitations().sent, by: \.list)
+        for index in summaries.indices {
+            summaries[index].invited = invited[summaries[index].id]?.map(\.toName).sorted() ?? []
+        }
+        return summaries
     }
 
     func share(_ list: String, with user: String) async throws -> ListSummary {
         let summary = try await self.list(named: list)
         let account = try await account()
-        guard account.email != nil else {
+        guard let ownName = account.email else {
             throw ControlError(
                 .conflict, "Nobody could tell whose list it is: this account has no e-mail address.",
                 hint: "ferry link --email ADDRESS")
         }
         let id = try await identity.userID(of: user)
-        try await asking { try await $0.share(summary.id, with: id, named: user, ownName: account.email) }
-        return try await self.list(summary.id)
+        try await asking { try await $0.invite(id, named: user, to: summary.id, ownName: ownName) }
+        var answer = try await self.list(summary.id)
+        // What the server has just taken need not be here yet.
+        if !answer.invited.contains(user) { answer.invited.append(user) }
+        return answer
     }
 
     func unshare(_ list: String, from user: String?) async throws -> ListSummary {
         let summary = try await self.list(named: list)
         let sharing = try await stack().sync.catalog.sharing[summary.id]
-        guard let sharing else { throw ControlError(.notFound, "The list '\(summary.name)' is not shared.") }
+        let invited = try await openInvitations().sent.filter { $0.list == summary.id }
+        guard sharing != nil || !invited.isEmpty else {
+            throw ControlError(.notFound, "The list '\(summary.name)' is not shared.")
+        }
         var id: String?
         if let user {
             // What it was called when it was shared, also when that account is gone.
-            let known = sharing.members.first { $0 == user || sharing.names[$0]?.lowercased() == user.lowercased() }
+            let word = user.lowercased()
+            let known =
+                sharing?.members.first { $0 == user || sharing?.names[$0]?.lowercased() == word }
+                ?? invited.first { $0.to == user || $0.toName.lowercased() == word }?.to
             if let known { id = known } else { id = try await identity.userID(of: user) }
         }
         let member = id

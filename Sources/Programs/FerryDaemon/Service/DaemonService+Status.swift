@@ -26,6 +26,9 @@ extension DaemonService {
         status.take(client)
         status.lastSync = stack.lastInStep.map { Timestamp(microseconds: $0 * 1000).rfc3339 }
         status.pendingDown = (try? await stack.sync.pendingExports()) ?? 0
+        if let open = try? await openInvitations() {
+            (status.invitations, status.sentInvitations) = (open.received.count, open.sent.count)
+        }
         if let hold = counts.rootHold {
             status.set(.rootHeld, hold.message, hint: hold.hint)
         } else if await engine.isPaused {

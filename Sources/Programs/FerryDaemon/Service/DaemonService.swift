@@ -57,6 +57,8 @@ final class DaemonService: ControlService {
                     .tooLarge, error.message,
                     hint: "'ferry attachments TASK' shows what is attached, 'ferry detach' takes it off.")
             case .noSpace: throw ControlError(.noSpace, error.message, hint: "Make room and attach it again.")
+            case .offline: throw ControlError(.offline, error.message, hint: "ferry doctor", isRetryable: true)
+            case .refused: throw ControlError(.permissionDenied, error.message)
             case .held:
                 throw ControlError(.unavailable, error.message, hint: "'ferry status' says what helps.")
             }

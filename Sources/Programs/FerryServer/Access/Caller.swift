@@ -4,8 +4,10 @@ import Identity
 enum Caller: Sendable, Hashable {
     /// Bypasses the rules: `Bearer owner` in emulator mode.
     case administrator
-    /// - Parameter expires: seconds since 1970; nil where the token has no end that is checked.
-    case user(id: String, expires: Int64?)
+    /// - Parameters:
+    ///   - expires: seconds since 1970; nil where the token has no end that is checked.
+    ///   - address: the account's e-mail address; nil for one without.
+    case user(id: String, expires: Int64?, address: String? = nil)
     case nobody
 
     /// The account that limits are counted for; nil for the administrator, who has none.
@@ -20,8 +22,13 @@ enum Caller: Sendable, Hashable {
     var requester: Requester {
         switch self {
         case .administrator: .administrator
-        case .user(let id, _): .user(id)
+        case .user(let id, _, _): .user(id)
         case .nobody: .nobody
         }
+    }
+
+    var address: String? {
+        guard case .user(_, _, let address) = self else { return nil }
+        return address
     }
 }

@@ -13,12 +13,69 @@ struct DocumentAccess: Sendable {
             // A closure cannot hold on to the commit, so what the rules may ask for is got ahead.
             var known: [DocumentName: Document] = [:]
             if let root = change.write.name.root { known[root] = try commit.get(root) ?? commit.getAfter(root) }
-            let documents = [change.before, change.after].compactMap { $0 } + known.values
-            for list in rules.lists(deciding: documents, for: caller.requester) { known[list] = try commit.get(list) }
+            let lists = rules.lists(deciding: Array(known.values), for: caller.requester)
+            let others = rules.names(
+                deciding: change.write.name, before: change.before, after: change.after, for: caller.requester)
+            for name in lists + others { known[name] = try commit.get(name) }
             let allowed = try rules.allowsWrite(
-                to: change.write.name, before: change.before, after: change.after, by: caller.requester
+                to: change.write.name, before: change.before, after: change.after, by: caller.requester,
+                address: caller.address
             ) { known[$0] }
             guard allowed else { throw DocumentStoreError.permissionDenied }
+        }
+    }
+
+    /// Looks at writes before they are tried: whether a precondition holds must not tell a user what lies in the namespace of
+    /// another one, and nobody may flood others with invitations.
+    ///
+    /// The number of invitations is that of the moment: commits that run at the same time may together exceed a limit.
+    func prepare(_ writes: [Write], in store: any DocumentStore, by caller: Caller) async throws {
+        guard case .user(let user, _, _) = caller else { return }
+        let foreign = writes.map(\.name).filter { SecurityRules.isForeign($0, to: user) }
+        if !foreign.isEmpty {
+            let found = try await get(foreign, in: store)
+            for name in foreign {
+                // Refused here is who knows nothing of the document; the guard decides about what is written.
+                let document = found[name]
+                let deciding = rules.names(deciding: name, before: document, after: nil, for: caller.requester)
+                let known = try await get(deciding, in: store)
+                let isInvited = name.collectionPath == "lists" && document != nil && !known.isEmpty
+                guard
+                    try isInvited || rules.allowsRead(of: name, document, by: caller.requester, lookup: { known[$0] })
+                else { throw DocumentStoreError.permissionDenied }
+            }
+        }
+        try await limitInvitations(in: writes, store, from: user)
+    }
+
+    private func limitInvitations(in writes: [Write], _ store: any DocumentStore, from user: String) async throws {
+        var recipients: [String: Int] = [:]
+        for write in writes where write.name.collectionPath == Invitation.collection {
+            guard case .update(_, let fields) = write.operation else { continue }
+            recipients[fields["to"]?.stringValue ?? "", default: 0] += 1
+        }
+        guard !recipients.isEmpty else { return }
+        func isOver(_ parts: [Query.Filter], _ limit: Int, adding count: Int) async throws -> Bool {
+            var query = Query(
+                parent: ParentName(store.database), collectionID: Invitation.collection, filter: .and(parts))
+            query.limit = Int32(limit)
+            var found = count
+            for try await _ in try await store.query(query, at: .strong).documents { found += 1 }
+            return found > limit
+        }
+        let mine = Query.Filter.field(Invitation.from, .equal, .string(user))
+        let total = recipients.values.reduce(0, +)
+        var isOverLimit = try await isOver([mine], Invitation.limitFrom, adding: total)
+        for (recipient, count) in recipients where !isOverLimit {
+            let theirs = Query.Filter.field(Invitation.to, .equal, .string(recipient))
+            isOverLimit = try await isOver([mine, theirs], Invitation.limitBetween, adding: count)
+            if !isOverLimit { isOverLimit = try await isOver([theirs], Invitation.limitTo, adding: count) }
+        }
+        guard !isOverLimit else {
+            throw DocumentStoreError(
+                .resourceExhausted,
+                "Too many invitations are open: at most \(Invitation.limitFrom) of one account, \(Invitation.limitBetween) of "
+                    + "one account to another, and \(Invitation.limitTo) to one account.")
         }
     }
 

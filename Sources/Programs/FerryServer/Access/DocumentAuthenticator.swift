@@ -19,7 +19,7 @@ struct DocumentAuthenticator: Sendable {
         do {
             if case .administrator = try authenticator.requester(authorization: authorization) { return .administrator }
             let token = try authenticator.verify(String(authorization.split(separator: " ").last ?? ""))
-            return .user(id: token.userID, expires: isEmulator ? nil : token.expiresAt)
+            return .user(id: token.userID, expires: isEmulator ? nil : token.expiresAt, address: token.email)
         } catch {
             throw DocumentStoreError(.unauthenticated, error.message)
         }

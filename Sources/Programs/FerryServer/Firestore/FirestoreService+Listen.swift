@@ -120,7 +120,7 @@ extension FirestoreService {
                     _ = try authenticator.caller(authorization: call.metadata["authorization"])
                 }
             }
-            if case .user(_, let expires?) = caller {
+            if case .user(_, let expires?, _) = caller {
                 group.addTask {
                     try await Task.sleep(for: .seconds(max(0, expires - now())))
                     throw DocumentStoreError.tokenExpired

@@ -10,13 +10,17 @@ extension FirestoreService {
         let store = try await store(request.database, for: request.writes)
         let transaction =
             request.transaction.isEmpty ? nil : TransactionID(bytes: request.transaction, account: caller.account)
-        let result = try await store.commit(request.writes, transaction: transaction, guarding: commitGuard(caller))
+        let result = try await commit(request.writes, in: store, by: caller) {
+            try await store.commit(request.writes, transaction: transaction, guarding: $0)
+        }
         return CommitResponse(writeResults: result.writeResults, commitTime: result.commitTime)
     }
 
     func batchWrite(_ request: BatchWriteRequest, _ caller: Caller) async throws -> BatchWriteResponse {
         let store = try await store(request.database, for: request.writes)
-        let results = try await store.batchWrite(request.writes, guarding: commitGuard(caller))
+        let results = try await commit(request.writes, in: store, by: caller) {
+            try await store.batchWrite(request.writes, guarding: $0)
+        }
         for case .failure(let error) in results { noteCause(of: error) }
         return BatchWriteResponse(
             writeResults: results.map { (try? $0.get()) ?? WriteResult(updateTime: nil) },
@@ -71,15 +75,19 @@ extension FirestoreService {
 
     func deleteDocument(_ request: DeleteDocumentRequest, _ caller: Caller) async throws -> EmptyMessage {
         let write = Write(.delete(request.name), precondition: request.precondition)
-        _ = try await catalog.store(request.name.database)
-            .commit([write], transaction: nil, guarding: commitGuard(caller))
+        let store = try await catalog.store(request.name.database)
+        _ = try await commit([write], in: store, by: caller) {
+            try await store.commit([write], transaction: nil, guarding: $0)
+        }
         return EmptyMessage()
     }
 
     /// Commits one write and answers the document as that commit left it.
     private func apply(_ write: Write, mask: [FieldPath]?, _ caller: Caller) async throws -> DocumentDraft {
         let store = try await catalog.store(write.name.database)
-        let result = try await store.commit([write], transaction: nil, guarding: commitGuard(caller))
+        let result = try await commit([write], in: store, by: caller) {
+            try await store.commit([write], transaction: nil, guarding: $0)
+        }
         let read = try await store.get([write.name], at: .at(result.commitTime))
         guard let document = read.documents.first ?? nil else {
             throw DocumentStoreError(.internal, "The document is gone right after it was written.")
@@ -135,7 +143,7 @@ extension FirestoreService {
         var token = token
         while let bytes = try await call.next() {
             let request: WriteRequest = try Self.decode(bytes)
-            if case .user(_, let expires?) = caller, expires <= now() { throw DocumentStoreError.tokenExpired }
+            if case .user(_, let expires?, _) = caller, expires <= now() { throw DocumentStoreError.tokenExpired }
             guard !request.writes.isEmpty else {
                 try await call.send(WriteResponse(streamToken: token.bytes).encoded())
                 continue
@@ -145,7 +153,9 @@ extension FirestoreService {
                 stream: "\(caller.streamOwner)/\(token.stream)", number: token.count,
                 digest: SHA256.hash(WriteRequest(writes: request.writes).encoded()).bytes)
             let store = try await store(database, for: request.writes)
-            let result = try await store.commit(request.writes, at: position, guarding: commitGuard(caller))
+            let result = try await commit(request.writes, in: store, by: caller) {
+                try await store.commit(request.writes, at: position, guarding: $0)
+            }
             let response = WriteResponse(
                 streamToken: token.bytes, writeResults: result.writeResults, commitTime: result.commitTime)
             try await call.send(response.encoded())
@@ -184,7 +194,7 @@ extension Caller {
     fileprivate var streamOwner: String {
         switch self {
         case .administrator: "administrator"
-        case .user(let id, _): "user \(id)"
+        case .user(let id, _, _): "user \(id)"
         case .nobody: "nobody"
         }
     }

@@ -123,6 +123,15 @@ struct FirestoreService: Sendable {
         return CommitGuard(account: account) { try access.check($0, by: caller) }
     }
 
+    /// Runs a commit that the caller may ask for.
+    func commit<Result: Sendable>(
+        _ writes: [Write], in store: any DocumentStore, by caller: Caller,
+        _ body: (CommitGuard?) async throws -> Result
+    ) async throws -> Result {
+        try await access.prepare(writes, in: store, by: caller)
+        return try await body(commitGuard(caller))
+    }
+
     /// The writes' database, which must be the one of the request.
     func store(_ database: DatabaseName, for writes: [Write]) async throws -> any DocumentStore {
         for write in writes where write.name.database != database {

@@ -49,6 +49,10 @@ package struct TaskSyncError: Error, Sendable, CustomStringConvertible {
         case tooLarge
         /// The disk has too little room; the message says how much.
         case noSpace
+        /// The server cannot be reached.
+        case offline
+        /// The server does not allow it.
+        case refused
     }
 
     package let code: Code

@@ -42,7 +42,9 @@ extension RebasePolicies {
         "tasks": MergingPolicy(
             .tasks, historyCollection: TaskHistory.collection, copiedFields: ["userId", "listId"],
             signatureField: "signatures"),
-        "lists": MergingPolicy(
-            .lists, historyCollection: TaskHistory.collection, copiedFields: ["userId"], signatureField: "signatures"),
+        "lists": ListRebasePolicy(
+            rules: MergingPolicy(
+                .lists, historyCollection: TaskHistory.collection, copiedFields: ["userId"],
+                signatureField: "signatures")),
     ])
 }

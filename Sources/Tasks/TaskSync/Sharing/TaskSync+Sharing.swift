@@ -95,25 +95,8 @@ extension TaskSync {
 
     // MARK: Commands
 
-    /// Lets a user use a list, which must be the user's own.
-    ///
-    /// - Parameters:
-    ///   - name: what the owner calls the user.
-    ///   - ownName: what the user is to call the owner.
-    package func share(_ list: String, with user: String, named name: String, ownName: String?) async throws {
-        try await change(list) { sharing, me in
-            guard user != me else { throw TaskSyncError(.invalid, "The list is yours.") }
-            guard !sharing.members.contains(user) else { return [:] }
-            var changes: [FieldPath: Value?] = [
-                FieldPath(key: "sharedWith"): .array((sharing.members + [user]).map { .string($0) }),
-                ListSharing.namesField.appending(user): .string(name),
-            ]
-            if let ownName { changes[ListSharing.namesField.appending(me)] = .string(ownName) }
-            return changes
-        }
-    }
-
-    /// Takes a list from a user, or from all. Where the list is somebody else's, this user leaves it.
+    /// Takes a list from a user, or from all, and takes back invitations that wait. Where the list is somebody else's, this user
+    /// leaves it.
     package func unshare(_ list: String, from user: String?) async throws {
         if hosts[list] != nil {
             guard user == nil || user == configuration.userID else {
@@ -121,10 +104,17 @@ extension TaskSync {
             }
             return try await leave(list)
         }
+        let me = configuration.userID
+        let invitations = try await invitations().filter {
+            $0.from == me && $0.list == list && (user == nil || $0.to == user)
+        }
+        try await remove(invitations)
         try await change(list) { sharing, _ in
             if let user, !sharing.members.contains(user) {
+                if !invitations.isEmpty { return [:] }
                 throw TaskSyncError(.notFound, "The list is not shared with that account.")
             }
+            if sharing.members.isEmpty { return [:] }
             let left = sharing.members.filter { user != nil && $0 != user }
             var changes: [FieldPath: Value?] = [
                 FieldPath(key: "sharedWith"): left.isEmpty ? nil : .array(left.map { .string($0) })

@@ -4,10 +4,11 @@ import JSON
 
 extension Command {
     static let share = Command.daemon(
-        "share", group: "Account", summary: "lets another account read and write a list",
+        "share", group: "Account", summary: "invites another account to read and write a list",
         discussion: """
-            The list becomes a directory on the other account's machines. Its tasks stay yours, whoever makes them, and everything
-            that both change is merged. 'ferry unshare' takes it back.
+            The other account has to accept: 'ferry invitations' there. Then the list becomes a directory on its machines. The
+            list's tasks stay yours, whoever makes them, and everything that both change is merged. 'ferry unshare' takes the
+            list or the invitation back.
 
                 ferry share Groceries anna@example.org
             """,
@@ -16,17 +17,20 @@ extension Command {
             Argument("ADDRESS", summary: "the other account's e-mail address, or its id"),
         ], options: [.json]
     ) { context in
-        context.show(
-            try await context.service.share(
-                context.arguments.argument("LIST") ?? "", with: context.arguments.argument("ADDRESS") ?? ""))
+        let address = context.arguments.argument("ADDRESS") ?? ""
+        context.show(try await context.service.share(context.arguments.argument("LIST") ?? "", with: address))
+        if !context.wantsJSON {
+            context.terminal.note(
+                "\(address.printable) sees the list after accepting the invitation: ferry invitations accept.")
+        }
         return .success
     }
 
     static let unshare = Command.daemon(
         "unshare", group: "Account", summary: "takes a list back from an account, or leaves somebody else's",
         discussion: """
-            Who loses a list keeps its files as tasks of their own; what is done to them from then on stays apart. Without ADDRESS
-            the list is taken back from everybody.
+            Whoever loses a list keeps its files as tasks of their own; what is done to them from then on stays apart. Without
+            ADDRESS the list is taken back from everybody. An invitation that has not been accepted is taken back.
             """,
         arguments: [
             Argument("LIST", summary: "the list's name", completion: .program("lists")),
@@ -44,7 +48,10 @@ extension ListSummary {
     /// Who uses it; empty: its owner alone.
     var sharingWords: String {
         if let owner { return "from \(owner.printable)" }
-        return sharedWith.isEmpty ? "" : "shared with \(sharedWith.map(\.printable).joined(separator: ", "))"
+        func words(_ start: String, _ names: [String]) -> [String] {
+            names.isEmpty ? [] : ["\(start) \(names.map(\.printable).joined(separator: ", "))"]
+        }
+        return (words("shared with", sharedWith) + words("invited", invited)).joined(separator: "; ")
     }
 }
 

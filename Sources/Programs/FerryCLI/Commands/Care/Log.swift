@@ -64,6 +64,9 @@ extension ControlEvent {
         case .delete:
             guard let held = try? HeldDelete(json: data) else { return nil }
             return "held      \(held.title.printable)  its delete waits: ferry deletes"
+        case .invitation:
+            guard let invitation = try? InvitationSummary(json: data), !invitation.isSent else { return nil }
+            return "invited   \(invitation.list.printable)  from \(invitation.from.printable): ferry invitations"
         case .status, .unknown: return nil
         }
     }

@@ -59,6 +59,12 @@ extension CommandContext {
         if status.heldDeletes > 0 {
             table.add(["  held", "\(Count(status.heldDeletes, "delete waits", "deletes wait")): ferry deletes"])
         }
+        if status.invitations > 0 {
+            table.add(["  invitations", "\(status.invitations) to answer: ferry invitations"])
+        }
+        if status.sentInvitations > 0 {
+            table.add(["  invited", "\(Count(status.sentInvitations, "invitation", "invitations")) not answered yet"])
+        }
         if status.conflicts > 0 { table.add(["  conflicts", "\(status.conflicts): ferry conflicts"]) }
         for line in table.lines(width: nil, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
             terminal.print(line)

@@ -1,0 +1,68 @@
+import Control
+import Cryptography
+import TaskSync
+
+/// Invitations to lists, and accounts whose invitations are refused.
+extension DaemonService {
+    func invitations() async throws -> [InvitationSummary] {
+        let (received, sent) = try await openInvitations()
+        return received.map { Self.summary(of: $0, isSent: false) } + sent.map { Self.summary(of: $0, isSent: true) }
+    }
+
+    func answerInvitation(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary {
+        let received = try await openInvitations().received
+        let found: [ListInvitation]
+        if let number = Int(invitation), received.indices.contains(number - 1) {
+            found = [received[number - 1]]
+        } else {
+            let word = invitation.lowercased()
+            found = word.isEmpty ? [] : received.filter { Self.summary(of: $0, isSent: false).id.hasPrefix(word) }
+        }
+        guard let invitation = found.first else {
+            throw ControlError(
+                .notFound, "There is no invitation '\(invitation)'.", hint: "'ferry invitations' shows them.")
+        }
+        guard found.count == 1 else {
+            throw ControlError(
+                .ambiguous, "Several invitations begin so.", hint: "'ferry invitations' shows their ids.")
+        }
+        try await asking { sync in
+            switch answer {
+            case .accept: try await sync.accept(invitation)
+            case .decline: try await sync.remove([invitation])
+            }
+        }
+        hub.poke()
+        return Self.summary(of: invitation, isSent: false)
+    }
+
+    func blocks() async throws -> [BlockSummary] {
+        try await asking { try await $0.blockedUsers() }.map { BlockSummary(userID: $0.user, name: $0.name) }
+    }
+
+    func setBlocked(_ user: String, _ isBlocked: Bool) async throws -> [BlockSummary] {
+        let word = user.lowercased()
+        var id = try await blocks().first { $0.userID == user || $0.name.lowercased() == word }?.userID
+        if id == nil {
+            id = try await openInvitations().received.first { $0.from == user || $0.fromName.lowercased() == word }?
+                .from
+        }
+        let other: String
+        if let id { other = id } else { other = try await identity.userID(of: user) }
+        try await asking { try await $0.setBlocked(other, named: user, isBlocked) }
+        return try await blocks()
+    }
+
+    /// The numbers that a user may type are those of the first.
+    func openInvitations() async throws -> (received: [ListInvitation], sent: [ListInvitation]) {
+        let user = await identity.current?.userID
+        let all = try await asking { try await $0.invitations() }
+        return (all.filter { $0.to == user }, all.filter { $0.from == user })
+    }
+
+    private static func summary(of invitation: ListInvitation, isSent: Bool) -> InvitationSummary {
+        InvitationSummary(
+            id: String(SHA256.hash(invitation.id).hex.prefix(8)), list: invitation.listName, from: invitation.fromName,
+            to: invitation.toName, isSent: isSent, time: invitation.time?.rfc3339)
+    }
+}

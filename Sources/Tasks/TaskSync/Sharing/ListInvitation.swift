@@ -1,0 +1,62 @@
+package import DocumentModel
+
+/// An invitation to a list that waits for its recipient, as `invitations/{from}.{to}.{list}` says.
+///
+/// The server's rules let only the owner of the list make it. The texts come from the other account.
+package struct ListInvitation: Sendable, Hashable {
+    /// The document's id.
+    package let id: String
+    /// The user ids of the list's owner and of the recipient.
+    package let from: String
+    package let to: String
+    package let list: String
+    package let listName: String
+    /// The e-mail addresses of both, as the owner gave them.
+    package let fromName: String
+    package let toName: String
+    /// nil until the server has ordered it.
+    package let time: Timestamp?
+
+    static let collection = "invitations"
+    /// Users whose invitations this user does not want, as `blocks/{user}.{other}`.
+    static let blocks = "blocks"
+    private static let fromField = FieldPath(key: "from")
+    private static let toField = FieldPath(key: "to")
+
+    /// Returns nil for a document that is no invitation.
+    init?(id: String, fields: [String: Value]) {
+        guard let from = fields["from"]?.stringValue, let to = fields["to"]?.stringValue,
+            let list = fields["listId"]?.stringValue, !list.isEmpty
+        else { return nil }
+        self.id = id
+        self.from = from
+        self.to = to
+        self.list = list
+        listName = fields["listName"]?.stringValue ?? ""
+        fromName = fields["fromName"]?.stringValue ?? from
+        toName = fields["toName"]?.stringValue ?? to
+        time = fields["createdTime"]?.timestampValue
+    }
+
+    /// The document id of an invitation.
+    static func id(from: String, to: String, list: String) -> String { "\(from).\(to).\(list)" }
+
+    /// The queries whose results are the invitations to and from a user, and the users that the user blocks.
+    static func queries(of user: String, in database: DatabaseName) -> [Query] {
+        let parent = ParentName(database)
+        return [
+            Query(parent: parent, collectionID: collection, filter: .field(toField, .equal, .string(user))),
+            Query(parent: parent, collectionID: collection, filter: .field(fromField, .equal, .string(user))),
+            Query(
+                parent: parent, collectionID: blocks,
+                filter: .field(FieldPath(key: "userId"), .equal, .string(user))),
+        ]
+    }
+}
+
+/// An account whose invitations are refused.
+package struct BlockedUser: Sendable, Hashable {
+    package let user: String
+    /// The e-mail address under which it was blocked.
+    package let name: String
+}
