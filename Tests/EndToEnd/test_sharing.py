@@ -4,7 +4,11 @@ import os
 import urllib.error
 import urllib.request
 
+import boto3
 import pytest
+from botocore import UNSIGNED
+from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from harness import Machine, PASSWORD, agree, until
 
@@ -116,6 +120,49 @@ def test_attachments_of_a_shared_list_go_both_ways(shared, root):
     (bob.tasks / "Groceries/Milk.files/receipt.pdf").write_bytes(theirs)
     until(lambda: groceries(anna).get("Groceries/Milk.files/receipt.pdf") == theirs, lambda: f"{anna.status()} {anna.daemon.tail()}")
     same(anna, bob)
+
+
+def keys(server, machine):
+    """A client of the objects with the keys of an account, and the account's id."""
+    session = json.load(urllib.request.urlopen(urllib.request.Request(
+        f"{server.url}/v1/accounts:signInWithPassword?key=x", headers={"Content-Type": "application/json"},
+        data=json.dumps({"email": f"{machine}@example.org", "password": PASSWORD, "returnSecureToken": True}).encode())))
+    answer = boto3.client("sts", endpoint_url=server.url, region_name="us-east-1", config=Config(signature_version=UNSIGNED)).assume_role_with_web_identity(
+        RoleArn="arn:ferry:iam:::role/user", RoleSessionName="test", WebIdentityToken=session["idToken"])["Credentials"]
+    return boto3.client("s3", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=answer["AccessKeyId"],
+                        aws_secret_access_key=answer["SecretAccessKey"], aws_session_token=answer["SessionToken"]), session["localId"]
+
+
+def test_only_what_the_shared_list_references_can_be_read(server, shared):
+    anna, bob = shared
+    for path in ("Groceries/Milk.files", "Work/Secret.files"):
+        (anna.tasks / path).mkdir()
+    (anna.tasks / "Groceries/Milk.files/label.bin").write_bytes(os.urandom(5_000_000))
+    (anna.tasks / "Work/Secret.files/plan.bin").write_bytes(os.urandom(3_000_000))
+    anna.sync()
+    (hers, her_id), (his, _) = keys(server, "anna"), keys(server, "bob")
+    everything = {entry["Key"]: entry["Size"] for entry in hers.list_objects_v2(Bucket="ferry", Prefix=her_id + "/")["Contents"]}
+
+    def readable():
+        found = set()
+        for key in everything:
+            try:
+                his.head_object(Bucket="ferry", Key=key)
+                his.get_object(Bucket="ferry", Key=key, Range="bytes=0-9")
+                found.add(key)
+            except ClientError as error:
+                assert error.response["ResponseMetadata"]["HTTPStatusCode"] == 403, error
+        return found
+
+    until(lambda: groceries(bob).get("Groceries/Milk.files/label.bin"), lambda: f"{bob.status()} {bob.daemon.tail()}")
+    seen = readable()
+    size = sum(everything[key] for key in seen)
+    assert 5_000_000 < size < 5_200_000 and len(seen) < len(everything), (seen, everything)
+    with pytest.raises(ClientError):
+        his.copy_object(Bucket="ferry", Key="x", CopySource={"Bucket": "ferry", "Key": sorted(set(everything) - seen)[0]})
+    anna.ferry("unshare", "Groceries", "bob@example.org")
+    anna.sync()
+    assert not readable()
 
 
 def test_tasks_that_change_lists_change_hands(shared):

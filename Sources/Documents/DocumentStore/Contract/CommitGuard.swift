@@ -2,14 +2,14 @@ package import DocumentModel
 
 /// On whose behalf a commit is made, and what decides whether it may be stored.
 package struct CommitGuard: Sendable {
-    /// The committing account.
-    package let account: String
+    /// The account that limits are counted for; `nil` for an administrator, who has none.
+    package let account: String?
     /// Looks at a commit before it is stored; by throwing a `DocumentStoreError` it refuses it whole.
     ///
     /// Runs on the store's writer, so it holds up every other commit: it must be quick and must not wait.
     package let check: @Sendable (borrowing ProposedCommit) throws -> Void
 
-    package init(account: String, check: @escaping @Sendable (borrowing ProposedCommit) throws -> Void = { _ in }) {
+    package init(account: String?, check: @escaping @Sendable (borrowing ProposedCommit) throws -> Void = { _ in }) {
         self.account = account
         self.check = check
     }

@@ -14,7 +14,7 @@ enum Caller: Sendable, Hashable {
     var account: String? {
         switch self {
         case .administrator: nil
-        case .user(let id, _): id
+        case .user(let id, _, _): id
         case .nobody: ""
         }
     }

@@ -6,10 +6,22 @@ import Identity
 /// Applies the rules to calls. Refusals are `DocumentStoreError.permissionDenied`.
 struct DocumentAccess: Sendable {
     let rules = SecurityRules()
+    /// Which objects of others may be read; nil: none.
+    var objects: SharedObjects?
 
-    /// Inside a commit's transaction.
-    func check(_ commit: borrowing ProposedCommit, by caller: Caller) throws {
+    /// Decides inside a commit's transaction.
+    ///
+    /// - Parameter readable: the objects of others that the caller may read; references to others may not be added.
+    func check(
+        _ commit: borrowing ProposedCommit, by caller: Caller, readable: Set<ObjectReference> = []
+    ) throws {
+        guard caller != .administrator else { return }
         for change in commit.changes {
+            // What a task references may go to its history.
+            let task = try change.write.name.root.flatMap { try commit.get($0) }
+            guard Self.addsOnly(readable, in: change, of: task, by: caller) else {
+                throw DocumentStoreError.permissionDenied
+            }
             // A closure cannot hold on to the commit, so what the rules may ask for is got ahead.
             var known: [DocumentName: Document] = [:]
             if let root = change.write.name.root { known[root] = try commit.get(root) ?? commit.getAfter(root) }
@@ -25,12 +37,49 @@ struct DocumentAccess: Sendable {
         }
     }
 
+    /// Whether a change adds no references to objects of others but to these: whoever can reference an object can read it.
+    private static func addsOnly(
+        _ readable: Set<ObjectReference>, in change: ProposedChange, of task: Document?, by caller: Caller
+    ) -> Bool {
+        guard case .user(let user, _, _) = caller, isAmongTasks(change.write.name), let after = change.after else {
+            return true
+        }
+        let named = ObjectReference.all(in: after.fields) { $0.owner != user }
+        guard !named.isEmpty else { return true }
+        let added = named.subtracting(readable)
+        guard !added.isEmpty else { return true }
+        let known = [change.before, task].compactMap { $0 }.map { ObjectReference.all(in: $0.fields) }
+        return known.reduce(added) { $0.subtracting($1) }.isEmpty
+    }
+
+    private static func isAmongTasks(_ name: DocumentName) -> Bool {
+        name.collectionPath == "tasks" || name.root?.collectionPath == "tasks"
+    }
+
+    /// Counts what a commit is about to change for `SharedObjects`. Returns what to count again once it is stored.
+    func noteChanges(of commit: borrowing ProposedCommit, in database: DatabaseName) throws -> Set<Int> {
+        guard let objects, database == objects.database else { return [] }
+        var roots: [DocumentName: Document] = [:]
+        for change in commit.changes where change.write.name.collectionID == "history" {
+            if let root = change.write.name.root { roots[root] = try commit.getAfter(root) ?? commit.get(root) }
+        }
+        let changes = SharingChanges.changes(in: commit.changes) { $0.root.flatMap { roots[$0] } }
+        objects.changes.note(changes)
+        return changes
+    }
+
+    func noteStored(_ changes: Set<Int>) { objects?.changes.note(changes) }
+
     /// Looks at writes before they are tried: whether a precondition holds must not tell a user what lies in the namespace of
     /// another one, and nobody may flood others with invitations.
     ///
     /// The number of invitations is that of the moment: commits that run at the same time may together exceed a limit.
-    func prepare(_ writes: [Write], in store: any DocumentStore, by caller: Caller) async throws {
-        guard case .user(let user, _, _) = caller else { return }
+    ///
+    /// - Returns: the objects of others that the writes name and the caller may read.
+    @discardableResult func prepare(
+        _ writes: [Write], in store: any DocumentStore, by caller: Caller
+    ) async throws -> Set<ObjectReference> {
+        guard case .user(let user, _, _) = caller else { return [] }
         let foreign = writes.map(\.name).filter { SecurityRules.isForeign($0, to: user) }
         if !foreign.isEmpty {
             let found = try await get(foreign, in: store)
@@ -46,6 +95,19 @@ struct DocumentAccess: Sendable {
             }
         }
         try await limitInvitations(in: writes, store, from: user)
+        var readable: Set<ObjectReference> = []
+        for write in writes where Self.isAmongTasks(write.name) {
+            for reference in ObjectReference.all(in: write, where: { $0.owner != user }) {
+                // References that other databases hold open nothing.
+                guard let objects, store.database == objects.database else {
+                    readable.insert(reference)
+                    continue
+                }
+                guard !readable.contains(reference) else { continue }
+                if try await objects.mayRead(reference.key, by: user) { readable.insert(reference) }
+            }
+        }
+        return readable
     }
 
     private func limitInvitations(in writes: [Write], _ store: any DocumentStore, from user: String) async throws {

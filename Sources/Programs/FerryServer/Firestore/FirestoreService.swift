@@ -2,12 +2,13 @@ import DocumentModel
 import DocumentStore
 import FirestoreProtocol
 import GRPC
+import Synchronization
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 struct FirestoreService: Sendable {
     let catalog: DatabaseCatalog
     let authenticator: DocumentAuthenticator
-    let access = DocumentAccess()
+    let access: DocumentAccess
     /// Ends the streams that would go on for ever.
     let closing: Closing
     /// Seconds since 1970 by the server's clock; ends streams whose token has expired.
@@ -116,20 +117,24 @@ struct FirestoreService: Sendable {
         if error.cause != nil { onError(error) }
     }
 
-    /// The guard of a caller's commits; none for administrators.
-    func commitGuard(_ caller: Caller) -> CommitGuard? {
-        guard let account = caller.account else { return nil }
-        let access = access
-        return CommitGuard(account: account) { try access.check($0, by: caller) }
-    }
-
     /// Runs a commit that the caller may ask for.
+    ///
+    /// - Parameter body: stores the writes; it is given the guard that decides whether they may be.
     func commit<Result: Sendable>(
         _ writes: [Write], in store: any DocumentStore, by caller: Caller,
         _ body: (CommitGuard?) async throws -> Result
     ) async throws -> Result {
-        try await access.prepare(writes, in: store, by: caller)
-        return try await body(commitGuard(caller))
+        let readable = try await access.prepare(writes, in: store, by: caller)
+        let access = access
+        let changed = Mutex<Set<Int>>([])
+        // Others may have read the state before this commit after its changes were first counted.
+        defer { access.noteStored(changed.withLock { $0 }) }
+        let guarding = CommitGuard(account: caller.account) { commit in
+            try access.check(commit, by: caller, readable: readable)
+            let changes = try access.noteChanges(of: commit, in: store.database)
+            changed.withLock { $0.formUnion(changes) }
+        }
+        return try await body(guarding)
     }
 
     /// The writes' database, which must be the one of the request.

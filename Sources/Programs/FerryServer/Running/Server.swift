@@ -3,6 +3,8 @@ import GRPC
 import Glibc
 import HTTP
 import Identity
+import ObjectStorage
+import SystemIO
 import SystemService
 
 /// A server that is up: its data open, its two ports bound.
@@ -33,12 +35,13 @@ struct Server: Sendable {
                 published: configuration.published, project: configuration.project, objects: configuration.objects)
             let identity = try await identity(configuration, directory, issuer: endpoints.url)
             let closing = Closing()
-            let documents = documentServer(configuration, certificate, stores, identity, closing, logger)
+            let shared = sharedObjects(stores)
+            let documents = documentServer(configuration, certificate, stores, shared, identity, closing, logger)
             endpoints.documents.port = try documents.start()
             site.open(
                 WebHandler(
                     endpoints: endpoints, identity: identity,
-                    objects: objects(stores, identity, logger.labelled("objects")), probe: stores.probe))
+                    objects: objects(stores, shared, identity, logger.labelled("objects")), probe: stores.probe))
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
                 documents: documents, closing: closing)
@@ -105,7 +108,7 @@ struct Server: Sendable {
     }
 
     private static func documentServer(
-        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores,
+        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores, _ shared: SharedObjects,
         _ identity: IdentityServer, _ closing: Closing, _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
@@ -113,7 +116,7 @@ struct Server: Sendable {
             catalog: stores.catalog,
             authenticator: DocumentAuthenticator(
                 authenticator: identity.authenticator, isEmulator: configuration.isEmulator),
-            closing: closing, now: WallClock.seconds,
+            access: DocumentAccess(objects: shared), closing: closing, now: WallClock.seconds,
             onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
             host: configuration.documents.host, port: configuration.documents.port)
@@ -122,7 +125,24 @@ struct Server: Sendable {
         return GRPCServer(settings, routes: service.routes)
     }
 
-    private static func objects(_ stores: Stores, _ identity: IdentityServer, _ logger: Logger) -> S3Handler {
+    private static func sharedObjects(_ stores: Stores) -> SharedObjects {
+        let (catalog, buckets) = (stores.catalog, stores.buckets)
+        return SharedObjects(database: catalog.main, store: { try await catalog.store(catalog.main) }) { key in
+            try await buckets.run {
+                let record = try buckets.index.readHere { try $0.object(ServerEndpoints.bucket, key) }
+                guard let record, record.size <= Manifest.byteLimit else { return nil }
+                do {
+                    return try buckets.open(record).read(Manifest.byteLimit, at: 0)
+                } catch let error as SystemError where error.code == .notFound {
+                    return nil
+                }
+            }
+        }
+    }
+
+    private static func objects(
+        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityServer, _ logger: Logger
+    ) -> S3Handler {
         let storage = identity.storage
         let signatures = SignatureV4(
             lookup: { accessKey, token in
@@ -130,9 +150,9 @@ struct Server: Sendable {
                     S3Credential(secretKey: $0.secretKey, prefix: $0.prefix)
                 }
             }, now: WallClock.seconds)
-        let access = SharedObjects(catalog: stores.catalog)
         return S3Handler(
-            store: stores.buckets, signatures: signatures, shares: access.shares, now: WallClock.microseconds,
+            store: stores.buckets, signatures: signatures,
+            shares: { try await shared.mayRead($0, by: String($1.dropLast())) }, now: WallClock.microseconds,
             onError: FaultLog(logger, "a request failed").note)
     }
 }

@@ -55,7 +55,7 @@ extension S3Handler {
             guard let key = String(validating: line, as: UTF8.self) else {
                 throw S3Error.invalidArgument("The body must be the objects' keys in UTF-8, a line each.")
             }
-            if TarArchive.canName(key), try await mayRead(key, call.credential) { keys.append(key) }
+            if TarArchive.canName(key), try await mayRead(key, in: call.bucket, call.credential) { keys.append(key) }
         }
         guard let share = archiveMemory.takeNow(Self.archiveLimit) else {
             throw S3Error.invalidRequest("Too many archives are on their way; get the objects one by one.")

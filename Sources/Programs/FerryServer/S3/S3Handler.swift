@@ -7,8 +7,8 @@ import SystemIO
 struct S3Handler: Sendable {
     let store: BucketStore
     let signatures: SignatureV4
-    /// Whether the user who may use the keys beneath one prefix may read what is beneath another.
-    let shares: @Sendable (_ prefix: String, _ other: String) async throws -> Bool
+    /// Whether the user who may use the keys beneath a prefix may read another user's object in the users' bucket.
+    let shares: @Sendable (_ key: String, _ prefix: String) async throws -> Bool
     /// The server's clock, microseconds since 1970.
     let now: @Sendable () -> Int64
     /// Told of errors that the client only sees as `InternalError`.
@@ -100,18 +100,15 @@ struct S3Handler: Sendable {
         guard [.get, .head].contains(call.request.method), !call.has("uploadId") else {
             return call.credential.allows(key: call.key)
         }
-        return try await mayRead(call.key, call.credential)
+        return try await mayRead(call.key, in: call.bucket, call.credential)
     }
 
-    /// Users use what is beneath their own prefix, and read attachments of those whom they share a list with. The names of these
-    /// are hashes, which only who sees the task knows.
-    func mayRead(_ key: String, _ credential: S3Credential) async throws -> Bool {
+    /// Whether the caller may read an object: users read what is beneath their own prefix, and the attachments of tasks in the
+    /// lists that they share. See `SharedObjects`.
+    func mayRead(_ key: String, in bucket: String, _ credential: S3Credential) async throws -> Bool {
         if credential.allows(key: key) { return true }
-        let parts = key.split(separator: "/", omittingEmptySubsequences: false)
-        guard let own = credential.prefix, parts.count == 4, ["chunks", "manifests"].contains(parts[1]),
-            parts[3].utf8.count == 64
-        else { return false }
-        return try await shares(own, "\(parts[0])/")
+        guard let own = credential.prefix, bucket == ServerEndpoints.bucket else { return false }
+        return try await shares(key, own)
     }
 
     private func answerBucket(_ call: S3Call) async throws -> HTTPResponse {

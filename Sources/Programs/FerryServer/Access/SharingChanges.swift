@@ -1,0 +1,83 @@
+import DocumentModel
+import DocumentStore
+import Synchronization
+
+/// Counts the changes of lists, of their tasks and of who takes part in them, so that what was read of them is known to be
+/// out of date.
+///
+/// A change is counted when it is about to be stored and again when it has been: what is read in between may be either. Lists and
+/// users share counters, so a count may also rise for another one's change.
+final class SharingChanges: Sendable {
+    private static let size = 1 << 12
+    private let counts = Mutex([UInt64](repeating: 0, count: size))
+
+    func count(ofList list: String) -> UInt64 { counts.withLock { $0[Self.index("list", list)] } }
+
+    func count(ofUser user: String) -> UInt64 { counts.withLock { $0[Self.index("user", user)] } }
+
+    /// What a proposed commit changes, for `note`.
+    ///
+    /// - Parameter root: returns the top-level document above another one.
+    static func changes(
+        in changes: [ProposedChange], root: (DocumentName) throws -> Document?
+    ) rethrows -> Set<Int> {
+        var found: Set<Int> = []
+        for change in changes {
+            let name = change.write.name
+            let documents = [change.before, change.after].compactMap { $0 }
+            switch name.collectionPath {
+            case "tasks":
+                for task in documents { found.formUnion(task["listId"]?.stringValue.map { index("list", $0) }) }
+            case "lists":
+                found.insert(index("list", name.id))
+                for list in documents {
+                    found.formUnion(SharedList(list)?.participants.map { index("user", $0) } ?? [])
+                }
+            default:
+                guard name.collectionID == "history", let task = try root(name) else { break }
+                found.formUnion(task["listId"]?.stringValue.map { index("list", $0) })
+            }
+        }
+        return found
+    }
+
+    func note(_ changes: Set<Int>) {
+        guard !changes.isEmpty else { return }
+        counts.withLock { counts in
+            for index in changes where counts.indices.contains(index) { counts[index] &+= 1 }
+        }
+    }
+
+    private static func index(_ kind: String, _ id: String) -> Int {
+        var hasher = Hasher()
+        hasher.combine(kind)
+        hasher.combine(id)
+        return Int(UInt(bitPattern: hasher.finalize()) % UInt(size))
+    }
+}
+
+extension Set {
+    fileprivate mutating func formUnion(_ element: Element?) {
+        if let element { insert(element) }
+    }
+}
+
+/// A list and who takes part in it.
+struct SharedList: Sendable, Hashable {
+    let id: String
+    let owner: String
+    /// The owner and the members.
+    let participants: Set<String>
+
+    /// Returns nil for a list without an owner.
+    init?(_ list: Document) {
+        guard let owner = list["userId"]?.stringValue else { return nil }
+        id = list.name.id
+        self.owner = owner
+        participants = Set((list["sharedWith"]?.arrayValue ?? []).compactMap(\.stringValue)).union([owner])
+    }
+}
+
+extension Document {
+    fileprivate subscript(key: String) -> Value? { fields[key] }
+}
