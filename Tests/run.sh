@@ -47,8 +47,9 @@ install_packages() {
 
 headline packages
 mapfile -t packages < <(grep -v '^#' Sources/C/packages.txt)
-# The last three are clients of Google's and MinIO's, whose own tests are run, and what compiles them.
-install_packages "${packages[@]}" python3-venv openssl vim-tiny rclone s3cmd iproute2 nginx-light golang-google-cloud-dev \
+# The last three are clients of Google's and MinIO's, whose own tests are run, and what compiles them. zsh and fish are
+# shells whose completion is tested.
+install_packages "${packages[@]}" python3-venv openssl vim-tiny zsh fish rclone s3cmd iproute2 nginx-light golang-google-cloud-dev \
     golang-github-minio-minio-go-v7-dev golang-go || { echo "The packages could not be installed."; count 0 1; finish; }
 
 # Plans of the simulation, of 60 actions unless told otherwise, shared by one process a processor. The last line of each

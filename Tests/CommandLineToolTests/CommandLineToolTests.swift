@@ -122,5 +122,7 @@ private func complaint(_ words: String...) -> String {
         for word in ["add", "get", "transfers", "pause", "completion --candidates tasks"] {
             #expect(script.contains(word), "\(word) for \(shell)")
         }
+        // It expands its argument, and candidates come from other people.
+        #expect(!script.contains("compgen"))
     }
 }

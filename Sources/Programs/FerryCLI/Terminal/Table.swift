@@ -53,45 +53,6 @@ extension String {
         }
         return text + "…"
     }
-
-    /// The text with control characters, bidirectional controls, line separators and characters without width shown as their
-    /// escapes, so that text from elsewhere cannot steer the terminal or pass for other text.
-    ///
-    /// Joiners between two letters that are not ASCII, or between emoji, are part of how these are written, and stay.
-    var printable: String {
-        if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
-        let scalars = Array(unicodeScalars)
-        guard scalars.contains(where: \.isDeceptive) else { return self }
-        var text = ""
-        for (index, scalar) in scalars.enumerated() {
-            let joins =
-                scalar.isJoiner && index > 0 && index + 1 < scalars.count && scalars[index - 1].mayBeJoined
-                && scalars[index + 1].mayBeJoined
-            if scalar.isDeceptive, !joins {
-                text += scalar.escaped(asASCII: true)
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether a terminal obeys the character, or shows nothing for it.
-    fileprivate var isDeceptive: Bool {
-        switch properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        case .format: properties.isDefaultIgnorableCodePoint || properties.isBidiControl
-        default: value == 0x115F || value == 0x1160 || value == 0x3164 || value == 0xFFA0
-        }
-    }
-
-    fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
-
-    fileprivate var mayBeJoined: Bool {
-        value > 0x7F && (properties.isAlphabetic || properties.isEmoji || properties.generalCategory == .nonspacingMark)
-    }
 }
 
 extension Character {

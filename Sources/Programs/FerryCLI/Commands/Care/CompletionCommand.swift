@@ -54,23 +54,29 @@ extension Command {
 }
 
 extension CommandContext {
-    /// One candidate a line: the word, a tab, what it stands for.
+    /// One candidate a line: the value, and what it stands for behind a tab.
+    ///
+    /// A value that cannot be typed as it is shown, or that a command would take for an option, is left out.
     fileprivate func candidates(_ kind: String) async throws -> [String] {
+        try await described(kind)
+            .filter { !$0.value.isEmpty && !$0.value.hasPrefix("-") && $0.value == $0.value.printable }
+            .map { value, words in words.map { "\(value)\t\($0.printable)" } ?? value }
+    }
+
+    private func described(_ kind: String) async throws -> [(value: String, words: String?)] {
         switch kind {
         case "tasks":
             let tasks = try await service.tasks(TaskFilter(isCompleted: false)).summaries()
             let length = shortIDLength(tasks.map(\.id))
-            return tasks.map { "\($0.id.prefix(length))\t\($0.title.printable)" }
-        case "lists": return try await service.lists().map { $0.name.isEmpty ? "inbox" : $0.name.printable }
-        case "trash": return try await service.trash().map { "\($0.taskID.prefix(8))\t\($0.title.printable)" }
+            return tasks.map { (String($0.id.prefix(length)), $0.title) }
+        case "lists": return try await service.lists().map { ($0.name.isEmpty ? "Inbox" : $0.name, nil) }
+        case "trash": return try await service.trash().map { (String($0.taskID.prefix(8)), $0.title) }
         case "conflicts":
             let conflicts = try await service.conflicts()
             let length = shortIDLength(conflicts.map(\.handle))
-            return conflicts.map { "\($0.handle.prefix(length))\t\($0.title.printable): \($0.label.printable)" }
+            return conflicts.map { (String($0.handle.prefix(length)), "\($0.title): \($0.label)") }
         case "transfers":
-            return try await service.transfers().filter { !$0.isOver }.map {
-                "\($0.id.prefix(8))\t\($0.name.printable)"
-            }
+            return try await service.transfers().filter { !$0.isOver }.map { (String($0.id.prefix(8)), $0.name) }
         default: throw UsageError("There are no candidates of kind '\(kind)'.", path: ["completion"])
         }
     }

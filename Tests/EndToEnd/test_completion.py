@@ -1,0 +1,178 @@
+"""Completion in the real shells: names that come from other people are offered as data, and never evaluated."""
+import os
+import pty
+import select
+import shlex
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from harness import BIN, until
+
+# Each would make a file "called" in the shell's directory if it were evaluated.
+HOSTILE = [
+    "$(touch called)", "`touch called`", "${IFS}$(touch${IFS}called)", "a;touch called", "a|touch called", "a&touch called",
+    "'$(touch called)'", '"$(touch called)"', "a' 'b", 'a" "b', "two words", "  edges", "*", "?", "[a-z]", "{a,b}", "~root",
+    "a:b", "a=b", "a@b", "!!", "#x", "back\\slash", "%s%n", "$HOME", "(touch called)", "<(touch called)", "été", "e\u0301",
+    "\N{FAMILY}", "Plain",
+]
+# Not typed as they are shown, or taken for an option: not offered.
+UNFIT = ["-rf", "--help", "\u202egpj.exe", "zero\u200bwidth"]
+
+
+@pytest.fixture
+def desk(laptop, server):
+    for number, name in enumerate(HOSTILE + UNFIT):
+        laptop.write(f"{name}/Task {number}.md", "")
+    # A title is a description, and may be anything.
+    laptop.write("$(touch called) `touch called`.md", "")
+    laptop.start()
+    laptop.login(server, create=True)
+    until(lambda: len(laptop.list()) == len(HOSTILE + UNFIT) + 1, laptop.daemon.tail)
+    (laptop.home / "shell").mkdir()
+    return laptop
+
+
+def environment(machine, **more):
+    return {**os.environ, **machine.environment, "PATH": f"{BIN}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TERM": "xterm",
+            "INPUTRC": "/dev/null", "PS1": "ready> ", **more}
+
+
+def run(machine, *arguments):
+    result = subprocess.run(arguments, cwd=machine.home / "shell", env=environment(machine), capture_output=True, timeout=60)
+    assert not list((machine.home / "shell").iterdir()), "a name was evaluated"
+    assert result.returncode == 0, result
+    return result.stdout.decode()
+
+
+def offered(machine):
+    """What the user may be offered: each list that can be typed, by its name in the tasks directory."""
+    return sorted(["Inbox", *HOSTILE])
+
+
+def test_bash_offers_every_name_quoted_and_evaluates_none(desk):
+    script = r"""
+    source <(ferry completion bash)
+    for typed; do
+        COMP_WORDS=(ferry move x "$typed") COMP_CWORD=3
+        _ferry
+        ((${#COMPREPLY[@]} == 0)) || printf '%s\0' "${COMPREPLY[@]}"
+        printf '\1'
+    done
+    """
+    def complete(*words):
+        parts = run(desk, "bash", "--norc", "-c", script, "bash", *words)
+        return [[reply for reply in part.split("\0") if reply] for part in parts.split("\1")[:-1]]
+
+    (replies,) = complete("")
+    # What is inserted means exactly the name, once a shell has read it.
+    assert sorted(shlex.split(" ".join(replies))) == offered(desk)
+    read = run(desk, "bash", "-c", "set -- " + " ".join(replies) + "; printf '%s\\0' \"$@\"")
+    assert sorted(read.split("\0")[:-1]) == offered(desk)
+    # A word that was inserted is completed again, and so is its beginning.
+    assert all(reply in found for reply, found in zip(replies, complete(*replies)))
+    assert all(reply in found for reply, found in zip(replies, complete(*[reply[:2] for reply in replies])))
+    assert complete("Pl", '"Pl', "'$(t", "$(touch") == [["Plain"], ["Plain"], ["$(touch called)"], ["\\$\\(touch\\ called\\)"]]
+    # Within double quotes it would be evaluated.
+    assert complete('"$(') == [[]]
+
+
+def test_bash_completes_by_position_and_tells_titles_only_where_it_lists(desk):
+    script = r"""
+    source <(ferry completion bash)
+    COMP_TYPE=$1; shift
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _ferry
+    printf '%s\n' "${COMPREPLY[@]}"
+    """
+    def complete(*words, kind=9):
+        return run(desk, "bash", "--norc", "-c", script, "bash", str(kind), "ferry", *words).splitlines()
+
+    identifiers = complete("move", "")
+    assert len(identifiers) == len(desk.list()) and all(word.isalnum() for word in identifiers)
+    titled = complete("move", "", kind=63)
+    assert len(titled) == len(identifiers) and any("($(touch called) `touch called`)" in line for line in titled)
+    assert "Plain" in complete("add", "--list", "Pl") and "Plain" in complete("add", "--list", "=", "Pl")
+    assert "--list" in complete("add", "--li") and complete("transfers", "pau") == ["pause"]
+    assert complete("completion", "z") == ["zsh"] and "move" in complete("mo")
+
+
+class Typed:
+    """An interactive shell on a terminal of its own."""
+
+    def __init__(self, machine, *arguments, **more):
+        self.process, self.machine = None, machine
+        child, self.terminal = pty.fork()
+        if child == 0:
+            os.chdir(machine.home / "shell")
+            os.execvpe(arguments[0], arguments, environment(machine, **more))
+        self.child, self.seen = child, b""
+
+    def read(self, word, timeout=30):
+        """Reads until the shell has shown the word since the last call; returns what it has shown."""
+        deadline = time.monotonic() + timeout
+        while word.encode() not in self.seen:
+            assert time.monotonic() < deadline, f"no {word!r} in {self.seen!r}"
+            if select.select([self.terminal], [], [], 0.1)[0]:
+                self.seen += os.read(self.terminal, 65536)
+        shown, self.seen = self.seen, b""
+        return shown.decode(errors="replace")
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def close(self):
+        os.close(self.terminal)
+        os.waitpid(self.child, 0)
+
+
+def typed(desk, shell, setup):
+    """Completes a name on a terminal as a user does, and runs the command that results."""
+    shell.read("ready> ")
+    shell.type(setup + "; print() { printf '<%s>' \"$@\" end; }; echo loa''ded\n")
+    shell.read("loaded")
+    shell.type("print move; ferry move x \t\t")
+    # The last one that is listed or so.
+    shell.read("Plain")
+    shell.type("\x15" "ferry() { if [ \"$1\" = completion ]; then command ferry \"$@\"; else print \"$@\"; fi; }; echo rea''dy\n")
+    shell.read("ready")
+    for beginning, name in [("\\$\\(to", "$(touch called)"), ("Pl", "Plain"), ("two", "two words"), ("\\`", "`touch called`"),
+                            ("été", "été"), ("back", "back\\slash"), ("\\~", "~root"), ("\\?", "?")]:
+        shell.type(f"ferry move x {beginning}\t\n")
+        assert f"<move><x><{name}><end>" in shell.read("<end>")
+    shell.type("ls | wc -l; echo do''ne\n")
+    shell.read("done")
+    assert not list((desk.home / "shell").iterdir()), "a name was evaluated"
+
+
+def test_bash_on_a_terminal(desk):
+    shell = Typed(desk, "bash", "--norc", "--noprofile", "-i")
+    typed(desk, shell, "source <(ferry completion bash); bind 'set page-completions off'; bind 'set completion-query-items 0'")
+    shell.close()
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_zsh_on_a_terminal(desk):
+    shell = Typed(desk, "zsh", "-f", "-i", ZDOTDIR=str(desk.home))
+    typed(desk, shell, "LISTMAX=10000; source <(ferry completion zsh)")
+    # PATH is still there: `path` is tied to it in zsh.
+    shell.type("ferry move x \t\x15 command -v ls; echo do''ne\n")
+    assert "/ls" in shell.read("done")
+    shell.close()
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_fish_offers_every_name_and_evaluates_none(desk):
+    def complete(line):
+        lines = run(desk, "fish", "--no-config", "-c", "ferry completion fish | source; complete -C $argv[1]", line).splitlines()
+        return [candidate.split("\t") for candidate in lines]
+
+    names = [candidate[0] for candidate in complete("ferry move x ")]
+    assert sorted(names) == offered(desk)
+    titled = complete("ferry move ")
+    assert len(titled) == len(desk.list()) and "$(touch called) `touch called`" in [words[1] for words in titled]
+    assert complete("ferry add --list Pl")[0][0] == "Plain" and complete("ferry transfers pau")[0][0] == "pause"
+    assert any(words[0] == "--list" for words in complete("ferry add --li"))
+    assert [words[0] for words in complete("ferry completion z")] == ["zsh"]
