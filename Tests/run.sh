@@ -82,6 +82,7 @@ fi
 if wanted format; then
     headline format
     check "swift format lint --strict" swift format lint --strict --parallel -r Package.swift Sources Tests Examples
+    check "numbers from elsewhere meet no trapping operator" python3 Tests/untrusted_numbers.py
 fi
 
 if wanted build || wanted unit; then

@@ -14,4 +14,15 @@ import Testing
     ]) func `what a terminal would act on or hide is shown as its escape`(text: String, shown: String) {
         #expect(Array(text.printable.unicodeScalars) == Array(shown.unicodeScalars), "\(text.printable)")
     }
+
+    @Test(arguments: [0, 0.5, 59, 3599, 86_399, 1e9, 1e300, .infinity, -.infinity, -1, .nan])
+    func `any time can be told`(
+        seconds: Double
+    ) {
+        #expect(!formatted(seconds: seconds).isEmpty)
+    }
+
+    @Test(arguments: [0, 1, .max, .min, 1 << 62] as [Int64]) func `any size can be told`(bytes: Int64) {
+        #expect(!formatted(bytes: bytes).isEmpty)
+    }
 }

@@ -93,4 +93,16 @@ import Testing
         #expect(TaskList(fields: list.documentFields) == list)
         #expect(TaskList(fields: ["name": .null, "sharedWith": .string("x")]) == TaskList(name: ""))
     }
+
+    @Test(arguments: [
+        (Value.integer(5), 5 as Int64?), (.integer(0), 0), (.double(7), 7),
+        (.integer(TaskAttachment.sizeLimit), 640 << 30),
+        (.integer(TaskAttachment.sizeLimit + 1), nil), (.integer(.max), nil), (.integer(.min), nil),
+        (.integer(-1), nil),
+        (.double(1.5), nil), (.double(.nan), nil), (.double(.infinity), nil), (.double(1e300), nil),
+        (.string("5"), nil),
+        (.boolean(true), nil), (.null, nil),
+    ]) func `a size that no file can have counts as not said`(value: Value, size: Int64?) {
+        #expect(TaskAttachment(.map(["name": .string("a"), "size": value]))?.size == size)
+    }
 }

@@ -28,6 +28,22 @@ import Testing
         #expect(startAll(&large).map(\.id) == (0..<TransferList.largeLimit).map { "id\($0)" })
     }
 
+    @Test(arguments: [
+        [1 << 62, 1 << 62, 1 << 62, 1 << 62], [Int64.max], [Int64.max, .max, .max], [.min, -1, -1, -1],
+        Array(repeating: Int64.min, count: 5), Array(repeating: -1, count: 64), Array(repeating: 1 << 57, count: 70),
+    ]) func `sizes of any kind are counted, and all of them get their turn`(sizes: [Int64]) {
+        var list = TransferList()
+        for (number, size) in sizes.enumerated() { list.add(transfer(number, size: size, isUpload: false)) }
+        var seen: [String] = []
+        while case let started = startAll(&list), !started.isEmpty {
+            #expect(started.count <= TransferList.smallLimit)
+            for transfer in started { list.change(transfer.id) { $0.phase = .done } }
+            seen += started.map(\.id)
+        }
+        #expect(Set(seen).count == sizes.count && seen.count == sizes.count)
+        #expect(list.isAtRest)
+    }
+
     @Test func `what is stored makes room before it is over`() {
         var list = TransferList()
         for number in 0..<10 { list.add(transfer(number, size: 1 << 30)) }

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import SystemIO
 
 /// The daemon, from the other end of its socket.
 ///
@@ -85,7 +86,9 @@ package struct ControlClient: ControlService {
     }
 
     package func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
-        let milliseconds = timeout.components.seconds * 1000 + timeout.components.attoseconds / 1_000_000_000_000_000
+        let (seconds, attoseconds) = timeout.components
+        let milliseconds = seconds.saturatingMultiplied(by: 1000)
+            .saturatingAdded(to: attoseconds / 1_000_000_000_000_000)
         let body: JSON = .members(("wait", wait.asJSON), ("timeoutMilliseconds", milliseconds.asJSON))
         return try DaemonStatus(json: try await send(.sync, body))
     }

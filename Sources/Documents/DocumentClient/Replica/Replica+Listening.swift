@@ -1,6 +1,7 @@
 import DocumentModel
 import FirestoreProtocol
 import SQLite
+import SystemIO
 
 extension Replica {
     /// What applying boundaries left to do.
@@ -51,7 +52,10 @@ extension Replica {
 
     private func apply(_ boundary: Boundary, _ outcome: inout ListenOutcome) throws {
         let known = try remoteTime
-        if let known, boundary.readTime.microseconds < known.microseconds - Self.toleratedMicroseconds {
+        if let known,
+            boundary.readTime.microseconds
+                < known.microseconds.saturatingSubtracted(by: Self.toleratedMicroseconds)
+        {
             outcome.wentBack = true
             return
         }

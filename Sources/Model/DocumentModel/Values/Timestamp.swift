@@ -22,7 +22,10 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     public var seconds: Int64 { microseconds.floorDivided(by: 1_000_000) }
 
     /// The rest in nanoseconds, 0 … 999,999,000.
-    public var nanos: Int32 { Int32(truncatingIfNeeded: (microseconds - seconds * 1_000_000) * 1000) }
+    public var nanos: Int32 {
+        let remainder = microseconds % 1_000_000
+        return Int32(truncatingIfNeeded: (remainder < 0 ? remainder + 1_000_000 : remainder) * 1000)
+    }
 
     public var isValid: Bool { (-62_135_596_800_000_000...253_402_300_799_999_999).contains(microseconds) }
 

@@ -5,7 +5,7 @@ public struct TaskAttachment: Sendable, Hashable {
     /// The file's name in `X.files/`; comes from elsewhere and may be anything, so check it before it becomes part of a path.
     public var name: String
     public var mimeType: String?
-    /// In bytes.
+    /// In bytes, from 0 to `sizeLimit`. A document that says anything else says nothing.
     public var size: Int64?
     /// Of the whole file, in lower-case hexadecimal digits.
     public var sha256: String?
@@ -18,6 +18,9 @@ public struct TaskAttachment: Sendable, Hashable {
     /// Whether a machine found the stored bytes missing or damaged. One that has the file puts them there anew, and takes this
     /// away.
     public var isDamaged = false
+
+    /// No attachment has more bytes.
+    public static let sizeLimit: Int64 = 640 << 30
 
     public init(
         name: String, mimeType: String? = nil, size: Int64? = nil, sha256: String? = nil, manifest: String? = nil,
@@ -38,7 +41,7 @@ public struct TaskAttachment: Sendable, Hashable {
         guard let map = value.mapValue else { return nil }
         name = map["name"]?.stringValue ?? ""
         mimeType = map["mimeType"]?.stringValue
-        size = map["size"]?.wholeNumber
+        size = map["size"]?.wholeNumber.flatMap { (0...Self.sizeLimit).contains($0) ? $0 : nil }
         sha256 = map["sha256"]?.stringValue
         manifest = map["manifest"]?.stringValue
         createdTime = map["createdTime"]?.time

@@ -1,3 +1,5 @@
+import SystemIO
+
 /// Bytes for people, in binary units.
 func formatted(bytes: Int64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"]
@@ -14,15 +16,15 @@ func formatted(bytes: Int64) -> String {
 /// A span for people: `850 ms`, `3.2 s`, `4 min`, `2 h`, `3 d`.
 func formatted(seconds: Double) -> String {
     switch seconds {
-    case ..<1: "\(Int(seconds * 1000)) ms"
+    case ..<1: "\(Int(saturating: seconds * 1000)) ms"
     case ..<60: "\(oneDecimal(seconds)) s"
-    case ..<3600: "\(Int(seconds / 60)) min"
-    case ..<86_400: "\(Int(seconds / 3600)) h"
-    default: "\(Int(seconds / 86_400)) d"
+    case ..<3600: "\(Int(saturating: seconds / 60)) min"
+    case ..<86_400: "\(Int(saturating: seconds / 3600)) h"
+    default: "\(Int(saturating: seconds / 86_400)) d"
     }
 }
 
 private func oneDecimal(_ value: Double) -> String {
-    let tenths = Int((value * 10).rounded())
+    let tenths = Int(saturating: (value * 10).rounded())
     return "\(tenths / 10).\(tenths % 10)"
 }

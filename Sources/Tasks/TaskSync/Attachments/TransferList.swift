@@ -93,7 +93,7 @@ struct TransferList: Sendable {
             }
             let isFree =
                 movingCount < Self.largeLimit
-                || movingCount < Self.smallLimit && movingBytes + transfer.size <= Self.smallBytes
+                || movingCount < Self.smallLimit && movingBytes + transfer.weight <= Self.smallBytes
             guard isFree else { return nil }
             removeFirst()
             return transfer
@@ -102,8 +102,8 @@ struct TransferList: Sendable {
     }
 
     private mutating func account(from old: Transfer, to new: Transfer) {
-        if old.isMoving { (movingCount, movingBytes) = (movingCount - 1, movingBytes - old.size) }
-        if new.isMoving { (movingCount, movingBytes) = (movingCount + 1, movingBytes + new.size) }
+        if old.isMoving { (movingCount, movingBytes) = (movingCount - 1, movingBytes - old.weight) }
+        if new.isMoving { (movingCount, movingBytes) = (movingCount + 1, movingBytes + new.weight) }
         if new.phase == .queued, old.phase != .queued || old.size != new.size {
             insert(Turn(size: new.size, number: new.number, id: new.id))
         }
@@ -163,6 +163,10 @@ struct TransferList: Sendable {
 extension Transfer {
     /// Whether it takes part in the traffic, and so in what may run at once.
     fileprivate var isMoving: Bool { phase == .running && !isStored }
+
+    /// What the transfer counts among those that run at once: its size, as far as that matters. The size may be any number,
+    /// and the sum of these of all transfers that there can be fits.
+    fileprivate var weight: Int64 { max(0, min(size, TransferList.smallBytes + 1)) }
 
     fileprivate var subject: TransferList.Subject {
         isUpload ? .init(upload: name, of: task) : .init(download: attachment ?? "", of: task)

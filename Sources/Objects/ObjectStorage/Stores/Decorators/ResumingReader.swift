@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 /// Reads an object's content and, where the connection breaks, opens the rest of it anew. One reader at a time uses it; no actor,
 /// since each part would cost a change of executors.
@@ -76,7 +77,7 @@ final class ResumingReader: Sendable {
         }
         guard delivered < length else { return }
         guard fruitless <= Self.fruitlessLimit else { throw error }
-        let rest = try await reopen(start + delivered..<start + length)
+        let rest = try await reopen(start + delivered..<start.saturatingAdded(to: length))
         guard rest.info.version == version, rest.length == length - delivered else { throw error }
         state.withLock { $0.content = rest }
     }

@@ -258,7 +258,7 @@ public final class S3ObjectStore: ObjectStore {
         guard let field = headers["Content-Range"], field.hasPrefix("bytes ") else { return nil }
         let parts = field.dropFirst(6).split(whereSeparator: { $0 == "-" || $0 == "/" }).map { Int64($0) }
         guard parts.count == 3, let first = parts[0], let last = parts[1], let size = parts[2],
-            first == range.lowerBound, last < range.upperBound, last - first + 1 == Int64(length)
+            first == range.lowerBound, first <= last, last < range.upperBound, last - first + 1 == Int64(length)
         else { return nil }
         return size
     }

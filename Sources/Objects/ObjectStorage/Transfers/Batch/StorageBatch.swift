@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 /// Several files to save and to delete, with one progress and one result. What fails keeps nothing else from its end.
 ///
@@ -33,7 +34,7 @@ public struct StorageBatch: Sendable {
         let sizes = files.compactMap(\.size)
         return TransferTask(
             name: "\(files.count + manifests.count) files", direction: .up,
-            total: sizes.count == files.count ? sizes.reduce(0, +) : nil,
+            total: sizes.count == files.count ? sizes.reduce(0) { $0.saturatingAdded(to: $1) } : nil,
             work: TransferWork {
                 try await run.run($0)
             } clean: {

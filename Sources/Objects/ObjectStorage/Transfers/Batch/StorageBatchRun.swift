@@ -1,4 +1,5 @@
 import Synchronization
+import SystemIO
 
 /// Works through a batch, a few files at a time, and remembers what is done.
 final class StorageBatchRun: Sendable {
@@ -79,7 +80,7 @@ final class StorageBatchRun: Sendable {
             for (index, item) in sources.enumerated() {
                 let part = state.counts[index]
                 let size = part?.total ?? item.file.size
-                sum.total = sum.total.flatMap { total in size.map { total + $0 } }
+                sum.total = sum.total.flatMap { total in size.map { total.saturatingAdded(to: $0) } }
                 sum.done += part?.done ?? 0
                 sum.best += part?.best ?? 0
                 sum.deduplicated += part?.deduplicated ?? 0

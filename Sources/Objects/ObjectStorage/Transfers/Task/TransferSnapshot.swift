@@ -1,3 +1,5 @@
+import SystemIO
+
 /// A transfer at one moment.
 public struct TransferSnapshot: Sendable {
     public enum Direction: String, Sendable { case up, down }
@@ -25,7 +27,9 @@ public struct TransferSnapshot: Sendable {
     /// How long the rest takes at the present rate.
     public var remaining: Duration? {
         guard let bytesTotal, let rate, rate > 0, state == .running else { return nil }
-        return .seconds(Double(max(0, bytesTotal - bytesDone)) / rate)
+        let left = Double(max(0, bytesTotal.saturatingSubtracted(by: bytesDone)))
+        // Beyond this it says nothing, and a duration has an end.
+        return .seconds(min(left / rate, 1e9))
     }
 
     /// From 0 to 1; nil while the size is not known.

@@ -115,9 +115,9 @@ extension FileToAttach {
         for file in files {
             var status = stat()
             let size = stat(file.path, &status) == 0 ? Int64(status.st_size) : 0
-            if let group = groups.last, group.count < groupCount, bytes + size <= groupBytes {
+            if let group = groups.last, group.count < groupCount, bytes.saturatingAdded(to: size) <= groupBytes {
                 groups[groups.count - 1].append(file)
-                bytes += size
+                bytes = bytes.saturatingAdded(to: size)
             } else {
                 groups.append([file])
                 bytes = size

@@ -1,5 +1,6 @@
 import CommandLineTool
 import Control
+import SystemIO
 
 extension Command {
     static let transfers = Command.daemon(
@@ -143,20 +144,19 @@ private struct TransferProgress {
     }
 
     private var total: String {
-        let (done, bytes) = transfers.reduce((0 as Int64, 0 as Int64)) { ($0.0 + $1.bytesDone, $0.1 + $1.bytesTotal) }
+        let done = transfers.reduce(0 as Int64) { $0.saturatingAdded(to: $1.bytesDone) }
+        let bytes = transfers.reduce(0 as Int64) { $0.saturatingAdded(to: $1.bytesTotal) }
         return "\(transfers.count - openCount) of \(transfers.count) files, "
             + "\(formatted(bytes: done)) of \(formatted(bytes: bytes))"
     }
 
     /// Id, arrow, name, share, bytes, rate and time left, state.
     static func cells(_ transfer: TransferSummary) -> [String] {
-        let total = max(transfer.bytesTotal, 1)
-        let percent = transfer.bytesTotal == 0 ? 100 : Int(transfer.bytesDone * 100 / total)
+        let percent = transfer.bytesDone.percentage(of: transfer.bytesTotal)
         var pace = ""
         if let rate = transfer.rate, rate > 0, transfer.state == .running {
-            let left = Double(transfer.bytesTotal - transfer.bytesDone) / rate
-            pace =
-                "\(formatted(bytes: Int64(clamping: Int(min(rate, 1e15)))))/s, \(formatted(seconds: min(left, 1e9))) left"
+            let left = Double(transfer.bytesTotal.saturatingSubtracted(by: transfer.bytesDone)) / rate
+            pace = "\(formatted(bytes: Int64(saturating: rate)))/s, \(formatted(seconds: min(left, 1e9))) left"
         }
         return [
             String(transfer.id.prefix(8)), transfer.direction == .download ? "↓" : "↑", transfer.name.printable,

@@ -81,17 +81,19 @@ extension CommandContext {
         let moving = transfers.filter { [.queued, .running, .waiting].contains($0.state) }
         var parts = ["\(Count(status.pendingUp, "change")) to send", "\(status.pendingDown) to write"]
         parts += moving.prefix(3).map { transfer in
-            let reason = transfer.reason.map { ", \($0)" } ?? ""
+            let reason = transfer.reason.map { ", \($0.printable)" } ?? ""
             return "\(transfer.name.printable) \(transfer.state.rawValue)\(reason)"
         }
         if moving.count > 3 { parts.append("\(Count(moving.count - 3, "more transfer"))") }
-        let text = parts.joined(separator: "; ") + (status.reason.map { ". \($0)" } ?? ".")
-        return ("\(text) \(moving.count) \(transfers.reduce(0) { $0 + $1.bytesDone })", text)
+        let text = parts.joined(separator: "; ") + (status.reason.map { ". \($0.printable)" } ?? ".")
+        return (
+            "\(text) \(moving.count) \(transfers.reduce(0 as Int64) { $0.saturatingAdded(to: $1.bytesDone) })", text
+        )
     }
 
     fileprivate func show(_ plan: SyncPlan) {
         guard !wantsJSON else { return terminal.print(plan.json.text) }
-        if let remark = plan.remark { terminal.note(remark) }
+        if let remark = plan.remark { terminal.note(remark.printable) }
         var table = Table()
         for step in plan.steps {
             let details = [step.detail?.printable, step.size.map { formatted(bytes: $0) }].compactMap(\.self)
