@@ -149,8 +149,8 @@ package actor TaskSync {
     var pausedTransfers: Set<String> = []
     /// Files that somebody attached by a command although their names are those of unfinished ones, by `Transfer.pauseKey`.
     var attachedPartials: Set<String> = []
-    /// Downloads that have asked for a repair of what they want.
-    var reportedDamage: Set<String> = []
+    /// Downloads that have asked for a repair of what they want, with what is wrong; see `damageKey`.
+    var reportedDamage: [String: String] = [:]
     /// Whether the store may lack what this machine has given it; see `offerAttachments`.
     var isOffering = false
     /// By transfer: how far it had come before this run of the daemon, until it is known again.

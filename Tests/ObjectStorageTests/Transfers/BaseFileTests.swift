@@ -76,7 +76,8 @@ import Testing
         let content = earlier + Array("appended".utf8)
         let file = try await upload(content, sizes: .small)
         let task = DownloadTask(
-            .manifest(file.manifest), size: nil, to: directory.path + "/got", from: memory, namespace: namespace,
+            .manifest(file.manifest), size: .atMost(Manifest.fileLimit), to: directory.path + "/got", from: memory,
+            namespace: namespace,
             partial: nil, base: path, baseListing: namespace.manifest(first.manifest), isMarked: true, isSynced: false,
             placement: nil, surroundings: .system)
         task.start()

@@ -26,7 +26,7 @@ import Testing
     }
 
     private func downloaded(
-        _ content: ContentReference, size: Int64? = nil, sha256: ContentHash? = nil
+        _ content: ContentReference, size: ExpectedSize = .atMost(Manifest.fileLimit), sha256: ContentHash? = nil
     ) async throws -> DownloadedFile {
         let task = DownloadTask(
             content, size: size, sha256: sha256, to: directory.path + "/got", from: memory, namespace: namespace,
@@ -36,9 +36,11 @@ import Testing
         return try await task.outcome
     }
 
-    private func code(_ content: ContentReference, sha256: ContentHash? = nil) async -> ObjectStorageError.Code? {
+    private func code(
+        _ content: ContentReference, size: ExpectedSize = .atMost(Manifest.fileLimit), sha256: ContentHash? = nil
+    ) async -> ObjectStorageError.Code? {
         do {
-            _ = try await downloaded(content, sha256: sha256)
+            _ = try await downloaded(content, size: size, sha256: sha256)
             return nil
         } catch {
             return (error as? ObjectStorageError)?.code
@@ -50,7 +52,8 @@ import Testing
         let up = try await uploaded(Noise.bytes(count))
         let time = FileTime(seconds: -1, nanoseconds: 123_456_000)
         let task = DownloadTask(
-            up.content, size: nil, to: directory.path + "/got", from: memory, namespace: namespace, partial: nil,
+            up.content, size: .exactly(Int64(count)), to: directory.path + "/got", from: memory, namespace: namespace,
+            partial: nil,
             base: nil, isSynced: true, modified: time, isExecutable: true, placement: nil, surroundings: .system)
         task.start()
         _ = try await task.outcome
@@ -60,13 +63,57 @@ import Testing
         #expect(try File(path: directory.path + "/got").isExecutable)
     }
 
-    @Test(arguments: [-1, 0, 10, 999, 300_000, .max])
-    func `what is said of the size need not be true`(size: Int64) async throws {
-        for content in [Noise.bytes(1000), [UInt8](repeating: 7, count: 400_000)] {
+    @Test(arguments: [-1, 0, 10, 999, 300_000, 4 << 20, 5 << 20, .max])
+    func `content of another size than was declared is refused before anything of it is written`(
+        size: Int64
+    ) async throws {
+        let contents = [
+            Noise.bytes(1000), [UInt8](repeating: 7, count: 400_000), [UInt8](repeating: 7, count: 9 << 20),
+        ]
+        for content in contents {
             let up = try await uploaded(content)
-            #expect(try await downloaded(up.content, size: size).size == Int64(content.count))
+            #expect(await code(up.content, size: .exactly(size)) == .corrupt)
+            if size < Int64(content.count) {
+                #expect(await code(up.content, size: .atMost(size)) != nil)
+                #expect(try Directory(path: directory.path).entries().isEmpty)
+            } else {
+                #expect(await code(up.content, size: .atMost(size)) == nil)
+            }
+            #expect(try await downloaded(up.content, size: .exactly(Int64(content.count))).size == content.count)
             #expect(try directory.read("got") == content)
+            try FileSystem.remove(directory.path + "/got")
         }
+    }
+
+    @Test func `a manifest that lists more chunks than a file of its size can have is not read`() async throws {
+        // 128 times one chunk, 5 bytes declared; and as many bytes as are declared, in far too many chunks.
+        for (count, length, declared) in [(128, 16 << 20, Int64(5)), (100_000, 1, 100_000)] {
+            let chunk = ChunkReference(id: ContentHash(of: [1]), length: length, storedLength: 17)
+            let manifest = Manifest(sha256: ContentHash(of: []), chunks: Array(repeating: chunk, count: count))
+            try await memory.put(namespace.manifest(manifest.id), manifest.bytes)
+            let store = GatedObjectStore(memory)
+            let task = DownloadTask(
+                .manifest(manifest.id), size: .exactly(declared), to: directory.path + "/got", from: store,
+                namespace: namespace, partial: nil, base: nil, isSynced: true, placement: nil, surroundings: .system)
+            task.start()
+            let error = await #expect(throws: ObjectStorageError.self) { try await task.outcome }
+            #expect(error?.code == .corrupt)
+            #expect(task.snapshot.bytesOnWire == 0)
+            #expect(try Directory(path: directory.path).entries().isEmpty)
+        }
+    }
+
+    @Test(arguments: [0, 1, 256 << 10, (256 << 10) + 1, 700 << 20, 640 << 30])
+    func `every manifest of a file of some size is within the limit for that size`(size: Int64) {
+        let minimum = ChunkSizes.standard.minimum
+        let count = min(Int(size) / minimum, 100_000)
+        let id = ContentHash(of: [])
+        var chunks = Array(repeating: ChunkReference(id: id, length: minimum, storedLength: minimum + 16), count: count)
+        let rest = min(Int(size), count * minimum) == Int(size) ? Int(size) % minimum : 0
+        if rest > 0 { chunks.append(ChunkReference(id: id, length: rest, storedLength: rest + 16)) }
+        let manifest = Manifest(sha256: id, chunks: chunks)
+        #expect(manifest.bytes.count <= ExpectedSize.exactly(manifest.size).manifestLimit)
+        #expect(ExpectedSize.exactly(size).manifestLimit <= Manifest.byteLimit)
     }
 
     @Test func `a small chunk that is longer than its manifest says is damaged`() async throws {

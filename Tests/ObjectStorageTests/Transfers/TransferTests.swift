@@ -147,7 +147,8 @@ import Testing
 
         waited.withLock { $0 = .zero }
         let down = DownloadTask(
-            .manifest(uploaded.manifest), size: nil, to: directory.path + "/got", from: memory, namespace: namespace,
+            .manifest(uploaded.manifest), size: .atMost(Manifest.fileLimit), to: directory.path + "/got", from: memory,
+            namespace: namespace,
             partial: nil, base: nil, isSynced: false, placement: nil, surroundings: surroundings)
         down.limit(bytesPerSecond: 1000)
         down.limit(bytesPerSecond: nil)

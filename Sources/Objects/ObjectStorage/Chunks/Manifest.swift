@@ -1,4 +1,5 @@
 import JSON
+import SystemIO
 
 /// What a file consists of: the chunks in order, the size and the SHA-256 of the whole. It knows no name, so that the
 /// same content attached twice has one manifest.
@@ -14,6 +15,12 @@ public struct Manifest: Hashable, Sendable {
     /// The longest chunk that a manifest may list, and so the most that one object can inflate to.
     public static let chunkLimit = 16 << 20
 
+    /// The most bytes of a chunk's entry: two quotation marks, two brackets, three commas, a hash, and two lengths of at most
+    /// eight digits.
+    static let entryLimit = 88
+    /// The most bytes of a manifest beside its entries.
+    static let frameLimit = 160
+
     private static let version: Int64 = 1
 
     public let size: Int64
@@ -27,34 +34,73 @@ public struct Manifest: Hashable, Sendable {
     }
 
     /// Throws `.corrupt` for what is no manifest or contradicts itself, `.invalid` for a newer version.
+    ///
+    /// The bytes come from another machine or account. They are read without a tree of JSON values, which would take several
+    /// times their memory.
     public init(parsing bytes: [UInt8]) throws(ObjectStorageError) {
-        guard bytes.count <= Self.byteLimit, let json = try? JSON(parsing: bytes, depth: 4) else {
-            throw Self.corrupt("it is no JSON of a sensible length")
+        guard bytes.count <= Self.byteLimit else { throw Self.corrupt("it is longer than any can be") }
+        var parts = Parts()
+        do throws(JSONError) {
+            try JSONReader.read(bytes, depth: 4) { (reader) throws(JSONError) in try parts.read(&reader) }
+        } catch {
+            throw Self.corrupt("it is no JSON of the right form")
         }
-        guard let version = json["version"]?.integerValue else { throw Self.corrupt("it has no version") }
+        guard let version = parts.version else { throw Self.corrupt("it has no version") }
         guard version == Self.version else {
             throw ObjectStorageError(
                 .invalid,
                 "a manifest has version \(version); this program knows \(Self.version), so update it")
         }
-        guard let size = json["size"]?.integerValue, let hash = json["sha256"]?.stringValue,
-            let sha256 = ContentHash(hex: hash), let list = json["chunks"]?.arrayValue
-        else { throw Self.corrupt("size, sha256 or chunks are missing") }
-        var chunks: [ChunkReference] = []
-        chunks.reserveCapacity(list.count)
-        var total: Int64 = 0
-        for entry in list {
-            guard let chunk = Self.chunk(entry) else { throw Self.corrupt("entry \(chunks.count) is no chunk") }
-            // Cannot overflow: both the number of entries and the length of each are limited.
-            total += Int64(chunk.length)
-            chunks.append(chunk)
+        guard let size = parts.size, let sha256 = parts.sha256, let chunks = parts.chunks else {
+            throw Self.corrupt("size, sha256 or chunks are missing")
         }
-        guard total == size else {
-            throw Self.corrupt("its chunks make \(total) bytes and its size says \(size)")
+        if let wrong = parts.wrongEntry { throw Self.corrupt("entry \(wrong) is no chunk") }
+        guard parts.total == size else {
+            throw Self.corrupt("its chunks make \(parts.total) bytes and its size says \(size)")
         }
         self.size = size
         self.sha256 = sha256
         self.chunks = chunks
+    }
+
+    /// What has been read of a manifest.
+    private struct Parts {
+        var version: Int64?
+        var size: Int64?
+        var sha256: ContentHash?
+        var chunks: [ChunkReference]?
+        var total: Int64 = 0
+        /// The number of the first entry that is no chunk.
+        var wrongEntry: Int?
+
+        mutating func read(_ reader: inout JSONReader) throws(JSONError) {
+            try reader.members { (reader, key) throws(JSONError) in
+                switch key {
+                case "version": version = try reader.value().integerValue
+                case "size": size = try reader.value().integerValue
+                case "sha256": sha256 = try reader.value().stringValue.flatMap { ContentHash(hex: $0) }
+                // A second list replaces the first, as a second member of any name does.
+                case "chunks": try readChunks(&reader)
+                default: _ = try reader.value()
+                }
+            }
+        }
+
+        private mutating func readChunks(_ reader: inout JSONReader) throws(JSONError) {
+            var list: [ChunkReference] = []
+            (total, wrongEntry) = (0, nil)
+            try reader.elements { (reader) throws(JSONError) in
+                let entry = try reader.value()
+                guard wrongEntry == nil else { return }
+                guard let chunk = Manifest.chunk(entry) else {
+                    wrongEntry = list.count
+                    return
+                }
+                total = total.saturatingAdded(to: Int64(chunk.length))
+                list.append(chunk)
+            }
+            chunks = list
+        }
     }
 
     /// The canonical form, which is what is stored.

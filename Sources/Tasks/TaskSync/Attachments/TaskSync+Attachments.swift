@@ -226,16 +226,13 @@ extension TaskSync {
             }
             if attachment.isDamaged {
                 // Tried again once a machine that has it has put it there.
-                noteDamage(task, id, attachment.name)
+                noteDamage(task, id, attachment.name, attachment.sha256)
                 continue
             }
             // What was here once is wanted here.
-            if rows[id] == nil, !pinned.contains(task), let limit = configuration.downloadsUpTo,
-                attachment.size ?? 0 > limit
-            {
-                continue
-            }
-            queueDownload(task, id, attachment)
+            let limit = rows[id] == nil && !pinned.contains(task) ? configuration.downloadsUpTo : nil
+            if let limit, attachment.size ?? 0 > limit { continue }
+            queueDownload(task, id, attachment, limit: limit)
         }
         for (id, row) in rows where wanted[id]?.mapValue == nil { await removeDetached(row) }
     }

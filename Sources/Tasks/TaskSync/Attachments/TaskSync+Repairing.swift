@@ -13,11 +13,14 @@ extension TaskSync {
 
     /// A download found its content missing or damaged. It is asked for a repair once: where one did not help, the next would
     /// not either, and each sends the whole file.
-    func reportDamage(_ transfer: Transfer) {
+    ///
+    /// - Parameter reason: what is wrong, for the problem that is told.
+    func reportDamage(_ transfer: Transfer, _ reason: String) {
         guard let id = transfer.attachment else { return }
-        let isFirst = reportedDamage.insert("\(transfer.pauseKey) \(transfer.sha256 ?? "")").inserted
+        let key = Self.damageKey(transfer.task, id, transfer.sha256)
+        let isFirst = reportedDamage.updateValue(reason, forKey: key) == nil
         noteDamage(
-            transfer.task, id, transfer.name,
+            transfer.task, id, transfer.name, transfer.sha256,
             hint: isFirst
                 ? Self.waitForRepair : "Putting it there again did not help: look at the server's disk and its log.")
         guard isFirst else { return }
@@ -38,11 +41,19 @@ extension TaskSync {
 
     static let waitForRepair = "A machine that has the file puts it there again by itself; let it run and be in touch."
 
-    func noteDamage(_ task: String, _ attachment: String, _ name: String, hint: String = waitForRepair) {
+    private static func damageKey(_ task: String, _ attachment: String, _ sha256: String?) -> String {
+        "down \(task) \(attachment) \(sha256 ?? "")"
+    }
+
+    func noteDamage(
+        _ task: String, _ attachment: String, _ name: String, _ sha256: String?, hint: String = waitForRepair
+    ) {
+        let reason = reportedDamage[Self.damageKey(task, attachment, sha256)]
         note(
             SyncProblem(
                 code: "attachment-damaged", subject: "\(catalog[task]?.title ?? task): \(name)",
-                message: "The server has lost this attachment, or damaged it.", hint: hint),
+                message: "The server has lost this attachment, or damaged it" + (reason.map { ": \($0)." } ?? "."),
+                hint: hint),
             for: "transfer down \(task) \(attachment)")
     }
 

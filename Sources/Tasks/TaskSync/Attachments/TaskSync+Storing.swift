@@ -220,7 +220,7 @@ extension TaskSync {
             return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: surroundings)
         }
         var rows: [(row: AttachmentRow, damaged: TaskAttachment?, isBehind: Bool)] = []
-        var repaired: [FieldPath] = []
+        var repaired: [FieldPath: Value?] = [:]
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
         for upload in uploads {
             let id = upload.attachment ?? same(upload) ?? new(upload)
@@ -234,7 +234,12 @@ extension TaskSync {
             let isBehind = known.map { $0.sha256 != row.sha256 && upload.known == row.sha256 } ?? false
             rows.append((row, damaged && !upload.isRepair ? known : nil, isBehind))
             guard known?.sha256 != row.sha256, !isBehind else {
-                if upload.isRepair, damaged { repaired.append(damageMark(of: id)) }
+                if upload.isRepair, damaged {
+                    repaired[damageMark(of: id)] = .some(nil)
+                    if known?.size != upload.file.size {
+                        repaired[attachments.appending(id).appending("size")] = .integer(upload.file.size)
+                    }
+                }
                 continue
             }
             // Where two machines each made a file of this name, one of them has a number here that is no part of its name.
@@ -256,7 +261,7 @@ extension TaskSync {
                             field: path, value: view[path], side: .theirs, reason: .changedOnBothSides) : nil
                 ))
         }
-        if !repaired.isEmpty { try transaction.append(Mutation(.merge, name, fields: [:], mask: repaired.sorted())) }
+        if !repaired.isEmpty { try transaction.append(.merge(name, repaired)) }
         for start in stride(from: 0, to: news.count, by: attachmentsPerWrite) {
             let part = news[start..<min(start + attachmentsPerWrite, news.count)]
             var transforms = part.map { FieldTransform($0.path.appending("createdTime"), .serverTimestamp) }

@@ -57,8 +57,14 @@ extension TaskSync {
         isOffering = false
     }
 
+    /// The most bytes that come of an attachment whose document does not say how many there are.
+    static let undeclaredLimit: Int64 = 1 << 30
+
+    /// - Parameter limit: the most bytes that may come; nil for as many as the document says.
     @discardableResult
-    func queueDownload(_ task: String, _ attachment: String, _ file: TaskAttachment) -> String? {
+    func queueDownload(
+        _ task: String, _ attachment: String, _ file: TaskAttachment, limit: Int64? = nil
+    ) -> String? {
         guard objects != nil, let key = file.manifest,
             let content = ContentReference(key: key)
         else { return nil }
@@ -78,6 +84,8 @@ extension TaskSync {
         transfer.content = content
         transfer.owner = key.split(separator: "/").first.map(String.init)
         transfer.sha256 = file.sha256
+        transfer.expected =
+            file.size.map { .exactly($0) } ?? .atMost(min(limit ?? Self.undeclaredLimit, Self.undeclaredLimit))
         transfer.modifiedTime = file.modifiedTime
         // What others share with this user does not become a program here by itself.
         transfer.isExecutable = file.isExecutable && transfer.owner == configuration.userID
@@ -132,7 +140,7 @@ extension TaskSync {
                 _ = try folder.openIncoming(incoming)
                 let base = earlierVersion(of: transfer)
                 let download = DownloadTask(
-                    content, size: transfer.size > 0 ? transfer.size : nil,
+                    content, size: transfer.expected,
                     sha256: transfer.sha256.flatMap { ContentHash(hex: $0) }, to: incoming, from: objects,
                     namespace: namespace,
                     partial: try folder.absolutePath(ofIncoming: incoming), base: base?.path,
@@ -214,7 +222,7 @@ extension TaskSync {
         case .cancelled?: return end(id, .cancelled)
         case .notFound?, .corrupt?, .invalid?:
             if !transfer.isUpload, storage?.code != .invalid {
-                reportDamage(transfer)
+                reportDamage(transfer, "\(error)")
             } else {
                 note(
                     SyncProblem(

@@ -15,8 +15,8 @@ struct Download: Sendable {
     let name: String
     let destination: String
     let partialPath: String
-    /// How many bytes there will be, as far as its owner knows: what a file of one chunk asks for of the memory that all share.
-    var size: Int64?
+    /// How many bytes there will be, as far as its owner knows. Nothing is written of content of another size.
+    var size = ExpectedSize.atMost(Manifest.fileLimit)
     /// Of the whole content, as far as its owner knows.
     var sha256: ContentHash?
     /// A file that may have some of the chunks, such as an earlier version; nil where there is none.
@@ -58,6 +58,7 @@ struct Download: Sendable {
         manifest id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash, ChunkMarks?) {
         let manifest = try await fetchManifest(id, progress)
+        try size.check(manifest.size, of: name)
         progress.begin(total: manifest.size)
         let isWorthMarking = manifest.chunks.count >= Manifest.chunksWorthMarking
         var marks = isMarked && isWorthMarking ? ChunkMarks() : nil
@@ -65,7 +66,7 @@ struct Download: Sendable {
         var earlier: BaseFile?
         if manifest.chunks.count > 1, let base {
             let isWorthKnowing = manifest.chunks.count >= Manifest.chunksWorthKnowing
-            let listing = await store.earlierManifest(isWorthKnowing ? baseListing : nil, progress)
+            let listing = await store.earlierManifest(isWorthKnowing ? baseListing : nil, budget, progress)
             earlier = await BaseFile.find(manifest, in: base, listing: listing)
         }
         var file = try PartialFile(path: partialPath, size: manifest.size)
@@ -94,24 +95,25 @@ struct Download: Sendable {
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash, ChunkMarks?) {
-        let expected = Int(clamping: min(max(0, size ?? .max), Int64(ChunkSizes.standard.maximum)))
-        let share = try await budget.take(expected)
+        let limit = Int(clamping: min(size.limit, Int64(ChunkSizes.standard.maximum)))
+        let share = try await budget.take(limit)
         defer { share.shrink(to: 0) }
         let (object, start, wire) = try await verified("the content of \(name)") {
-            try await get(id, limit: ChunkSizes.standard.maximum, expected: expected) { bytes in
+            try await get(id, limit: limit) { bytes in
                 if let sha256 { ContentHash(SHA256.hash(bytes)) == sha256 } else { ContentHash(ofChunk: bytes) == id }
             }
         }
         share.shrink(to: object.count)
-        let size = object.count - start
-        progress.begin(total: Int64(size))
+        let count = object.count - start
+        try size.check(Int64(count), of: name)
+        progress.begin(total: Int64(count))
         let file = try PartialFile(path: partialPath, size: nil)
         try file.write(object[start...], at: 0)
-        progress.sent(raw: size, wire: wire)
+        progress.sent(raw: count, wire: wire)
         try finish(file)
         let hash = sha256 ?? ContentHash(SHA256.hash(object[start...]))
         BufferPool.shared.give(object)
-        return (Int64(size), hash, nil)
+        return (Int64(count), hash, nil)
     }
 
     private func finish(_ file: PartialFile) throws {
@@ -142,7 +144,7 @@ struct Download: Sendable {
 
     private func fetchManifest(_ id: ContentHash, _ progress: TransferProgress) async throws -> Manifest {
         let (manifest, byteCount) = try await verified("the manifest of \(name)") {
-            try await store.manifest(namespace.manifest(id))
+            try await store.manifest(namespace.manifest(id), limit: size.manifestLimit, budget)
         }
         progress.sent(raw: 0, wire: byteCount)
         return manifest
@@ -226,7 +228,7 @@ struct Download: Sendable {
             return (bytes, 0)
         }
         let (object, start, wire) = try await verified("the chunk \(chunk.id.short)… of \(name)") {
-            try await get(chunk.id, limit: chunk.length, expected: chunk.length) {
+            try await get(chunk.id, limit: chunk.length) {
                 !verifies || ContentHash(ofChunk: $0) == chunk.id
             }
         }
@@ -241,9 +243,9 @@ struct Download: Sendable {
     /// An object whose end, from `start` on, is a chunk of at most `limit` bytes, of which `isRight` holds; and how many bytes
     /// travelled.
     private func get(
-        _ id: ContentHash, limit: Int, expected: Int, isRight: (ArraySlice<UInt8>) -> Bool
+        _ id: ContentHash, limit: Int, isRight: (ArraySlice<UInt8>) -> Bool
     ) async throws -> (object: [UInt8], start: Int, wire: Int) {
-        var object = try await object(of: id, limit: limit, expected: expected)
+        var object = try await object(of: id, limit: limit)
         let wire = object.count
         let start = try ChunkCodec.open(&object, limit: limit)
         guard isRight(object[start...]) else {
@@ -252,19 +254,22 @@ struct Download: Sendable {
         return (object, start, wire)
     }
 
-    /// - Parameter expected: how many bytes the chunk has, as far as anybody knows: small ones may travel with others.
-    private func object(of id: ContentHash, limit: Int, expected: Int) async throws -> [UInt8] {
-        let likely = ChunkHeader.byteCount + expected
-        if likely < BufferPool.leastCount {
+    /// - Parameter limit: how many bytes the chunk has at most: short ones may travel with others.
+    private func object(of id: ContentHash, limit: Int) async throws -> [UInt8] {
+        let most = ChunkHeader.byteCount + limit
+        if most < BufferPool.leastCount {
             do {
-                return try await store.read(namespace.chunk(id), limit: likely)
+                return try await store.read(namespace.chunk(id), limit: most)
             } catch let error as ObjectStorageError where error.code == .invalid {
-                // It has more: another client may say what it likes of a file's size.
+                throw ObjectStorageError(
+                    .corrupt, "the chunk \(id.short)… of \(name) has more than the \(limit) bytes that it can have",
+                    cause: error)
             }
         }
         let content = try await store.get(namespace.chunk(id), range: nil)
-        guard content.length <= Int64(ChunkHeader.byteCount + limit) else {
-            throw ObjectStorageError(.corrupt, "the chunk \(id.short)… of \(name) is longer than it can be")
+        guard (0...Int64(most)).contains(content.length) else {
+            throw ObjectStorageError(
+                .corrupt, "the chunk \(id.short)… of \(name) has \(content.length) bytes, more than it can have")
         }
         var object = BufferPool.shared.take(Int(content.length))
         try await content.collect(limit: Int(content.length), into: &object)
@@ -280,8 +285,8 @@ struct Download: Sendable {
         } catch let error as ObjectStorageError where error.code == .corrupt || error.code == .invalid {
             do {
                 return try await body()
-            } catch let error as ObjectStorageError where error.code == .corrupt {
-                throw ObjectStorageError(.corrupt, "\(what) is damaged in the store", cause: error)
+            } catch let error as ObjectStorageError where error.code == .corrupt || error.code == .invalid {
+                throw ObjectStorageError(error.code, "\(what) is damaged in the store: \(error)", cause: error)
             } catch let error as ObjectStorageError where error.code == .notFound {
                 throw ObjectStorageError(.notFound, "\(what) is missing from the store", cause: error)
             }

@@ -72,7 +72,8 @@ extension TransferTask where Outcome == DownloadedFile {
         placement: (@Sendable (_ finished: String) async throws -> Void)? = nil
     ) {
         self.init(
-            .manifest(manifest), size: nil, to: destination, from: store, namespace: namespace, partial: partial,
+            .manifest(manifest), size: .atMost(Manifest.fileLimit), to: destination, from: store, namespace: namespace,
+            partial: partial,
             base: base,
             isSynced: isSynced,
             placement: placement, surroundings: .system)
@@ -81,12 +82,13 @@ extension TransferTask where Outcome == DownloadedFile {
     /// The same in other surroundings.
     ///
     /// - Parameters:
+    ///   - size: how many bytes there will be, as far as that is known. Content of another size is refused.
     ///   - baseListing: the manifest of what is in `base`, as far as that is known: then it need not be looked through.
     ///   - isMarked: whether the outcome has the marks of the chunks, if the file is long.
     ///   - sha256: of the whole content, as far as it is known: what comes must have it.
     ///   - modified: the time that the file gets; nil for that of its coming.
     package convenience init(
-        _ content: ContentReference, size: Int64?, sha256: ContentHash? = nil, to destination: String,
+        _ content: ContentReference, size: ExpectedSize, sha256: ContentHash? = nil, to destination: String,
         from store: any ObjectStore,
         namespace: ObjectNamespace,
         partial: String?, base: String?, baseListing: ObjectKey? = nil, isMarked: Bool = false, isSynced: Bool,

@@ -229,7 +229,9 @@ struct Upload: Sendable {
     }
 
     private func look(at earlier: ObjectKey?, for reader: ChunkReader, _ progress: TransferProgress) async {
-        if let manifest = await store.earlierManifest(earlier, progress) { reader.follow(manifest, marks: marks) }
+        if let manifest = await store.earlierManifest(earlier, budget, progress) {
+            reader.follow(manifest, marks: marks)
+        }
     }
 
     /// - Parameter share: of the memory, for the raw object; what is no longer needed of it goes back.
