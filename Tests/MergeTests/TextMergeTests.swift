@@ -47,6 +47,25 @@ import Testing
         #expect(merge("a\n\nb", "a\n\nb\nc", "x\na\n\nb").text == "x\na\n\nb\nc")
     }
 
+    @Test func `an edit with line feeds in a text with CRLF keeps the endings of the lines that nobody touched`() {
+        let base = "a\r\nb\r\nc\r\nd\r\n"
+        // One side saved one line with a line feed, the other one kept CRLF.
+        #expect(merge(base, "A\nb\r\nc\r\nd\r\n", "a\r\nb\r\nc\r\nD\r\n").text == "A\nb\r\nc\r\nD\r\n")
+        // One side converted the whole text and changed a line: not a conflict, and the other side's line follows.
+        for (mine, theirs) in [("A\nb\nc\nd\n", "a\r\nb\r\nc\r\nD\r\n"), ("a\r\nb\r\nc\r\nD\r\n", "A\nb\nc\nd\n")] {
+            let found = merge(base, mine, theirs)
+            #expect(found.text == "A\nb\nc\nD\n" && !found.hasConflict)
+        }
+        // One ending changed, and nothing else.
+        #expect(merge(base, "a\nb\r\nc\r\nd\r\n", "a\r\nb\r\nc\r\nD\r\n").text == "a\nb\r\nc\r\nD\r\n")
+    }
+
+    @Test func `lines that end with lone carriage returns are lines`() {
+        let found = merge("a\rb\rc\rd", "A\rb\rc\rd", "a\rb\rc\rD\re")
+        #expect(found.text == "A\rb\rc\rD\re" && !found.hasConflict)
+        #expect(merge("a\r\n\r\nb", "a\r\n\r\nb\r\nc", "x\r\na\r\n\r\nb").text == "x\r\na\r\n\r\nb\r\nc")
+    }
+
     @Test func `Unicode forms of one line are two lines`() {
         let found = merge("e\u{301}\nx\ny\n", "é\nx\ny\n", "e\u{301}\nx\nz\n")
         #expect(Array(found.text.utf8) == Array("é\nx\nz\n".utf8))

@@ -31,6 +31,17 @@ import Testing
         }
     }
 
+    @Test(arguments: 0..<10 as Range<UInt64>)
+    func `a head and the notes of a document are the file's bytes`(seed: UInt64) {
+        files(seed &+ 500, count: 300) { generated, file, _ in
+            let notes = TaskItem(fields: file.item.documentFields).notes
+            let there = Array(file.head) + Array(notes.utf8)
+            #expect(there == file.bytes, "seed \(seed): \(generated.text.debugDescription)")
+            let item = try TaskFile(parsing: there, named: "Name.md").item
+            #expect(item == file.item)
+        }
+    }
+
     @Test(arguments: seeds)
     func `a task travels into a new file and means the same there`(seed: UInt64) {
         files(seed) { generated, file, _ in

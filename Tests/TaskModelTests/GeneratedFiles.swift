@@ -65,7 +65,12 @@ struct GeneratedFile {
         let body = pick([
             "", "\n# Body\n\n- [ ] one\n- [x] two\n", "no newline", "\u{1F6D2} x\n\n\n", "---\nrule\n", "a\nb\nc\nd\n",
         ])
-        let localBody = body.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: lineEnd)
+        // Bodies also end their lines in several ways at once, or with carriage returns alone.
+        let isMixed = chance(0.2)
+        let lines = body.split(separator: "\n", omittingEmptySubsequences: false)
+        let localBody = lines.dropFirst().reduce(into: String(lines.first ?? "")) {
+            $0 += (isMixed ? pick(["\n", "\r\n", "\r", "\r\r\n"]) : lineEnd) + $1
+        }
         let bom = chance(0.15) ? "\u{FEFF}" : ""
         if blocks.isEmpty, body.hasPrefix("---") || chance(0.5) {
             text = bom + (body.hasPrefix("---") ? "" : localBody)

@@ -183,21 +183,34 @@ import Testing
         #expect(try edit("---\ntitle: Old\n---\n") { $0.title = "no" } == "---\ntitle: \"no\"\n---\n")
     }
 
-    @Test func `only the changed lines of the notes change, with the file's line ends`() throws {
-        #expect(try edit("a\r\nb\nc\r\nd") { $0.notes = "a\nb\nB\nd" } == "a\r\nb\nB\r\nd")
+    @Test func `the notes of a file are bytes`() throws {
+        #expect(try edit("a\r\nb\nc\r\nd") { $0.notes = "a\nb\rB\r\nd" } == "a\nb\rB\r\nd")
         #expect(try edit("a\nb") { $0.notes = "a\nb\n" } == "a\nb\n")
         #expect(try edit("---\na: 1\n---") { $0.notes = "text" } == "---\na: 1\n---\ntext")
         #expect(try edit("text") { $0.notes = "" } == "")
         #expect(try edit("a\na\na\n") { $0.notes = "a\na\n" } == "a\na\n")
-        #expect(try edit("a\r\na\r\n") { $0.notes = "a\na\na\n" } == "a\r\na\r\na\r\n")
-        #expect(try edit("a\r\r\nb\r\n") { $0.notes = "a\nc\r\n" } == "a\r\r\nc\r\n")
+    }
+
+    @Test func `a text of a command changes only the lines that differ, and takes over the notes' line endings`() {
+        func notes(_ old: String, _ new: String) -> String { NotesEditor.notes(old, changedTo: new) }
+        #expect(notes("a\r\nb\nc\r\nd", "a\nb\nB\nd") == "a\r\nb\nB\r\nd")
+        #expect(notes("a\r\na\r\n", "a\na\na\n") == "a\r\na\r\na\r\n")
+        #expect(notes("a\r\r\nb\r\n", "a\nc\r\n") == "a\nc\r\n")
+        #expect(notes("a\nb\n", "a\r\n") == "a\r\n" && notes("", "x\n") == "x\n" && notes("a\r\n", "") == "")
+    }
+
+    @Test func `front matter that is made for notes ends its lines as they do`() throws {
+        let item = TaskItem(title: "T", priority: .low, notes: "a\r\nb\r\n")
+        let file = try TaskFile.make(for: item, named: "T.md", writesTitle: false)
+        #expect(String(decoding: file.bytes, as: UTF8.self) == "---\r\npriority: low\r\n---\r\na\r\nb\r\n")
     }
 
     @Test(arguments: ["---\nx: 1\n---\nbody", "---", "--- \r\n", "\u{FEFF}x"])
     func `notes that look like front matter stay notes`(notes: String) throws {
         let file = try TaskFile.make(for: TaskItem(title: "T", notes: notes), named: "T.md", writesTitle: false)
-        #expect(file.bytes.starts(with: Array("---\n---\n".utf8)))
-        #expect(file.item.notes == notes.replacing("\r\n", with: "\n"))
+        let fence = notes.utf8.contains(0x0D) ? "---\r\n" : "---\n"
+        #expect(file.bytes.starts(with: Array((fence + fence).utf8)))
+        #expect(file.item.notes == notes)
         #expect(file.item.fields.isEmpty)
     }
 

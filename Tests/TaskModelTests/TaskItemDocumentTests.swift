@@ -43,7 +43,7 @@ import Testing
         #expect(near.due?.text == "2026-01-02")
         #expect(near.tags == ["a"])
         #expect(near.createdTime == Timestamp(microseconds: 0))
-        #expect(near.notes == "a\nb\u{FFFD}")
+        #expect(near.notes == "a\r\nb\u{FFFD}")
         #expect(near.attachments == ["x": TaskAttachment(name: "")])
         #expect(TaskItem(fields: ["priority": .integer(9)]).priority == nil)
     }

@@ -1,5 +1,9 @@
 /// Merges two edits of one text by lines, as `diff3` does.
 ///
+/// Lines are compared without their endings (`\n`, `\r\n`, a lone `\r`), which are merged by themselves: a line that neither side
+/// changed keeps its ending, unless one side changed just that. A side that converted the whole text converts the lines of the
+/// other side, too.
+///
 /// Changes of one side alone are taken, so is a change that both made alike. Where the two changed the same or touching lines
 /// differently, mine stands.
 package struct TextMerge: Sendable, Hashable {
@@ -32,17 +36,25 @@ package struct TextMerge: Sendable, Hashable {
         hasConflict = isConflict
     }
 
-    private static func merge(_ base: [Int], _ mine: [Int], _ theirs: [Int]) -> (lines: [Int], hasConflict: Bool) {
-        var mineHunks = LineDiff.hunks(from: base, to: mine)[...]
-        var theirHunks = LineDiff.hunks(from: base, to: theirs)[...]
-        var result: [Int] = []
+    private static func merge(_ base: [Line], _ mine: [Line], _ theirs: [Line]) -> (lines: [Line], hasConflict: Bool) {
+        let contents = base.map(\.content)
+        var mineHunks = LineDiff.hunks(from: contents, to: mine.map(\.content))[...]
+        var theirHunks = LineDiff.hunks(from: contents, to: theirs.map(\.content))[...]
+        let (mineConversion, theirConversion) = (Conversion(from: base, to: mine), Conversion(from: base, to: theirs))
+        var result: [Line] = []
         result.reserveCapacity(max(mine.count, theirs.count))
         var hasConflict = false
         var place = 0
         // How far each side's lines are ahead of the base's at `place`.
         var (mineShift, theirShift) = (0, 0)
+        func takeUnchanged(upTo end: Int) {
+            for index in place..<end {
+                let (old, my, their) = (base[index], mine[index + mineShift], theirs[index + theirShift])
+                result.append(my.ending == old.ending ? their : my)
+            }
+        }
         while let start = [mineHunks.first, theirHunks.first].compactMap({ $0?.old.lowerBound }).min() {
-            result += base[place..<start]
+            takeUnchanged(upTo: start)
             var end = start
             let (mineStart, theirStart) = (start + mineShift, start + theirShift)
             var (didMine, didTheirs) = (false, false)
@@ -62,44 +74,101 @@ package struct TextMerge: Sendable, Hashable {
             }
             let mineLines = mine[mineStart..<(end + mineShift)]
             let theirLines = theirs[theirStart..<(end + theirShift)]
-            result += didMine ? mineLines : theirLines
-            if didMine, didTheirs, mineLines != theirLines { hasConflict = true }
+            if didMine {
+                result += mineLines.map { theirConversion.applied(to: $0) }
+            } else {
+                result += theirLines.map { mineConversion.applied(to: $0) }
+            }
+            if didMine, didTheirs, !mineLines.elementsEqual(theirLines, by: { $0.content == $1.content }) {
+                hasConflict = true
+            }
             place = end
         }
-        return (result + base[place...], hasConflict)
+        takeUnchanged(upTo: base.count)
+        return (result, hasConflict)
     }
 }
 
-/// Gives equal lines equal numbers. A line includes its line feed; a last line without one is another line.
+/// A line of one of the three texts.
+private struct Line {
+    /// Equal for lines that say the same.
+    let content: Int
+    var ending: Ending
+
+    enum Ending: String {
+        /// The last line's, where nothing follows it.
+        case none = ""
+        case lineFeed = "\n"
+        case carriageReturnLineFeed = "\r\n"
+        case carriageReturn = "\r"
+    }
+}
+
+/// What one side did to the endings of all lines alike, `dos2unix` for example.
+private struct Conversion {
+    private var change: (old: Line.Ending, new: Line.Ending)?
+
+    init(from old: [Line], to new: [Line]) {
+        guard let old = Self.ending(of: old), let new = Self.ending(of: new), old != new else { return }
+        change = (old, new)
+    }
+
+    /// The one ending of all lines that have one; nil where there are several, or none.
+    private static func ending(of lines: [Line]) -> Line.Ending? {
+        guard let first = lines.first?.ending, first != .none else { return nil }
+        return lines.allSatisfy { $0.ending == first || $0.ending == .none } ? first : nil
+    }
+
+    func applied(to line: Line) -> Line {
+        guard let change, line.ending == change.old else { return line }
+        return Line(content: line.content, ending: change.new)
+    }
+}
+
+/// Gives lines that say the same equal numbers. A last line without an ending is another line than one with an ending.
 private struct LineNumbers {
-    private var numbers: [ArraySlice<UInt8>: Int] = [:]
+    private struct Key: Hashable {
+        var bytes: ArraySlice<UInt8>
+        var isEnded: Bool
+    }
+
+    private var numbers: [Key: Int] = [:]
     private var lines: [ArraySlice<UInt8>] = []
 
-    mutating func lines(of text: String) -> [Int] {
+    mutating func lines(of text: String) -> [Line] {
         let bytes = Array(text.utf8)
-        var result: [Int] = []
+        var result: [Line] = []
         var start = 0
         while start < bytes.count {
-            let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
-            let line = bytes[start..<end]
-            if let number = numbers[line] {
-                result.append(number)
-            } else {
-                numbers[line] = lines.count
-                result.append(lines.count)
-                lines.append(line)
-            }
-            start = end
+            let end = bytes[start...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.count
+            let ending: Line.Ending =
+                end == bytes.count
+                ? .none
+                : bytes[end] == 0x0A
+                    ? .lineFeed
+                    : end + 1 < bytes.count && bytes[end + 1] == 0x0A ? .carriageReturnLineFeed : .carriageReturn
+            result.append(
+                Line(content: number(Key(bytes: bytes[start..<end], isEnded: ending != .none)), ending: ending))
+            start = end + ending.rawValue.utf8.count
         }
         return result
     }
 
-    func text(of numbers: [Int]) -> String {
+    private mutating func number(_ key: Key) -> Int {
+        if let number = numbers[key] { return number }
+        numbers[key] = lines.count
+        lines.append(key.bytes)
+        return lines.count - 1
+    }
+
+    func text(of merged: [Line]) -> String {
         var bytes: [UInt8] = []
-        for number in numbers {
-            // A last line without line feed that another line now follows must not run into it.
-            if let last = bytes.last, last != UInt8(ascii: "\n") { bytes.append(UInt8(ascii: "\n")) }
-            bytes += lines[number]
+        var ending = Line.Ending.lineFeed
+        for (index, line) in merged.enumerated() {
+            bytes += lines[line.content]
+            if line.ending != .none { ending = line.ending }
+            // A last line without ending that another line now follows must not run into it.
+            bytes += (index < merged.count - 1 ? ending : line.ending).rawValue.utf8
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -1,9 +1,12 @@
-/// Replaces a task file's body, keeping the bytes of the lines at its start and end that stay.
-enum NotesEditor {
-    /// - Parameter notes: as `TaskItem.notes`.
-    static func body(_ old: ArraySlice<UInt8>, changedTo notes: String, lineEnding: String) -> [UInt8] {
-        let oldLines = lines(old)
-        let newLines = lines(Array(notes.utf8)[...])
+/// Replaces notes by a text that says nothing about line endings, as it comes from a command's argument.
+package enum NotesEditor {
+    /// The new notes: lines at the start and end that say what the old ones said keep the old bytes, and the others end as the
+    /// first of the old lines does. A text that has carriage returns of its own is taken byte for byte.
+    package static func notes(_ old: String, changedTo new: String) -> String {
+        guard old.utf8.contains(0x0D), !new.utf8.contains(0x0D) else { return new }
+        let lineEnding = TaskFileLayout.lineEnding(Array(old.utf8))
+        let oldLines = lines(Array(old.utf8)[...])
+        let newLines = lines(Array(new.utf8)[...])
         let shorter = min(oldLines.count, newLines.count)
         var prefix = 0
         while prefix < shorter, isSame(oldLines[prefix], newLines[prefix]) { prefix += 1 }
@@ -16,7 +19,8 @@ enum NotesEditor {
         let changed = newLines[prefix..<(newLines.count - suffix)].joined()
         let middle =
             lineEnding == "\n" ? Array(changed) : changed.flatMap { $0 == UInt8(ascii: "\n") ? [0x0D, $0] : [$0] }
-        return oldLines.prefix(prefix).joined() + middle + oldLines.suffix(suffix).joined()
+        let bytes = oldLines.prefix(prefix).joined() + middle + oldLines.suffix(suffix).joined()
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// With their line feeds.
@@ -31,7 +35,7 @@ enum NotesEditor {
         return lines
     }
 
-    /// Whether a line of the file says what a line of notes says: carriage returns before the line feed do not count.
+    /// Whether two lines say the same: carriage returns before the old one's line feed do not count.
     private static func isSame(_ old: ArraySlice<UInt8>, _ new: ArraySlice<UInt8>) -> Bool {
         guard old.last == UInt8(ascii: "\n"), new.last == UInt8(ascii: "\n") else { return old == new }
         var content = old.dropLast()

@@ -60,7 +60,8 @@ extension TaskFile {
     private func applying(
         _ keys: [String], of wanted: FrontMatterContent, _ texts: [String: String], _ notes: String, named name: String
     ) throws(TaskFileProblem) -> TaskFile {
-        let lineEnding = TaskFileLayout.lineEnding(bytes)
+        // A new file's front matter ends its lines as the notes do.
+        let lineEnding = TaskFileLayout.lineEnding(bytes.isEmpty ? Array(notes.utf8) : bytes)
         var editor = FrontMatterEditor(
             bytes, pairs: pairs, lineEnding: lineEnding, indent: Self.indent(pairs, bytes))
         for key in keys { edit(key, to: wanted, texts[key], with: &editor) }
@@ -74,8 +75,7 @@ extension TaskFile {
         }
         if !notes.isIdentical(to: item.notes) {
             if layout.isClosingLineOpen { edits.insert(lineEnding, at: layout.body.lowerBound) }
-            let body = NotesEditor.body(bytes[layout.body], changedTo: notes, lineEnding: lineEnding)
-            edits.replace(layout.body, with: body)
+            edits.replace(layout.body, with: Array(notes.utf8))
         }
         let result = try TaskFile(parsing: edits.apply(to: bytes), named: name)
         return try keys.isEmpty ? result : result.withoutEmptyHead(from: self)

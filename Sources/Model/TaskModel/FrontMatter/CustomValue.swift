@@ -62,7 +62,7 @@ enum CustomValue {
             start = lineBreak + 1
             source = "\n"
         }
-        let text = String(decoding: bytes[start..<span.upperBound], as: UTF8.self).asNotes
+        let text = String(decoding: bytes[start..<span.upperBound], as: UTF8.self).asNotes.withLineFeeds
         guard indent > 0, source == "\n" || text.utf8.contains(UInt8(ascii: "\n")) else { return source + text }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         return source

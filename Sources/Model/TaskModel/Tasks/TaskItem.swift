@@ -12,7 +12,8 @@ public struct TaskItem: Sendable, Hashable {
     public var due: Due?
     /// A set in order of first mention; no element twice.
     public var tags: [String]
-    /// The Markdown body, lines ended by `\n`, exactly as it stands after the front matter.
+    /// The Markdown body, byte for byte as it stands after the front matter. Line endings are bytes like others: `\n`, `\r\n` and
+    /// a lone `\r` stay as they are, also side by side.
     public var notes: String
     /// Custom fields by key. A known key whose value Ferry does not understand is here, too (`priority: urgent`).
     ///
@@ -96,18 +97,21 @@ extension [String] {
 }
 
 extension String {
-    /// Line ends as `\n`, and the NUL that no text file should hold as U+FFFD: what `notes` holds. Applying it twice is
-    /// applying it once.
+    /// The text with U+FFFD for each NUL, which no text file should hold: what `notes` holds.
     var asNotes: String {
-        let utf8 = utf8
-        guard utf8.contains(where: { $0 == 0x0D || $0 == 0 }) else { return self }
+        utf8.contains(0) ? String(decoding: utf8.flatMap { $0 == 0 ? [0xEF, 0xBF, 0xBD] : [$0] }, as: UTF8.self) : self
+    }
+
+    /// The text with `\n` for each `\r\n`, as YAML reads it.
+    var withLineFeeds: String {
+        guard utf8.contains(0x0D) else { return self }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
         for byte in utf8 {
             if byte == UInt8(ascii: "\n") {
                 while bytes.last == 0x0D { bytes.removeLast() }
             }
-            if byte == 0 { bytes += [0xEF, 0xBF, 0xBD] } else { bytes.append(byte) }
+            bytes.append(byte)
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -108,7 +108,7 @@ struct HistoryWords: Sendable {
 
     /// A text's first line.
     private static func brief(_ text: String) -> String {
-        let lines = text.split(separator: "\n")
+        let lines = text.split(whereSeparator: \.isNewline)
         guard let first = lines.first else { return text }
         return lines.count > 1 ? "\(first) … (\(lines.count) lines)" : String(first)
     }

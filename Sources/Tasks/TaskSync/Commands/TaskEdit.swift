@@ -28,7 +28,10 @@ package struct TaskEdit: Sendable {
         if let tags { item.tags = tags }
         for tag in addTags where !item.tags.contains(tag) { item.tags.append(tag) }
         item.tags.removeAll { removeTags.contains($0) }
-        if let notes { item.notes = notes.isEmpty || notes.hasSuffix("\n") ? notes : notes + "\n" }
+        if let notes {
+            let isEnded = notes.isEmpty || notes.utf8.last == UInt8(ascii: "\n")
+            item.notes = NotesEditor.notes(item.notes, changedTo: isEnded ? notes : notes + "\n")
+        }
         guard !fields.isEmpty else { return item }
         // A custom field means what it would mean in a file, so it is read as one.
         let lines = fields.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\n" }

@@ -20,7 +20,7 @@ struct FileImport {
     ///   - id: names what the merge displaces; not used before.
     func mutation(shadow: Said?, file: Said, view: DocumentSnapshot, id: String) -> Mutation? {
         guard view.exists else { return creation(file) }
-        // Through the model, so that another client's way of writing a value (CRLF in notes) is no difference.
+        // Through the model, so that another client's way of writing a value (a priority as a word) is no difference.
         var known = view.fields(pendingTimes: .previous)
         // An edit survives a delete, also one of this replica's that is still on its way.
         let isBeingDeleted = FileExport.isBeingDeleted(view)

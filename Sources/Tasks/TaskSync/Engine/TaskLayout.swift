@@ -76,7 +76,9 @@ enum TaskLayout {
     /// Two machines' heads that were merged line by line may have a key twice, and are no front matter then: the last one stays.
     private static func withoutRepeatedKeys(_ head: String) -> String {
         var entries: [(key: Substring?, lines: [Substring])] = []
-        for line in head.split(separator: "\n", omittingEmptySubsequences: false) {
+        // By scalars: "\r\n" is one character, and no "\n".
+        for part in head.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false) {
+            let line = Substring(part)
             let isInner = line.hasPrefix(" ") || line.hasPrefix("\t") || line.hasPrefix("- ")
             if isInner, entries.last?.key != nil {
                 entries[entries.count - 1].lines.append(line)

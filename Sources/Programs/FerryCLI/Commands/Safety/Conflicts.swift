@@ -77,7 +77,9 @@ extension CommandContext {
     }
 
     private func show(_ name: String, _ value: String, _ device: String?, _ time: String?) {
-        let lines = value.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+        let lines = value.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map {
+            String($0).printable
+        }
         let who = [device?.printable, time.map { MomentWords.text($0) }].compactMap { $0 }.joined(separator: ", ")
         let label = name + String(repeating: " ", count: 11 - name.count)
         let mark = who.isEmpty ? "" : terminal.styled("   (\(who))", .faint)
@@ -93,7 +95,7 @@ extension CommandContext {
 extension String {
     /// The text up to its first line's end, with an ellipsis where there is more.
     var firstLine: String {
-        let lines = split(separator: "\n", omittingEmptySubsequences: true)
+        let lines = split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)
         guard let first = lines.first else { return "" }
         return lines.count > 1 ? first + " …" : String(first)
     }

@@ -44,8 +44,10 @@ extension CommandContext {
         if !task.notes.isEmpty {
             terminal.print("")
             terminal.print(
-                task.notes.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
-                    .joined(separator: "\n"))
+                task.notes.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map {
+                    String($0).printable
+                }
+                .joined(separator: "\n"))
         }
     }
 }
