@@ -1,8 +1,9 @@
 """Accounts that do not trust each other: none can read, delay or exhaust another's through the documents' service."""
+import grpc
 import pytest
 
 from conftest import Service, Stream, User, refused
-from harness import PASSWORD
+from harness import PASSWORD, until
 
 ROOT = "projects/ferry/databases/(default)/documents"
 DATABASE = "projects/ferry/databases/(default)"
@@ -284,3 +285,46 @@ def test_a_listener_does_not_go_on_from_before_the_sharing(server, owner, strang
     later = Watcher(server, stranger, query, token=member.token)
     assert later.advance(owner.set(f"tasks/{name}-next", userId=owner.id, listId=private)) is None
     assert later.found == {f"{name}-next"}
+
+
+def test_an_account_has_a_hundred_listen_streams_and_others_go_on(server, owner, stranger):
+    def opened(account):
+        stream = Stream(server, "Listen", account.user.token)
+        query = where("tasks", userId=account.id)
+        target = {"query": {"parent": ROOT, "structured_query": query}, "target_id": 1}
+        stream.send(database=DATABASE, add_target=target)
+        stream.next()
+        return stream
+
+    streams = [opened(stranger) for _ in range(100)]
+    with refused("RESOURCE_EXHAUSTED", "100 listen streams"):
+        opened(stranger)
+    streams.append(opened(owner))
+    streams.pop(0).close()
+
+    def reopened():
+        try:
+            return opened(stranger)
+        except grpc.RpcError:
+            return None
+
+    streams.append(until(reopened, "room for another stream"))
+    for stream in streams:
+        stream.close()
+
+
+def test_an_accounts_listen_targets_have_so_many_bytes(server, owner, stranger):
+    stream = Stream(server, "Listen", stranger.user.token)
+    for number in range(1, 100):
+        query = where("tasks", userId=stranger.id, title="x" * 300_000 + str(number))
+        stream.send(database=DATABASE, add_target={
+            "query": {"parent": ROOT, "structured_query": query}, "target_id": number})
+    while True:
+        change = stream.next().target_change
+        if change.target_change_type == 2:
+            break
+    assert (change.cause.code, "16777216 bytes of listen targets" in change.cause.message) == (8, True)
+    written = owner.set(f"tasks/{owner.id}", userId=owner.id)
+    watcher = Watcher(server, owner, where("tasks", userId=owner.id))
+    watcher.advance(written)
+    stream.close()

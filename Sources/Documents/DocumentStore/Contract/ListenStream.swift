@@ -51,3 +51,14 @@ package struct ListenTarget: Sendable, Hashable {
         self.once = once
     }
 }
+
+extension ListenTarget {
+    /// About how many bytes the target takes in memory, apart from its documents.
+    package var memoryCost: Int {
+        switch selection {
+        // One that is not valid is refused before it takes any.
+        case .query(let query): (try? QueryPlan(query))?.memoryCost ?? 0
+        case .documents(let names): names.reduce(0) { $0 + $1.path.utf8.count + 300 }
+        }
+    }
+}

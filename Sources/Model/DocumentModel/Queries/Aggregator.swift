@@ -107,7 +107,8 @@ package struct Aggregator: Sendable {
 
     /// Whether more documents would change nothing: the limit is reached, or all counts are at their caps.
     package var isComplete: Bool {
-        count >= limit || aggregations.allSatisfy { if case .count(let upTo?) = $0.operation { count >= upTo } else { false } }
+        count >= limit
+            || aggregations.allSatisfy { if case .count(let upTo?) = $0.operation { count >= upTo } else { false } }
     }
 
     package mutating func add(_ document: Document) {

@@ -142,6 +142,7 @@ struct DocumentAccess: Sendable {
     }
 
     /// Reading documents by name; nil for those that do not exist.
+    ///
     /// - Parameter moment: as of when the documents above them and their lists are looked at.
     func check(
         get names: [DocumentName], _ documents: [EncodedDocument?], at moment: ReadMoment = .strong,
@@ -247,7 +248,7 @@ struct DocumentAccess: Sendable {
     }
 
     private func get(
-        _ names: [DocumentName], at moment: ReadMoment, in store: any DocumentStore
+        _ names: [DocumentName], at moment: ReadMoment = .strong, in store: any DocumentStore
     ) async throws -> [DocumentName: Document] {
         let names = Array(Set(names))
         guard !names.isEmpty else { return [:] }

@@ -7,32 +7,43 @@ import Synchronization
 /// right away: whose a document is, or the one above it, is known from its content only.
 final class ListenAccess: Sendable {
     private struct State {
-        /// Of each id the target that has it, then those that are still to be answered. nil: allowed whatever changes.
-        var selections: [Int32: [StoreListenTarget.Selection?]] = [:]
+        struct Entry {
+            /// nil: allowed whatever changes.
+            let selection: StoreListenTarget.Selection?
+            /// What the account is charged for it.
+            let bytes: Int
+        }
+
+        /// Of each id the target that has it, then those that are still to be answered.
+        var targets: [Int32: [Entry]] = [:]
         /// How many selections are to be checked at each change.
         var checkedCount = 0
         /// Targets that were refused after the fact; the client knows, the store's own word of it is not passed on.
         var denied = Set<Int32>()
 
-        mutating func drop(_ target: Int32, at index: Int) {
-            guard var selections = selections[target], selections.indices.contains(index) else { return }
-            if selections.remove(at: index) != nil { checkedCount -= 1 }
-            self.selections[target] = selections.isEmpty ? nil : selections
+        mutating func drop(_ target: Int32, at index: Int) -> Entry? {
+            guard var entries = targets[target], entries.indices.contains(index) else { return nil }
+            let entry = entries.remove(at: index)
+            if entry.selection != nil { checkedCount -= 1 }
+            targets[target] = entries.isEmpty ? nil : entries
+            return entry
         }
     }
 
     private let access: DocumentAccess
+    private let usage: AccountMeter
     private let store: any DocumentStore
     private let caller: Caller
     private let state = Mutex(State())
 
-    init(access: DocumentAccess, store: any DocumentStore, caller: Caller) {
+    init(access: DocumentAccess, usage: AccountMeter, store: any DocumentStore, caller: Caller) {
         self.access = access
+        self.usage = usage
         self.store = store
         self.caller = caller
     }
 
-    /// - Throws: `DocumentStoreError.permissionDenied`.
+    /// - Throws: `DocumentStoreError.permissionDenied`, and where the account listens to too much.
     func add(_ target: StoreListenTarget) async throws {
         switch target.selection {
         case .query(let query):
@@ -50,10 +61,32 @@ final class ListenAccess: Sendable {
             case .query(let query): try !access.allowsForEver(query, by: caller)
             case .documents: true
             }
+        let bytes = target.memoryCost
+        try usage.take(.listenTargets, for: caller)
+        do { try usage.take(.listenBytes, bytes, for: caller) } catch {
+            usage.release(.listenTargets, for: caller)
+            throw error
+        }
         state.withLock { state in
-            state.selections[target.id, default: []].append(needsChecks ? target.selection : nil)
+            let entry = State.Entry(selection: needsChecks ? target.selection : nil, bytes: bytes)
+            state.targets[target.id, default: []].append(entry)
             if needsChecks { state.checkedCount += 1 }
         }
+    }
+
+    /// Gives back what the account was charged for the stream's targets.
+    func releaseAll() {
+        release(
+            state.withLock { state in
+                defer { state.targets = [:] }
+                return state.targets.values.flatMap { $0 }
+            })
+    }
+
+    private func release(_ entries: [State.Entry]) {
+        guard !entries.isEmpty else { return }
+        usage.release(.listenTargets, entries.count, for: caller)
+        usage.release(.listenBytes, entries.reduce(0) { $0 + $1.bytes }, for: caller)
     }
 
     /// A stream that goes on tells the names of what the query found where the client left off.
@@ -77,10 +110,11 @@ final class ListenAccess: Sendable {
         if case .removed(let target, let cause) = event {
             // A second target of one id is refused, and the first goes on.
             let isRefusal = cause?.code == .alreadyExists
-            return state.withLock { state in
-                state.drop(target, at: isRefusal ? 1 : 0)
-                return (isRefusal || state.denied.remove(target) == nil ? [event] : [], [])
+            let (entry, isTold) = state.withLock { state in
+                (state.drop(target, at: isRefusal ? 1 : 0), isRefusal || state.denied.remove(target) == nil)
             }
+            if let entry { release([entry]) }
+            return (isTold ? [event] : [], [])
         }
         if case .changed(let document, let targets, let removed) = event, targets.isEmpty {
             return ([try await gone(document, removed)], [])
@@ -92,7 +126,7 @@ final class ListenAccess: Sendable {
         case .changed(let document, let targets, let removed):
             var refused: [Int32] = []
             for target in targets {
-                guard !checked.denied.contains(target), let selection = checked.selections[target]?.first ?? nil else {
+                guard !checked.denied.contains(target), let selection = checked.targets[target]?.first?.selection else {
                     continue
                 }
                 if try await !isAllowed(selection, document) { refused.append(target) }

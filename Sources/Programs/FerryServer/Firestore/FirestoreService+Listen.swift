@@ -13,10 +13,13 @@ extension FirestoreService {
             throw DocumentStoreError(.invalidArgument, "The first request of a listen stream must name the database.")
         }
         let store = try await catalog.store(database)
+        try usage.take(.listenStreams, for: caller)
+        defer { usage.release(.listenStreams, for: caller) }
         let seen = call.metadata[ListenMetadata.seen].flatMap(Int64.init).map(Timestamp.init(microseconds:))
         try await call.sendHeaders([ListenMetadata.lineage: try await store.lineage(having: seen)])
         let stream = store.listen()
-        let targets = ListenAccess(access: access, store: store, caller: caller)
+        let targets = ListenAccess(access: access, usage: usage, store: store, caller: caller)
+        defer { targets.releaseAll() }
         await withTaskCancellationHandler {
             await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {

@@ -119,6 +119,8 @@ extension FirestoreService {
             throw DocumentStoreError(.invalidArgument, "The first request of a write stream must have no writes.")
         }
         let token = try WriteStreamToken(resuming: handshake)
+        try usage.take(.writeStreams, for: caller)
+        defer { usage.release(.writeStreams, for: caller) }
         try await call.send(WriteResponse(streamID: token.stream, streamToken: token.bytes).encoded())
         await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await acceptWrites(call, database, caller, token) }

@@ -9,6 +9,7 @@ struct FirestoreService: Sendable {
     let catalog: DatabaseCatalog
     let authenticator: DocumentAuthenticator
     let access: DocumentAccess
+    let usage = AccountMeter()
     /// Ends the streams that would go on for ever.
     let closing: Closing
     /// Seconds since 1970 by the server's clock; ends streams whose token has expired.
@@ -20,12 +21,16 @@ struct FirestoreService: Sendable {
     var routes: GRPCRoutes {
         var routes = GRPCRoutes()
         func unary<Request: ProtobufMessage, Response: ProtobufMessage>(
-            _ name: String, _ handle: @escaping @Sendable (Request, Caller) async throws -> Response
+            _ name: String, holding resource: AccountUsage.Resource? = nil,
+            _ handle: @escaping @Sendable (Request, Caller) async throws -> Response
         ) {
             routes[Self.path(name)] = .unary { bytes, call in
                 try await answering {
                     let caller = try authenticator.caller(authorization: call.metadata["authorization"])
-                    return try await handle(try Self.decode(bytes), caller).encoded()
+                    guard let resource else { return try await handle(try Self.decode(bytes), caller).encoded() }
+                    return try await usage.holding(resource, for: caller) {
+                        try await handle(try Self.decode(bytes), caller).encoded()
+                    }
                 }
             }
         }
@@ -38,21 +43,23 @@ struct FirestoreService: Sendable {
                     guard let bytes = try await call.next() else {
                         throw DocumentStoreError(.invalidArgument, "The request is missing.")
                     }
-                    try await handle(try Self.decode(bytes), caller, call)
+                    try await usage.holding(.reads, for: caller) {
+                        try await handle(try Self.decode(bytes), caller, call)
+                    }
                 }
             }
         }
         unary("GetDocument") { try await getDocument($0, $1) }
-        unary("ListDocuments") { try await listDocuments($0, $1) }
-        unary("CreateDocument") { try await createDocument($0, $1) }
-        unary("UpdateDocument") { try await updateDocument($0, $1) }
-        unary("DeleteDocument") { try await deleteDocument($0, $1) }
+        unary("ListDocuments", holding: .reads) { try await listDocuments($0, $1) }
+        unary("CreateDocument", holding: .commits) { try await createDocument($0, $1) }
+        unary("UpdateDocument", holding: .commits) { try await updateDocument($0, $1) }
+        unary("DeleteDocument", holding: .commits) { try await deleteDocument($0, $1) }
         unary("BeginTransaction") { try await beginTransaction($0, $1) }
-        unary("Commit") { try await commit($0, $1) }
+        unary("Commit", holding: .commits) { try await commit($0, $1) }
         unary("Rollback") { try await rollback($0, $1) }
-        unary("PartitionQuery") { try await partitionQuery($0, $1) }
-        unary("ListCollectionIds") { try await listCollectionIDs($0, $1) }
-        unary("BatchWrite") { try await batchWrite($0, $1) }
+        unary("PartitionQuery", holding: .reads) { try await partitionQuery($0, $1) }
+        unary("ListCollectionIds", holding: .reads) { try await listCollectionIDs($0, $1) }
+        unary("BatchWrite", holding: .commits) { try await batchWrite($0, $1) }
         streaming("BatchGetDocuments") { try await batchGetDocuments($0, $1, $2) }
         streaming("RunQuery") { try await runQuery($0, $1, $2) }
         streaming("RunAggregationQuery") { try await runAggregationQuery($0, $1, $2) }

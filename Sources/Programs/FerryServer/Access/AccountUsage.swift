@@ -1,0 +1,73 @@
+import DocumentStore
+import Synchronization
+
+/// How much each account holds of what `AccountLimits` limits in the documents' service. A pure value.
+struct AccountUsage: Sendable {
+    enum Resource: Sendable, Hashable {
+        case reads, commits, listenStreams, listenTargets, listenBytes, writeStreams
+    }
+
+    let limits: AccountLimits
+    private var held: [String: [Resource: Int]] = [:]
+
+    init(limits: AccountLimits) {
+        self.limits = limits
+    }
+
+    /// Whether no account holds anything.
+    var isEmpty: Bool { held.isEmpty }
+
+    /// - Throws: `DocumentStoreError` with `.resourceExhausted` where the account would hold more than its limit; then it holds
+    ///   what it held before.
+    mutating func take(_ resource: Resource, _ amount: Int, for account: String) throws(DocumentStoreError) {
+        let (limit, name, remedy) = terms(of: resource)
+        let (sum, overflows) = (held[account]?[resource] ?? 0).addingReportingOverflow(amount)
+        guard !overflows, sum <= limit else { throw .limitReached(limit, name, remedy: remedy) }
+        held[account, default: [:]][resource] = sum
+    }
+
+    mutating func release(_ resource: Resource, _ amount: Int, for account: String) {
+        guard let now = held[account]?[resource] else { return }
+        held[account]?[resource] = now > amount ? now - amount : nil
+        if held[account]?.isEmpty == true { held[account] = nil }
+    }
+
+    private func terms(of resource: Resource) -> (limit: Int, name: String, remedy: String) {
+        switch resource {
+        case .reads: (limits.reads, "reads in progress", "Wait for some to end.")
+        case .commits: (limits.commits, "commits in progress", "Wait for some to end.")
+        case .listenStreams: (limits.listenStreams, "listen streams", "Close some.")
+        case .listenTargets: (limits.listenTargets, "listen targets", "Remove some.")
+        case .listenBytes: (limits.listenBytes, "bytes of listen targets", "Remove some, or listen to smaller queries.")
+        case .writeStreams: (limits.writeStreams, "write streams", "Close some.")
+        }
+    }
+}
+
+/// The usage of a running service. Administrators are not counted.
+final class AccountMeter: Sendable {
+    private let usage: Mutex<AccountUsage>
+
+    init(limits: AccountLimits = AccountLimits()) {
+        usage = Mutex(AccountUsage(limits: limits))
+    }
+
+    func take(_ resource: AccountUsage.Resource, _ amount: Int = 1, for caller: Caller) throws(DocumentStoreError) {
+        guard let account = caller.account else { return }
+        try usage.withLock { usage throws(DocumentStoreError) in try usage.take(resource, amount, for: account) }
+    }
+
+    func release(_ resource: AccountUsage.Resource, _ amount: Int = 1, for caller: Caller) {
+        guard let account = caller.account else { return }
+        usage.withLock { $0.release(resource, amount, for: account) }
+    }
+
+    /// Runs `body` while the caller holds one more of a resource.
+    func holding<Result>(
+        _ resource: AccountUsage.Resource, for caller: Caller, _ body: () async throws -> Result
+    ) async throws -> Result {
+        try take(resource, for: caller)
+        defer { release(resource, for: caller) }
+        return try await body()
+    }
+}
