@@ -26,9 +26,13 @@ struct IndexTests {
         Write(.update(try name(number), fields: ["user": .integer(Int64(number % 2)), "n": .integer(Int64(n))]))
     }
 
-    private func found(_ query: Query, in store: SQLiteDocumentStore) async throws -> [String] {
+    private func found(
+        _ query: Query, in store: SQLiteDocumentStore, for account: String? = nil
+    ) async throws -> [String] {
         var names: [String] = []
-        for try await document in try await store.query(query).documents { names.append(document.name.id) }
+        for try await document in try await store.query(query, at: .strong, for: account).documents {
+            names.append(document.name.id)
+        }
         return names
     }
 
@@ -43,11 +47,14 @@ struct IndexTests {
     }
 
     /// Waits until the index is there.
-    private func plan(_ query: Query, in store: SQLiteDocumentStore, contains property: String) async throws {
+    private func plan(
+        _ query: Query, in store: SQLiteDocumentStore, for account: String? = nil, contains property: String
+    ) async throws {
         while true {
             // Queries are what makes it.
-            _ = try await found(query, in: store)
-            if try await store.plan(query).contains(where: { $0.properties.contains(property) }) { return }
+            _ = try await found(query, in: store, for: account)
+            let plan = try await store.plan(query, for: account)
+            if plan.contains(where: { $0.properties.contains(property) }) { return }
         }
     }
 
@@ -89,6 +96,42 @@ struct IndexTests {
         store = try await temporary.open(configuration)
         #expect(try await store.plan(Self.mixed).map(\.properties) == ["(user ASC, n DESC, __name__ DESC)"])
         #expect(try await found(Self.mixed, in: store) == ["3", "1199", "1195"])
+        await store.close()
+    }
+
+    @Test func `an account has so many indexes of a collection, also after a restart, and others get theirs`()
+        async throws
+    {
+        var configuration = SQLiteDocumentStore.Configuration()
+        configuration.tuning.compositeMinimum = 20
+        configuration.accountLimits.compositeIndexes = 2
+        var store = try await temporary.open(configuration)
+        let fields = Dictionary(uniqueKeysWithValues: (0..<6).map { ("f\($0)", Value.integer($0)) })
+        for first in stride(from: 0, to: 1200, by: 100) {
+            let writes = try (first..<first + 100).map { number in
+                Write(.update(try name(number), fields: fields.merging(["user": .integer(1)]) { $1 }))
+            }
+            _ = try await store.commit(writes)
+        }
+        func query(_ field: Int) -> Query {
+            var query = Self.mixed
+            query.orders = [Query.Order(FieldPath(key: "f\(field)"))]
+            return query
+        }
+        for field in 0..<2 { try await plan(query(field), in: store, for: "bob", contains: "f\(field) ASC") }
+        for restart in [false, true] {
+            if restart {
+                await store.close()
+                store = try await temporary.open(configuration)
+            }
+            _ = try await found(query(4), in: store, for: "bob")
+            _ = try await store.plan(query(4), for: "bob")
+            // Wishes are dealt with in their order.
+            try await plan(query(restart ? 3 : 2), in: store, for: "alice", contains: "f\(restart ? 3 : 2) ASC")
+            #expect(try await store.plan(query(4), for: "bob").map(\.properties) == ["(user ASC, __name__ ASC)"])
+        }
+        try await plan(query(4), in: store, contains: "f4 ASC")
+        #expect(try await store.check() == [])
         await store.close()
     }
 

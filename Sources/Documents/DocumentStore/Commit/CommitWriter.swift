@@ -12,8 +12,8 @@ actor CommitWriter {
         var isScheduled = false
         var isClosed = false
         var isLeaseRequested = false
-        /// Composite indexes that queries wished for and that were dealt with.
-        var knownComposites = Set<CompositeWish>()
+        /// Composite indexes that queries of each account wished for and that were dealt with.
+        var knownComposites: [String?: Set<CompositeWish>] = [:]
     }
 
     private struct CompositeWish: Hashable {
@@ -51,6 +51,7 @@ actor CommitWriter {
     private var indexer: IndexWriter
     private let retention: Duration
     private let inheritedFields: Set<String>
+    private let compositesOfAccount: Int
     private var waiting: [WaitingCommit] = []
     private var oldestChange: Int64?
     private var isIndexing = false
@@ -64,13 +65,15 @@ actor CommitWriter {
 
     init(
         _ indexer: sending IndexWriter, clock: CommitClock, transactions: TransactionRegistry,
-        publisher: CommitPublisher, retention: Duration, inheritedFields: Set<String>
+        publisher: CommitPublisher, retention: Duration, compositesOfAccount: Int,
+        inheritedFields: Set<String>
     ) throws {
         self.clock = clock
         self.transactions = transactions
         self.publisher = publisher
         self.retention = retention
         self.inheritedFields = inheritedFields
+        self.compositesOfAccount = compositesOfAccount
         let tables = indexer.tables
         writer = DocumentWriter(tables)
         positions = CommittedPositions(sqlite: tables.sqlite)
@@ -362,20 +365,31 @@ actor CommitWriter {
         indexSoon()
     }
 
-    /// Makes a composite index that a query would have gained by, unless it was asked for before.
-    nonisolated func requestComposite(_ index: CompositeIndex, of collection: Int64) {
+    /// How many wishes are dealt with for an account, and how many are remembered altogether.
+    private static let wishLimit = (account: 100, total: 10_000)
+
+    /// Makes a composite index that a query of an account would have gained by, unless it was asked for before.
+    nonisolated func requestComposite(_ index: CompositeIndex, of collection: Int64, for account: String?) {
         let wish = CompositeWish(collection: collection, index: index)
         let isNew = queue.withLock { queue in
-            guard !queue.isClosed, queue.knownComposites.count < 1000 else { return false }
-            return queue.knownComposites.insert(wish).inserted
+            guard !queue.isClosed, queue.knownComposites[account]?.count ?? 0 < Self.wishLimit.account else {
+                return false
+            }
+            if queue.knownComposites.reduce(0, { $0 + $1.value.count }) >= Self.wishLimit.total {
+                queue.knownComposites = [:]
+            }
+            return queue.knownComposites[account, default: []].insert(wish).inserted
         }
         guard isNew else { return }
-        thread.async { [self] in assumeIsolated { $0.makeComposite(wish) } }
+        thread.async { [self] in assumeIsolated { $0.makeComposite(wish, for: account) } }
     }
 
-    private func makeComposite(_ wish: CompositeWish) {
+    private func makeComposite(_ wish: CompositeWish, for account: String?) {
         do {
-            let isNew = try tables.sqlite.transaction { try indexer.builder.register(wish.index, of: wish.collection) }
+            let isNew = try tables.sqlite.transaction {
+                try indexer.builder.register(
+                    wish.index, of: wish.collection, for: account, limit: compositesOfAccount)
+            }
             tables.forgetNumbers()
             try indexer.builder.registered()
             guard isNew, !isIndexing else { return }
@@ -384,7 +398,7 @@ actor CommitWriter {
         } catch {
             // The next query asks again.
             tables.forgetNumbers()
-            queue.withLock { _ = $0.knownComposites.remove(wish) }
+            queue.withLock { _ = $0.knownComposites[account]?.remove(wish) }
         }
     }
 

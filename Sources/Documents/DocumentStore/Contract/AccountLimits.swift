@@ -26,7 +26,7 @@ package struct AccountLimits: Sendable, Hashable {
     /// Open Write streams.
     package var writeStreams = 100
     /// Composite indexes of a collection that were made for an account's queries.
-    package var compositeIndexes = 2
+    package var compositeIndexes = 4
 
     package init() {}
 }

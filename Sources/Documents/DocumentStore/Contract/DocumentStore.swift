@@ -29,17 +29,20 @@ package protocol DocumentStore: Sendable {
     func get(_ names: [DocumentName], at moment: ReadMoment) async throws -> GetResult
 
     /// Starts a query. Its documents are read as they are asked for, all of one moment.
-    func query(_ query: Query, at moment: ReadMoment) async throws -> QueryResult
+    /// - Parameter account: here and below: for whose queries the store may make an index, of which an account has a limited
+    ///   number; nil for the operator.
+    func query(_ query: Query, at moment: ReadMoment, for account: String?) async throws -> QueryResult
 
     /// The indexes that a query would read now; empty where it reads none. Nothing is run.
-    func plan(_ query: Query) async throws -> [IndexUse]
+    func plan(_ query: Query, for account: String?) async throws -> [IndexUse]
 
     /// Counts, sums, and averages over a query's results, keyed by alias (`field_1` … where one is empty).
-    func aggregate(_ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment) async throws
-        -> AggregateResult
+    func aggregate(
+        _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment, for account: String?
+    ) async throws -> AggregateResult
 
     /// A page of a collection's documents.
-    func list(_ listing: DocumentListing, at moment: ReadMoment) async throws -> DocumentPage
+    func list(_ listing: DocumentListing, at moment: ReadMoment, for account: String?) async throws -> DocumentPage
 
     /// A page of the ids of the collections below `parent` that hold a document, directly or deeper.
     func listCollectionIDs(
@@ -63,7 +66,7 @@ package protocol DocumentStore: Sendable {
     func rollback(_ transaction: TransactionID) async throws
 
     /// Opens a stream of listen targets.
-    func listen() -> any ListenStream
+    func listen(for account: String?) -> any ListenStream
 
     /// The time up to which the stream that a resume token is from was told everything; nil for a token of another history, or
     /// of no store.
@@ -92,5 +95,21 @@ extension DocumentStore {
         try await get([name], at: moment).documents.first ?? nil
     }
 
-    package func query(_ query: Query) async throws -> QueryResult { try await self.query(query, at: .strong) }
+    package func query(_ query: Query, at moment: ReadMoment = .strong) async throws -> QueryResult {
+        try await self.query(query, at: moment, for: nil)
+    }
+
+    package func plan(_ query: Query) async throws -> [IndexUse] { try await plan(query, for: nil) }
+
+    package func aggregate(
+        _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment
+    ) async throws -> AggregateResult {
+        try await aggregate(query, aggregations, at: moment, for: nil)
+    }
+
+    package func list(_ listing: DocumentListing, at moment: ReadMoment) async throws -> DocumentPage {
+        try await list(listing, at: moment, for: nil)
+    }
+
+    package func listen() -> any ListenStream { listen(for: nil) }
 }

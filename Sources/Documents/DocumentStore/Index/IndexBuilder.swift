@@ -19,7 +19,7 @@ struct IndexBuilder {
     /// Documents of one step, so that commits need not wait long.
     private static let step = 500
     /// Each costs every later write of its collection, so there is an end.
-    private static let maximumCount = 8
+    private static let maximumCount = 16
 
     let tables: DocumentTables
     /// Every index that lacks documents, or did when progress was last stored.
@@ -32,16 +32,38 @@ struct IndexBuilder {
 
     var isBuilding: Bool { progress.contains { $0.next != nil } }
 
-    /// Registers an index; from now on commits maintain it. False if it is there already or there are too many.
-    func register(_ index: CompositeIndex, of collection: Int64) throws -> Bool {
+    /// Registers an index; from now on commits maintain it. False if it is there already, or there are too many, or the account
+    /// whose query would gain by it has `limit` indexes of the collection already.
+    /// - Parameter account: nil for the operator, who has no limit.
+    func register(
+        _ index: CompositeIndex, of collection: Int64, for account: String?, limit: Int
+    ) throws -> Bool {
         guard CompositeIndex(path: index.path) == index, index.parts.count <= 10,
             try tables.composites(of: collection).count < Self.maximumCount
         else { return false }
+        if let account, try count(of: collection, for: account) >= limit { return false }
         let number = try tables.makeField(index.path)
         try tables.sqlite.execute(
             "INSERT OR IGNORE INTO composite(collection, field, next) VALUES(?,?,x'')",
             [.integer(collection), .integer(number)])
-        return tables.sqlite.changedRowCount > 0
+        guard tables.sqlite.changedRowCount > 0 else { return false }
+        if let account {
+            try tables.sqlite.execute(
+                "INSERT OR REPLACE INTO setting VALUES(?,?)",
+                [.text("composite \(collection) \(number)"), .text(account)])
+        }
+        return true
+    }
+
+    /// How many indexes of a collection were made for an account.
+    private func count(of collection: Int64, for account: String) throws -> Int {
+        let count = try tables.sqlite.first(
+            """
+            SELECT count(*) FROM composite c JOIN setting s ON s.name='composite '||c.collection||' '||c.field
+            WHERE c.collection=? AND s.value=?
+            """, [.integer(collection), .text(account)]
+        ) { $0.int64(0) }
+        return Int(clamping: count ?? 0)
     }
 
     /// Takes in what `register` stored, once it is durable.

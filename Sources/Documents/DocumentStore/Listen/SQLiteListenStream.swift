@@ -32,6 +32,7 @@ actor SQLiteListenStream: ListenStream {
     nonisolated private let mailbox: ListenMailbox
     nonisolated private let hub: ListenHub
     nonisolated private let readers: ReaderPool
+    nonisolated private let account: String?
     nonisolated private let epoch: [UInt8]
     nonisolated private let database: DatabaseName
     private var machine: ListenMachine
@@ -40,10 +41,13 @@ actor SQLiteListenStream: ListenStream {
     private var postponed: [ListenMailbox.Item] = []
     private var catchUp: (after: Int64, through: Int64)?
 
-    init(hub: ListenHub, readers: ReaderPool, epoch: [UInt8], database: DatabaseName, mailboxLimit: Int) {
+    init(
+        hub: ListenHub, readers: ReaderPool, account: String?, epoch: [UInt8], database: DatabaseName, mailboxLimit: Int
+    ) {
         (stream, mailbox) = hub.open(mailboxLimit: mailboxLimit)
         self.hub = hub
         self.readers = readers
+        self.account = account
         self.epoch = epoch
         self.database = database
         machine = ListenMachine(epoch: epoch, start: Timestamp(microseconds: hub.separatingTime()))
@@ -176,7 +180,7 @@ actor SQLiteListenStream: ListenStream {
     }
 
     private func load(_ names: [DocumentName], into id: Int32, at time: Timestamp) async throws -> [ListenEvent] {
-        let documents = try await readers.read { tables, _ in
+        let documents = try await readers.read(for: account) { tables, _ in
             try names.map { try tables.document($0, at: time.microseconds) }
         }
         var events: [ListenEvent] = []
@@ -197,7 +201,7 @@ actor SQLiteListenStream: ListenStream {
         case .documents(let names):
             events = try await load(names, into: loading.id, at: loading.time)
         case .query(let execution):
-            let (next, page) = try await readers.read { tables, visible in
+            let (next, page) = try await readers.read(for: account) { tables, visible in
                 try tables.checkHorizon(execution.readTime)
                 var execution = execution
                 let page = try execution.nextPage(in: tables, visible: visible)
@@ -234,7 +238,7 @@ actor SQLiteListenStream: ListenStream {
         var heldCount: Int?
         var growth = 0
         if case .query(let plan) = selection, selection.isWindow {
-            let windows = try await readers.read {
+            let windows = try await readers.read(for: account) {
                 tables, visible -> (old: [EncodedDocument], new: [EncodedDocument])? in
                 guard try tables.setting("horizon") <= start.microseconds else { return nil }
                 return (
@@ -248,7 +252,7 @@ actor SQLiteListenStream: ListenStream {
             let gone = try await missing(windows.old.map(\.name), at: time)
             events += machine.updateWindow(id, windows.new, deleted: gone, at: time)
         } else {
-            let difference = try await readers.read { tables, _ -> CommitRecord? in
+            let difference = try await readers.read(for: account) { tables, _ -> CommitRecord? in
                 guard try tables.setting("horizon") <= start.microseconds else { return nil }
                 return try ChangeLog(tables: tables).difference(
                     from: start.microseconds, to: time.microseconds, limit: Self.differenceLimit,
@@ -270,7 +274,7 @@ actor SQLiteListenStream: ListenStream {
     }
 
     private func missing(_ names: [DocumentName], at time: Timestamp) async throws -> Set<DocumentName> {
-        try await readers.read { tables, _ in
+        try await readers.read(for: account) { tables, _ in
             Set(try names.filter { try tables.document($0, at: time.microseconds) == nil })
         }
     }
@@ -279,7 +283,7 @@ actor SQLiteListenStream: ListenStream {
     private func documents(
         of selection: ListenMachine.Selection, at time: Timestamp
     ) async throws -> [(name: DocumentName, updateTime: Timestamp)] {
-        try await readers.read { tables, visible in
+        try await readers.read(for: account) { tables, visible in
             switch selection {
             case .query(let plan):
                 try QueryExecution.all(plan, at: time.microseconds, in: tables, visible: visible)
@@ -298,7 +302,7 @@ actor SQLiteListenStream: ListenStream {
         var (events, windows) = machine.commit(record, candidates: candidates)
         for id in windows {
             guard case .query(let plan)? = machine.selection(of: id) else { continue }
-            let documents = try await readers.read { tables, visible in
+            let documents = try await readers.read(for: account) { tables, visible in
                 try QueryExecution.all(plan, at: record.time.microseconds, in: tables, visible: visible)
             }
             let deleted = Set(record.changes.filter { $0.after == nil }.map(\.name))
@@ -316,7 +320,7 @@ actor SQLiteListenStream: ListenStream {
         guard let range = catchUp else { return [] }
         let ids = machine.targetIDs
         let selections = ids.compactMap { machine.selection(of: $0) }
-        let part = try await readers.read { tables, _ -> (records: [CommitRecord], through: Int64)? in
+        let part = try await readers.read(for: account) { tables, _ -> (records: [CommitRecord], through: Int64)? in
             guard try tables.setting("horizon") <= range.after else { return nil }
             return try ChangeLog(tables: tables).commits(
                 after: range.after, through: range.through, limit: Self.catchUpChunk

@@ -234,7 +234,7 @@ package actor MemoryDocumentStore: DocumentStore {
             documents: names.map { history.document($0, at: time).map(EncodedDocument.init) }, readTime: time)
     }
 
-    package func query(_ query: Query, at moment: ReadMoment) throws -> QueryResult {
+    package func query(_ query: Query, at moment: ReadMoment, for account: String?) throws -> QueryResult {
         let plan = try checked(query)
         try lock(moment, plan: plan)
         let time = try readTime(moment)
@@ -245,13 +245,13 @@ package actor MemoryDocumentStore: DocumentStore {
         return QueryResult(readTime: time, documents: QueryDocuments { { page } }, indexes: [])
     }
 
-    package func plan(_ query: Query) throws -> [IndexUse] {
+    package func plan(_ query: Query, for account: String?) throws -> [IndexUse] {
         _ = try checked(query)
         return []
     }
 
     package func aggregate(
-        _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment
+        _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment, for account: String?
     ) throws -> AggregateResult {
         do {
             var aggregator = try Aggregator(aggregations, of: query)
@@ -267,7 +267,7 @@ package actor MemoryDocumentStore: DocumentStore {
         }
     }
 
-    package func list(_ listing: DocumentListing, at moment: ReadMoment) throws -> DocumentPage {
+    package func list(_ listing: DocumentListing, at moment: ReadMoment, for account: String?) throws -> DocumentPage {
         guard listing.pageSize >= 0 else {
             throw DocumentStoreError(.invalidArgument, "Page size must be nonnegative.")
         }
@@ -347,7 +347,7 @@ package actor MemoryDocumentStore: DocumentStore {
 
     nonisolated package func resumeTime(of token: [UInt8]) -> Timestamp? { ListenMachine.time(of: token, epoch: epoch) }
 
-    nonisolated package func listen() -> any ListenStream { MemoryListenStream(self) }
+    nonisolated package func listen(for account: String?) -> any ListenStream { MemoryListenStream(self) }
 
     /// What a listener is told of a selection.
     enum Contents: Sendable {

@@ -16,10 +16,15 @@ final class DocumentReader: Sendable {
 
     /// Runs `body` on the reader's thread, on one snapshot; `visible` is the time of its newest commit.
     func read<Result: Sendable>(
+        for account: String?,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         try await thread.run { [self] in
-            try tables.withLock { tables in try Self.read(tables, index, body) }
+            try tables.withLock { tables in
+                tables.account = account
+                defer { tables.account = nil }
+                return try Self.read(tables, index, body)
+            }
         }
     }
 
@@ -61,10 +66,12 @@ final class ReaderPool: Sendable {
         loads = Mutex([Int](repeating: 0, count: readers.count))
     }
 
-    /// - Parameter isShort: the read takes no longer than to wake a thread for it: it is done at once, on the caller's, if
-    ///   any reader is free.
+    /// - Parameters:
+    ///   - isShort: the read takes no longer than to wake a thread for it: it is done at once, on the caller's, if any reader
+    ///     is free. It plans no query.
+    ///   - account: for whose queries an index may be suggested; nil for the operator's.
     func read<Result: Sendable>(
-        isShort: Bool = false,
+        isShort: Bool = false, for account: String? = nil,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         let index = loads.withLock { loads in
@@ -75,7 +82,7 @@ final class ReaderPool: Sendable {
         defer { loads.withLock { $0[index] -= 1 } }
         do {
             if isShort, let result = try readers[index].readHere(body) { return result }
-            return try await readers[index].read(body)
+            return try await readers[index].read(for: account, body)
         } catch {
             throw DocumentStoreError(error)
         }

@@ -17,7 +17,9 @@ import SQLite
 /// - `stream`: the commits of Write streams, by `StreamPosition`; `response` is a CommitResponse.
 /// - `setting`: `epoch` random bytes that name this database's history, `commit` the newest commit's time, `clock` the
 ///   lease of `CommitClock`, `horizon` the log is complete after this time, `indexed` the index has all commits up to it,
-///   `recent` the number of rows in that table.
+///   `recent` the number of rows in that table,
+///   `inherits F` 1 once all documents have the field F of those above them, `composite C F` the account for whose query the
+///   index F of the collection C was made.
 enum DocumentSchema {
     static let component = "documents"
 

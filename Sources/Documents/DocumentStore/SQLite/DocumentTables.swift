@@ -19,7 +19,9 @@ final class DocumentTables {
     /// What is laid over the index tables while a reader has its snapshot.
     var pending = PendingIndex.View()
     /// Told of a composite index that a query would gain by.
-    var onWish: @Sendable (_ collection: Int64, _ index: CompositeIndex) -> Void = { _, _ in }
+    var onWish: @Sendable (_ collection: Int64, _ index: CompositeIndex, _ account: String?) -> Void = { _, _, _ in }
+    /// On whose behalf is read; nil for the operator.
+    var account: String?
     private var collectionNumbers: [[UInt8]: Int64] = [:]
     private var fieldNumbers: [[UInt8]: Int64] = [:]
     private var collectionPaths: [Int64: String] = [:]

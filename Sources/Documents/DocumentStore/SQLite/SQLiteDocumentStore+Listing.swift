@@ -8,14 +8,17 @@ extension SQLiteDocumentStore {
     /// A page ends early once its documents have this many bytes, so that clients with a limit can receive it.
     private static let pageBytes = 4 << 20
 
-    package func list(_ listing: DocumentListing, at moment: ReadMoment) async throws -> DocumentPage {
+    package func list(
+        _ listing: DocumentListing, at moment: ReadMoment, for account: String?
+    ) async throws -> DocumentPage {
         let size = try Self.checkedPageSize(listing.pageSize)
         try listing.check()
         let token = try PageToken(parsing: listing.pageToken)
         let predicate = LockTable.LockedQuery(try checked(listing.query))
         // A later page is of the moment of the first, unless the caller says otherwise.
         let actual: ReadMoment = if case .strong = moment, let time = token?.time { .at(time) } else { moment }
-        return try await read(at: actual, locking: ([], [predicate])) { [database] tables, visible, time in
+        return try await read(at: actual, locking: ([], [predicate]), for: account) {
+            [database] tables, visible, time in
             let last = try token.map { try listing.name(of: $0, in: database) }
             var page = (entries: [DocumentPage.Entry](), isCut: false)
             for collectionID in try Self.collectionIDs(of: listing, from: last, in: tables, at: time) {

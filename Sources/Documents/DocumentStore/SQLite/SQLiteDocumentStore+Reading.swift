@@ -10,33 +10,33 @@ extension SQLiteDocumentStore {
     ///   - isShort: see `ReaderPool.read`.
     func read<Result: Sendable>(
         at moment: ReadMoment, locking: (documents: [DocumentName], queries: [LockTable.LockedQuery]) = ([], []),
-        isShort: Bool = false,
+        isShort: Bool = false, for account: String? = nil,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
         switch moment {
         case .strong:
-            return try await readNow(isShort, body)
+            return try await readNow(isShort, account, body)
         case .at(let time):
             try await prepareReading(at: time.microseconds)
-            return try await read(at: time.microseconds, isShort, body)
+            return try await read(at: time.microseconds, isShort, account, body)
         case .transaction(let id):
             switch try transactions.kind(of: id) {
-            case .readOnly: return try await read(at: try transactions.readTime(id), isShort, body)
+            case .readOnly: return try await read(at: try transactions.readTime(id), isShort, account, body)
             case .readWrite:
                 try transactions.lock(id, documents: locking.documents, queries: locking.queries)
                 // A commit under way may have been admitted before the lock: what is read must include it.
                 if clock.lastAssigned > clock.published { try await writer.barrier() }
-                return try await readNow(isShort, body)
+                return try await readNow(isShort, account, body)
             }
         }
     }
 
     private func readNow<Result: Sendable>(
-        _ isShort: Bool,
+        _ isShort: Bool, _ account: String?,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
         let (clock, writer) = (clock, writer)
-        return try await readers.read(isShort: isShort) { tables, visible in
+        return try await readers.read(isShort: isShort, for: account) { tables, visible in
             let (time, wantsLease) = clock.readTime(visible: visible)
             if wantsLease { writer.requestLease() }
             return try body(tables, visible, time)
@@ -44,10 +44,10 @@ extension SQLiteDocumentStore {
     }
 
     private func read<Result: Sendable>(
-        at time: Int64, _ isShort: Bool,
+        at time: Int64, _ isShort: Bool, _ account: String?,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64, _ time: Int64) throws -> Result
     ) async throws -> Result {
-        try await readers.read(isShort: isShort) { tables, visible in
+        try await readers.read(isShort: isShort, for: account) { tables, visible in
             try tables.checkHorizon(time)
             return try body(tables, visible, time)
         }
@@ -87,9 +87,12 @@ extension SQLiteDocumentStore {
 
     // MARK: Queries
 
-    package func query(_ query: Query, at moment: ReadMoment) async throws -> QueryResult {
+    package func query(
+        _ query: Query, at moment: ReadMoment, for account: String?
+    ) async throws -> QueryResult {
         let plan = try checked(query)
-        let (first, page) = try await read(at: moment, locking: ([], [LockTable.LockedQuery(plan)])) {
+        let locking = [LockTable.LockedQuery(plan)]
+        let (first, page) = try await read(at: moment, locking: ([], locking), for: account) {
             tables, visible, time in
             var execution = QueryExecution(plan: plan, readTime: time)
             let page = try execution.nextPage(in: tables, visible: visible)
@@ -120,20 +123,21 @@ extension SQLiteDocumentStore {
             indexes: first.accessPath?.indexes(for: query) ?? [])
     }
 
-    package func plan(_ query: Query) async throws -> [IndexUse] {
+    package func plan(_ query: Query, for account: String?) async throws -> [IndexUse] {
         let plan = try checked(query)
-        return try await readers.read { tables, _ in
+        return try await readers.read(for: account) { tables, _ in
             try QueryPlanner(plan: plan, tables: tables).accessPath().indexes(for: query)
         }
     }
 
     package func aggregate(
-        _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment
+        _ query: Query, _ aggregations: [Query.Aggregation], at moment: ReadMoment, for account: String?
     ) async throws -> AggregateResult {
         let empty: Aggregator
         do { empty = try Aggregator(aggregations, of: query) } catch { throw DocumentStoreError(error) }
         let plan = try checked(empty.query)
-        return try await read(at: moment, locking: ([], [LockTable.LockedQuery(plan)])) { tables, visible, time in
+        let locking = [LockTable.LockedQuery(plan)]
+        return try await read(at: moment, locking: ([], locking), for: account) { tables, visible, time in
             var aggregator = empty
             var execution = QueryExecution(plan: plan, readTime: time)
             var statistics = QueryStatistics()

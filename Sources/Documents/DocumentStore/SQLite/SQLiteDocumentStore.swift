@@ -87,6 +87,7 @@ package final class SQLiteDocumentStore: DocumentStore {
             let writer = try CommitWriter(
                 IndexWriter(tables: tables, pending: index, batch: configuration.indexBatch), clock: clock,
                 transactions: transactions, publisher: publisher, retention: configuration.retention,
+                compositesOfAccount: configuration.accountLimits.compositeIndexes,
                 inheritedFields: configuration.inheritedFields)
             self.writer = writer
             settings.cacheKiB = configuration.readerCacheKiB
@@ -94,7 +95,7 @@ package final class SQLiteDocumentStore: DocumentStore {
                 try (0..<max(1, configuration.readerCount)).map { _ in
                     let sqlite = try SQLiteDatabase(path: path, configuration: settings.readOnly)
                     let tables = DocumentTables(sqlite, name: database, tuning: configuration.tuning)
-                    tables.onWish = { [weak writer] in writer?.requestComposite($1, of: $0) }
+                    tables.onWish = { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) }
                     return DocumentReader(tables, index: index)
                 })
         } catch {
@@ -218,8 +219,9 @@ package final class SQLiteDocumentStore: DocumentStore {
 
     package func resumeTime(of token: [UInt8]) -> Timestamp? { ListenMachine.time(of: token, epoch: epoch) }
 
-    package func listen() -> any ListenStream {
+    package func listen(for account: String?) -> any ListenStream {
         SQLiteListenStream(
-            hub: hub, readers: readers, epoch: epoch, database: database, mailboxLimit: configuration.listenerBacklog)
+            hub: hub, readers: readers, account: account, epoch: epoch, database: database,
+            mailboxLimit: configuration.listenerBacklog)
     }
 }

@@ -179,7 +179,7 @@ struct DocumentAccess: Sendable {
         try await check(watched: query, asOf: past, in: store, by: caller)
         // Below a document that decides about all of them the results need no look of their own.
         guard let past, query.parent.path.isEmpty, try !allowsForEver(query, by: caller) else { return }
-        var results = try await store.query(query, at: .at(past)).documents.makeAsyncIterator()
+        var results = try await store.query(query, at: .at(past), for: caller.account).documents.makeAsyncIterator()
         while let page = try await results.nextPage() {
             try await check(get: page.map(\.name), asOf: past, in: store, by: caller)
         }

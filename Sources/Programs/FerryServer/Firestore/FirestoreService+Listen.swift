@@ -17,7 +17,7 @@ extension FirestoreService {
         defer { usage.release(.listenStreams, for: caller) }
         let seen = call.metadata[ListenMetadata.seen].flatMap(Int64.init).map(Timestamp.init(microseconds:))
         try await call.sendHeaders([ListenMetadata.lineage: try await store.lineage(having: seen)])
-        let stream = store.listen()
+        let stream = store.listen(for: caller.account)
         let targets = ListenAccess(access: access, usage: usage, store: store, caller: caller)
         defer { targets.releaseAll() }
         await withTaskCancellationHandler {

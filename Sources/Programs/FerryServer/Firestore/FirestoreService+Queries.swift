@@ -8,14 +8,14 @@ extension FirestoreService {
         let store = try await catalog.store(request.query.parent.database)
         if let explain = request.explain, !explain.analyze {
             try await access.check(list: request.query, asOf: nil, in: store, by: caller)
-            let metrics = ExplainMetrics(indexes: try await store.plan(request.query))
+            let metrics = ExplainMetrics(indexes: try await store.plan(request.query, for: caller.account))
             return try await call.send(RunQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
         let (result, transaction) = try await reading(request.consistency, by: caller, in: store) { past in
             try await access.check(list: request.query, asOf: past, in: store, by: caller)
         } _: { moment in
-            try await store.query(request.query, at: moment)
+            try await store.query(request.query, at: moment, for: caller.account)
         }
         if !transaction.isEmpty { try await call.send(RunQueryResponse(transaction: transaction).encoded()) }
         var documents = result.documents.makeAsyncIterator()
@@ -56,14 +56,14 @@ extension FirestoreService {
             do { aggregator = try Aggregator(request.aggregations, of: request.query) } catch {
                 throw DocumentStoreError(.invalidArgument, error.message)
             }
-            let metrics = ExplainMetrics(indexes: try await store.plan(aggregator.query))
+            let metrics = ExplainMetrics(indexes: try await store.plan(aggregator.query, for: caller.account))
             return try await call.send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
         let (result, transaction) = try await reading(request.consistency, by: caller, in: store) { past in
             try await access.check(list: request.query, asOf: past, in: store, by: caller)
         } _: { moment in
-            try await store.aggregate(request.query, request.aggregations, at: moment)
+            try await store.aggregate(request.query, request.aggregations, at: moment, for: caller.account)
         }
         var response = RunAggregationQueryResponse(
             results: result.values, transaction: transaction, readTime: result.readTime)

@@ -89,7 +89,7 @@ extension FirestoreService {
         let (page, _) = try await reading(consistency, by: caller, in: store) { past in
             try await access.check(listing: request.parent, asOf: past, in: store, by: caller)
         } _: { moment in
-            try await store.list(listing, at: moment)
+            try await store.list(listing, at: moment, for: caller.account)
         }
         let documents = try page.entries.map { entry in
             switch entry {
