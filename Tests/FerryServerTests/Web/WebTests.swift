@@ -54,6 +54,30 @@ struct WebTests {
         #expect(answer.body.contains(part), "\(answer.body)")
     }
 
+    @Test(
+        arguments: [
+            (.post, "/v1/accounts:unheardOf"), (.get, "/v1/projects/p/anything"), (.get, "/v2/recaptchaConfig?key=k"),
+            (.delete, "/emulator/v1/projects/p/accounts"), (.put, "/emulator/object"), (.get, "/v1"), (.get, "/v2/"),
+            (.post, "/identitytoolkit.googleapis.com/v2/accounts/mfaSignIn:start"),
+            (.post, "/identitytoolkit.googleapis.com/v1/accounts:unheardOf"),
+            (.post, "/securetoken.googleapis.com/v2/token"), (.post, "/v1%2Faccounts:unheardOf"),
+        ] as [(HTTPMethod, String)])
+    func `what Google's libraries call and is not there has Google's errors`(method: HTTPMethod, target: String)
+        async throws
+    {
+        let answer = try await answer(method, target)
+        let error = try #require(try JSON(parsing: answer.body)["error"])
+        if answer.status == .notFound {
+            #expect(error["code"]?.integerValue == 404 && error["status"]?.stringValue == "NOT_FOUND")
+        }
+        #expect(error["message"]?.stringValue?.isEmpty == false && (400..<500).contains(answer.status.rawValue))
+    }
+
+    @Test(arguments: ["/v1x", "/emulators/a", "/xv1/", "/identitytoolkit.googleapis.co/v1/"])
+    func `what only begins like that is S3's`(target: String) async throws {
+        #expect(try await answer(.get, target).body.contains("<Error>"))
+    }
+
     @Test func `a signed request to the root is S3's`() async throws {
         let headers: HTTPHeaders = ["Authorization": "AWS4-HMAC-SHA256 nonsense"]
         #expect(try await answer(.get, "/", headers).body.contains("<Error>"))

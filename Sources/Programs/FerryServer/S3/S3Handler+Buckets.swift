@@ -40,6 +40,9 @@ extension S3Handler {
 
     func createBucket(_ call: S3Call) async throws -> HTTPResponse {
         try call.requireAdministrator()
+        guard !GooglePaths.contain("/\(call.bucket)") else {
+            throw S3Error("InvalidBucketName", "The name is that of a path of the accounts.", 400)
+        }
         // Every region is this server. Only in us-east-1, which nobody names, is a bucket made again without a word.
         let body = try await collect(call, limit: 64 << 10)
         let isNew = try await store.createBucket(call.bucket, now: now())

@@ -18,6 +18,7 @@ struct WebHandler: Sendable {
         default: break
         }
         if let response = await identity.handle(request) { return response }
+        if GooglePaths.contain(request.target.path) { return GooglePaths.unknown(request) }
         return await objects.respond(to: request)
     }
 
