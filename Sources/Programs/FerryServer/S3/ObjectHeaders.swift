@@ -28,7 +28,7 @@ enum ObjectHeaders {
         if let encoding = result["content-encoding"] {
             // aws-chunked was for the way here only.
             let rest = encoding.split(separator: ",").map { $0.trimmed }.filter { $0 != "aws-chunked" }
-            result["content-encoding"] = rest.isEmpty ? nil : rest.joined(separator: ",")
+            result["content-encoding"] = rest.isEmpty ? nil : rest.joined(separator: ", ")
         }
         let type = headers["Content-Type"] ?? ""
         return (type.isEmpty ? "binary/octet-stream" : type, result)

@@ -66,18 +66,24 @@ extension S3Handler {
     func deleteBucket(_ call: S3Call) async throws -> HTTPResponse {
         try call.requireAdministrator()
         let bucket = call.bucket
-        _ = try await store.index.write { database in
+        let unused = try await store.index.write { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
-            let isUsed = try database.first(
-                "SELECT 1 FROM object WHERE bucket = ?1 UNION ALL SELECT 1 FROM upload WHERE bucket = ?1 LIMIT 1",
-                [.text(bucket)]
-            ) { _ in true }
+            let isUsed = try database.first("SELECT 1 FROM object WHERE bucket = ? LIMIT 1", [.text(bucket)]) { _ in
+                true
+            }
             guard isUsed == nil else {
                 throw S3Error("BucketNotEmpty", "The bucket you tried to delete is not empty", 409)
             }
+            // Unfinished uploads are no objects, and go with the bucket, as on S3.
+            var files: [String] = []
+            let uploads = "FROM part WHERE upload IN (SELECT id FROM upload WHERE bucket = ?)"
+            try database.query("SELECT file \(uploads)", [.text(bucket)]) { files.append($0.text(0)) }
+            try database.execute("DELETE \(uploads)", [.text(bucket)])
+            try database.execute("DELETE FROM upload WHERE bucket = ?", [.text(bucket)])
             try database.execute("DELETE FROM bucket WHERE name = ?", [.text(bucket)])
-            return []
+            return files
         }
+        await store.discard(unused)
         return HTTPResponse(.noContent)
     }
 

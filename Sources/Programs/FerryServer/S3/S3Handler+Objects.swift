@@ -197,7 +197,14 @@ extension S3Handler {
     }
 
     func copyObject(_ call: S3Call) async throws -> HTTPResponse {
-        let replaces = call.request.headers["x-amz-metadata-directive"]?.uppercased() == "REPLACE"
+        let directive = call.request.headers["x-amz-metadata-directive"]?.uppercased() ?? "COPY"
+        guard ["COPY", "REPLACE"].contains(directive) else {
+            throw S3Error.invalidArgument("The metadata directive must be COPY or REPLACE.")
+        }
+        let replaces = directive == "REPLACE"
+        if !replaces, call.request.headers[ObjectChecksum.algorithmHeader] == nil {
+            try Self.refuseCopyOntoItself(call)
+        }
         let (type, headers) = try ObjectHeaders.keep(call.request.headers)
         let conditions = try WriteConditions(call.request.headers)
         let copy = try await copy(
@@ -220,8 +227,17 @@ extension S3Handler {
                 ] + record.checksumElements))
     }
 
-    /// The object that `x-amz-copy-source` names, if the caller may read it and its conditions hold.
-    private func copySource(_ call: S3Call) async throws -> (bucket: String, record: ObjectRecord) {
+    private static func refuseCopyOntoItself(_ call: S3Call) throws {
+        let (bucket, key) = try sourceName(call)
+        guard !bucket.utf8.elementsEqual(call.bucket.utf8) || !key.utf8.elementsEqual(call.key.utf8) else {
+            throw S3Error.invalidRequest(
+                "This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata, storage class, website redirect location or encryption attributes."
+            )
+        }
+    }
+
+    /// What `x-amz-copy-source` names.
+    private static func sourceName(_ call: S3Call) throws -> (bucket: String, key: String) {
         let header = call.request.headers["x-amz-copy-source"] ?? ""
         let (name, query) =
             header.firstIndex(of: "?").map {
@@ -234,9 +250,13 @@ extension S3Handler {
         else {
             throw S3Error.invalidArgument("Copy Source must mention the source bucket and key: sourcebucket/sourcekey")
         }
-        let key = String(path[path.index(after: slash)...])
+        return (String(path[..<slash]), String(path[path.index(after: slash)...]))
+    }
+
+    /// The object that `x-amz-copy-source` names, if the caller may read it and its conditions hold.
+    private func copySource(_ call: S3Call) async throws -> (bucket: String, record: ObjectRecord) {
+        let (bucket, key) = try Self.sourceName(call)
         guard call.credential.allows(key: key) else { throw S3Error.accessDenied }
-        let bucket = String(path[..<slash])
         let source = try record(bucket, key)
         guard ObjectHeaders.check(call.request.headers, prefix: "x-amz-copy-source-", against: source) == nil else {
             throw S3Error.preconditionFailed

@@ -36,6 +36,7 @@ struct PostPolicy: Sendable {
         self.expiration = expiration
         for item in list {
             if let object = item.objectValue {
+                guard !object.keys.isEmpty else { throw Self.invalid("a condition is empty") }
                 for name in object.keys {
                     guard let value = object[name]?.stringValue else { throw Self.invalid("\(name) is no text") }
                     conditions.append(.equal(name.lowercased(), value))

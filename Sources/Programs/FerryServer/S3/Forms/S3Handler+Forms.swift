@@ -20,8 +20,8 @@ extension S3Handler {
         let name = fileName.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
         let key = (fields["key"] ?? "").replacing("${filename}", with: name)
         (fields["key"], fields["bucket"]) = (key, bucket)
-        try policy.check(fields, now: signatures.now())
         guard !key.isEmpty else { throw S3Error.invalidArgument("Bucket POST must contain a field named 'key'.") }
+        try policy.check(fields, now: signatures.now())
         try S3Call.check(key: key)
         guard credential.allows(key: key) else { throw S3Error.accessDenied }
         await form.expect(policy.length)
