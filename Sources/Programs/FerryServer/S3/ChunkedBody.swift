@@ -30,8 +30,8 @@ struct ChunkSigner: Sendable {
 }
 
 /// Decodes `aws-chunked`: `size[;chunk-signature=…]\r\n data \r\n … 0\r\n trailers \r\n` ("Signature Calculations for the Authorization
-/// Header: Transferring Payload in Multiple Chunks", Amazon S3 API Reference). A signed chunk is held until its signature is
-/// checked, so its size is limited to 16 MiB.
+/// Header: Transferring Payload in Multiple Chunks", Amazon S3 API Reference). The bytes of a signed chunk are handed on as they come,
+/// and its signature is checked at its end: they count only once `next` has returned nil.
 struct ChunkedBody {
     private var source: HTTPBody.Iterator
     private var signer: ChunkSigner?
@@ -39,6 +39,9 @@ struct ChunkedBody {
     private var buffer: [UInt8] = []
     private var position = 0
     private var left = 0
+    /// What the chunk that is being read is signed with, and the hash of its bytes so far.
+    private var signature = ""
+    private var hash = SHA256()
     private var isOver = false
     /// The trailing headers, by lower-case name; complete when `next` has returned nil.
     private(set) var trailer: [String: String] = [:]
@@ -58,12 +61,9 @@ struct ChunkedBody {
             guard let digits = parts.first, let size = Int(digits, radix: 16), size >= 0 else {
                 throw S3Error.incompleteBody
             }
-            let signature = parts.count == 2 ? parts[1].split(separator: "=").last.map(String.init) : nil
-            if signer != nil {
-                guard size <= 16 << 20 else { throw S3Error.invalidRequest("A signed chunk has more than 16 MiB.") }
-                return try await signedChunk(size: size, signature: signature ?? "")
-            }
+            signature = parts.count == 2 ? parts[1].split(separator: "=").last.map(String.init) ?? "" : ""
             guard size > 0 else {
+                try checkSignature()
                 try await readTrailer()
                 return nil
             }
@@ -74,23 +74,20 @@ struct ChunkedBody {
         let bytes = Array(buffer[position..<position + count])
         position += count
         left -= count
-        if left == 0 { try await expectEndOfLine() }
+        if signer != nil { hash.update(bytes) }
+        if left == 0 {
+            try checkSignature()
+            try await expectEndOfLine()
+        }
         return bytes
     }
 
-    private mutating func signedChunk(size: Int, signature: String) async throws -> [UInt8]? {
-        while buffer.count - position < size { try await fill() }
-        let bytes = Array(buffer[position..<position + size])
-        position += size
-        guard signer?.accepts(signature, chunk: SHA256.hash(bytes)) == true else {
+    /// At the end of a chunk.
+    private mutating func checkSignature() throws(S3Error) {
+        guard signer != nil else { return }
+        guard signer?.accepts(signature, chunk: hash.finish()) == true else {
             throw S3Error("SignatureDoesNotMatch", "The signature of a chunk does not match.", 403)
         }
-        guard size > 0 else {
-            try await readTrailer()
-            return nil
-        }
-        try await expectEndOfLine()
-        return bytes
     }
 
     private mutating func readTrailer() async throws {
