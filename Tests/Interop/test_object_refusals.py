@@ -322,3 +322,60 @@ def test_a_session_policy_is_refused(user):
         with pytest.raises(ClientError) as error:
             user.storage_keys(**narrower)
         assert error.value.response["Error"]["Code"] == "ValidationError" and "Policy" in error.value.response["Error"]["Message"]
+
+
+def test_unfinished_uploads_of_an_account_are_bounded(user, other):
+    mine = user.s3()
+
+    def begin(s3=mine, id=user.id, key="a"):
+        return {"Bucket": BUCKET, "Key": f"{id}/{key}", "UploadId": s3.create_multipart_upload(Bucket=BUCKET, Key=f"{id}/{key}")["UploadId"]}
+
+    uploads = [begin(key=str(number)) for number in range(100)]
+    with pytest.raises(ClientError) as error:
+        begin()
+    assert error.value.response["Error"]["Code"] == "QuotaExceeded"
+    assert "may have 100" in error.value.response["Error"]["Message"] and "abort" in error.value.response["Error"]["Message"].lower()
+    # Others have theirs, and one that ends makes room.
+    theirs = other.s3()
+    theirs.abort_multipart_upload(**begin(theirs, other.id))
+    mine.abort_multipart_upload(**uploads.pop())
+    uploads.append(begin())
+    # 256 MiB of parts, of which each counts a MiB at least; a part that is replaced counts once.
+    for number in range(1, 257):
+        mine.upload_part(**uploads[0], PartNumber=number, Body=b"x")
+    mine.upload_part(**uploads[0], PartNumber=256, Body=b"y")
+    for upload in uploads[:2]:
+        with pytest.raises(ClientError) as error:
+            mine.upload_part(**upload, PartNumber=257, Body=b"x")
+        assert error.value.response["Error"]["Code"] == "QuotaExceeded"
+        assert "256 MiB" in error.value.response["Error"]["Message"]
+    mine.abort_multipart_upload(**uploads[0])
+    mine.upload_part(**uploads[1], PartNumber=1, Body=b"x")
+
+
+def test_uploads_are_listed_in_groups(s3, name):
+    for key in ("a/1", "a/2", "b", "c/1"):
+        s3.create_multipart_upload(Bucket=BUCKET, Key=f"{name}/{key}")
+    pages = list(s3.get_paginator("list_multipart_uploads").paginate(
+        Bucket=BUCKET, Prefix=f"{name}/", Delimiter="/", PaginationConfig={"PageSize": 1}))
+    assert [item["Prefix"] for page in pages for item in page.get("CommonPrefixes", [])] == [f"{name}/a/", f"{name}/c/"]
+    assert [item["Key"] for page in pages for item in page.get("Uploads", [])] == [f"{name}/b"]
+
+
+def test_a_bucket_goes_with_its_unfinished_uploads(s3, name):
+    s3.create_bucket(Bucket=name)
+    upload = s3.create_multipart_upload(Bucket=name, Key="a")["UploadId"]
+    s3.upload_part(Bucket=name, Key="a", UploadId=upload, PartNumber=1, Body=b"part")
+    s3.delete_bucket(Bucket=name)
+    s3.create_bucket(Bucket=name)
+    assert "Uploads" not in s3.list_multipart_uploads(Bucket=name)
+    s3.delete_bucket(Bucket=name)
+
+
+def test_a_copy_onto_itself_changes_something(s3, name):
+    s3.put_object(Bucket=BUCKET, Key=name, Body=b"x")
+    itself = {"Key": name, "CopySource": {"Bucket": BUCKET, "Key": name}}
+    assert refusal(s3.copy_object, **itself) == "InvalidRequest"
+    assert refusal(s3.copy_object, **itself, MetadataDirective="KEEP") == "InvalidArgument"
+    s3.copy_object(Bucket=BUCKET, **itself, MetadataDirective="REPLACE", Metadata={"a": "b"})
+    assert s3.head_object(Bucket=BUCKET, Key=name)["Metadata"] == {"a": "b"}

@@ -225,7 +225,8 @@ struct SegmentClearanceTests: SegmentTests {
             (object(3)[...], SHA256.hash(object(3))), (object(4)[...], SHA256.hash(object(4))),
         ])
         _ = try await store.index.write { database in
-            try database.execute("INSERT INTO upload VALUES ('u', 'ferry', 'k', 0, '', '{}')")
+            try database.execute(
+                "INSERT INTO upload(id, bucket, key, created, type, headers) VALUES ('u', 'ferry', 'k', 0, '', '{}')")
             for (number, file) in files.enumerated() {
                 try database.execute(
                     "INSERT INTO part VALUES ('u', ?, ?, 16000, 'tag', 0, NULL)", [.int(number), .text(file)])

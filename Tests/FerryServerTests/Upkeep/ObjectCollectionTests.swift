@@ -285,7 +285,8 @@ struct ObjectCollectionTests {
             let file = try ground.buckets.keep(&incoming)
             _ = try await ground.buckets.index.write { database in
                 try database.execute(
-                    "INSERT INTO upload VALUES (?, 'ferry', 'k', ?, '', '{}')", [.text(id), .integer(created)])
+                    "INSERT INTO upload(id, bucket, key, created, type, headers) VALUES (?, 'ferry', 'k', ?, '', '{}')",
+                    [.text(id), .integer(created)])
                 try database.execute(
                     "INSERT INTO part VALUES (?, 1, ?, 3, '', ?, NULL)", [.text(id), .text(file), .integer(created)])
                 return []

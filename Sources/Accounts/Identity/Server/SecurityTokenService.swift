@@ -90,7 +90,8 @@ struct SecurityTokenService: Sendable {
         guard token.userID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }) else {
             throw Refusal("InvalidIdentityToken", "The subject of the token cannot begin an object's key.")
         }
-        let credential = server.storage.issue(for: token.userID, lifetime: lifetime, now: server.now())
+        let credential = server.storage.issue(
+            for: token.userID, isAnonymous: token.provider == "anonymous", lifetime: lifetime, now: server.now())
         return Self.xml(.ok, describe(credential, token, fields))
     }
 

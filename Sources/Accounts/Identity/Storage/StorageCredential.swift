@@ -6,6 +6,8 @@ package struct StorageCredential: Sendable, Hashable {
     package let sessionToken: String?
     /// Whose objects: only keys that begin with `<userID>/`. nil: all, for an administrator.
     package let userID: String?
+    /// Whether the user had an anonymous account when the credential was issued.
+    package var isAnonymous = false
     /// Seconds since 1970 by the server's clock; nil: never.
     package let expiresAt: Int64?
 

@@ -5,7 +5,7 @@ import Synchronization
 /// Makes and recognises the credentials of the object store.
 ///
 /// Nothing is stored for a temporary credential: its session token is `base64url(payload).base64url(HMAC(secret, payload))`
-/// with the payload `{"k": access key, "u": user, "i": issued, "e": expires}`, and its secret key is an HMAC over the
+/// with the payload `{"k": access key, "u": user, "i": issued, "e": expires, "a": anonymous}`, and its secret key is an HMAC over the
 /// access key and the payload. Administrators' keys are rows whose secrets are derived the same way.
 package final class StorageCredentials: Sendable {
     /// As AWS's: from 15 minutes to 12 hours.
@@ -26,16 +26,19 @@ package final class StorageCredentials: Sendable {
     /// - Parameters:
     ///   - lifetime: in seconds, within `lifetimes`.
     ///   - now: seconds since 1970.
-    package func issue(for user: String, lifetime: Int64, now: Int64) -> StorageCredential {
+    package func issue(
+        for user: String, isAnonymous: Bool = false, lifetime: Int64, now: Int64
+    ) -> StorageCredential {
         let accessKey = Self.newAccessKey("ASIA")
         let payload = JSON.object([
             "k": .string(accessKey), "u": .string(user), "i": .integer(now), "e": .integer(now + lifetime),
+            "a": .boolean(isAnonymous),
         ]).bytes
         let parts = [payload, authenticate("session", payload)]
         return StorageCredential(
             accessKey: accessKey, secretKey: secretKey(accessKey, payload),
             sessionToken: parts.map { Base64.encode($0, alphabet: .url) }.joined(separator: "."), userID: user,
-            expiresAt: now + lifetime)
+            isAnonymous: isAnonymous, expiresAt: now + lifetime)
     }
 
     /// The credential of an access key; nil where there is none, where the session token does not belong to it, where
@@ -60,7 +63,7 @@ package final class StorageCredentials: Sendable {
         else { return nil }
         return StorageCredential(
             accessKey: accessKey, secretKey: secretKey(accessKey, payload), sessionToken: sessionToken, userID: user,
-            expiresAt: expires)
+            isAnonymous: claims["a"]?.booleanValue ?? false, expiresAt: expires)
     }
 
     // MARK: administrators' keys

@@ -58,6 +58,13 @@ actor BucketIndex {
                 CREATE TABLE cors(
                     bucket TEXT PRIMARY KEY REFERENCES bucket ON DELETE CASCADE, rules TEXT NOT NULL) STRICT, WITHOUT ROWID;
                 """),
+        SQLiteMigration(
+            "what the parts of an upload count, see UploadLimits",
+            sql: """
+                ALTER TABLE upload ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;
+                UPDATE upload SET counted = (SELECT coalesce(sum(max(size, 1048576)), 0) FROM part WHERE upload = id);
+                CREATE INDEX upload_by_key ON upload(bucket, key, id);
+                """),
     ]
 
     /// Reads what is committed, on the thread of the index.
@@ -225,10 +232,10 @@ extension ObjectRecord {
 extension String {
     /// Less than no text that begins with this one, and more than every text that does: U+10FFFF is the last character, and not
     /// one that keys may hold.
-    fileprivate var endOfPrefix: String { self + "\u{10FFFF}" }
+    var endOfPrefix: String { self + "\u{10FFFF}" }
 
     /// The key up to the first delimiter after the prefix.
-    fileprivate func commonPrefix(after prefix: String, delimiter: String) -> String? {
+    func commonPrefix(after prefix: String, delimiter: String) -> String? {
         guard !delimiter.isEmpty, utf8.starts(with: prefix.utf8),
             let range = self[utf8.index(startIndex, offsetBy: prefix.utf8.count)...].firstRange(of: delimiter)
         else { return nil }

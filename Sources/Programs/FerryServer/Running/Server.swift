@@ -147,7 +147,8 @@ struct Server: Sendable {
         let signatures = SignatureV4(
             lookup: { accessKey, token in
                 storage.lookup(accessKey: accessKey, sessionToken: token, now: WallClock.seconds()).map {
-                    S3Credential(secretKey: $0.secretKey, prefix: $0.prefix)
+                    S3Credential(
+                        secretKey: $0.secretKey, prefix: $0.prefix, uploads: $0.isAnonymous ? .anonymous : .lasting)
                 }
             }, now: WallClock.seconds)
         return S3Handler(

@@ -21,10 +21,10 @@ extension S3Handler {
         guard let length = call.request.body.length else { throw S3Error.missingLength }
         guard length <= Self.archiveLimit else { throw S3Error.entityTooLarge }
         // Whoever would have to wait for slow ones goes on without.
-        guard let share = archiveMemory.takeNow(length) else {
+        guard let share = bodyMemory.takeNow(length, call.credential.prefix) else {
             throw S3Error.invalidRequest("Too many archives are on their way; put the objects one by one.")
         }
-        defer { share.shrink(to: 0) }
+        defer { withExtendedLifetime(share) {} }
         let files = try await files(of: call, length)
         var records: [ObjectRecord] = []
         do {
@@ -57,10 +57,10 @@ extension S3Handler {
             }
             if TarArchive.canName(key), try await mayRead(key, in: call.bucket, call.credential) { keys.append(key) }
         }
-        guard let share = archiveMemory.takeNow(Self.archiveLimit) else {
+        guard let share = bodyMemory.takeNow(Self.archiveLimit, call.credential.prefix) else {
             throw S3Error.invalidRequest("Too many archives are on their way; get the objects one by one.")
         }
-        defer { share.shrink(to: 0) }
+        defer { withExtendedLifetime(share) {} }
         let (store, bucket, wanted) = (store, call.bucket, keys)
         let (archive, count) = try await store.run {
             let records = try store.index.readHere { database in

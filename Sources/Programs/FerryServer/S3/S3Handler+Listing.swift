@@ -107,8 +107,10 @@ extension S3Handler {
     }
 
     /// The owner of every bucket and object, as listings and ACLs name it.
-    static var owner: XMLElement {
-        XMLElement("Owner", [XMLElement("ID", "ferry"), XMLElement("DisplayName", "ferry")])
+    static var owner: XMLElement { identity("Owner") }
+
+    static func identity(_ role: String) -> XMLElement {
+        XMLElement(role, [XMLElement("ID", "ferry"), XMLElement("DisplayName", "ferry")])
     }
 
     private static func decode(token: String) throws -> String {
@@ -122,9 +124,9 @@ extension S3Handler {
 
 extension S3Call {
     /// Whether a listing is to encode what XML cannot carry.
-    fileprivate var encodesKeys: Bool { parameter("encoding-type") == "url" }
+    var encodesKeys: Bool { parameter("encoding-type") == "url" }
 
-    fileprivate func encoded(_ text: String) -> String {
+    func encoded(_ text: String) -> String {
         encodesKeys ? PercentEncoding.encode(text, keeping: "/") : text
     }
 }

@@ -17,10 +17,14 @@ extension S3Handler {
         }
         let id = SystemRandom.hex(16)
         let (bucket, key, created) = (call.bucket, call.key, now())
+        let credential = call.credential
         _ = try await store.index.write { [type, headers] database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
+            if let prefix = credential.prefix {
+                try credential.uploads.checkBeginning(besides: database.unfinished(bucket, prefix: prefix).uploads)
+            }
             try database.execute(
-                "INSERT INTO upload VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO upload(id, bucket, key, created, type, headers) VALUES (?, ?, ?, ?, ?, ?)",
                 [
                     .text(id), .text(bucket), .text(key), .integer(created), .text(type), .text(headers.jsonText),
                 ])
@@ -36,12 +40,16 @@ extension S3Handler {
         try WriteConditions.refuse(in: call.request.headers, of: "a part")
         let number = try partNumber(call)
         let upload = try await upload(call)
+        // One that does not fit is refused before it has come.
+        try store.index.readHere { database in
+            try database.check(Int64(call.request.body.length ?? 0), number, of: upload, call.credential)
+        }
         let algorithm = upload.checksum?.algorithm
         let received = try await receive(call, computing: algorithm)
         try await commit(
             UploadedPart(
                 number: number, file: received.file, size: received.size, etag: received.etag, modified: now(),
-                checksum: received.checksum), of: upload)
+                checksum: received.checksum), of: upload, call.credential)
         var headers: HTTPHeaders = ["ETag": "\"\(received.etag)\""]
         for (name, value) in received.checksums { headers[name] = value }
         if let algorithm { headers[algorithm.header] = received.checksum }
@@ -55,11 +63,16 @@ extension S3Handler {
         let range = call.request.headers["x-amz-copy-source-range"]
         let algorithm = upload.checksum?.algorithm
         let copy = try await copy(
-            call, computing: { _ in algorithm }, span: { try ObjectHeaders.copyRange(range, size: $0.size) })
+            call, computing: { _ in algorithm },
+            span: { source in
+                let span = try ObjectHeaders.copyRange(range, size: source.size)
+                try store.index.readHere { try $0.check(Int64(span.count), number, of: upload, call.credential) }
+                return span
+            })
         let part = UploadedPart(
             number: number, file: copy.file, size: copy.size, etag: copy.md5, modified: now(),
             checksum: copy.checksum?.value)
-        try await commit(part, of: upload)
+        try await commit(part, of: upload, call.credential)
         return .xml(
             XMLElement(
                 "CopyPartResult",
@@ -74,18 +87,22 @@ extension S3Handler {
         return [XMLElement(algorithm.element, checksum)]
     }
 
-    private func commit(_ part: UploadedPart, of upload: MultipartUpload) async throws {
+    private func commit(_ part: UploadedPart, of upload: MultipartUpload, _ credential: S3Credential) async throws {
         do {
             let unused = try await store.index.write { database in
                 guard try database.upload(upload.id) != nil else { throw S3Error.noSuchUpload }
-                let replaced = try database.parts(upload.id).filter { $0.number == part.number }.map(\.file)
+                let replaced = try database.part(upload.id, part.number)
+                try database.check(part.size, part.number, of: upload, credential)
+                let more = UploadLimits.count(part.size) - (replaced.map { UploadLimits.count($0.size) } ?? 0)
+                try database.execute(
+                    "UPDATE upload SET counted = counted + ? WHERE id = ?", [.integer(more), .text(upload.id)])
                 try database.execute(
                     "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?)",
                     [
                         .text(upload.id), .int(part.number), .text(part.file), .integer(part.size), .text(part.etag),
                         .integer(part.modified), .optional(part.checksum),
                     ])
-                return replaced
+                return replaced.map { [$0.file] } ?? []
             }
             await store.discard(unused)
         } catch {
@@ -129,32 +146,39 @@ extension S3Handler {
         let bucket = call.bucket
         let limit = try call.integer("max-uploads", in: 1...1000, otherwise: 1000)
         let (keyMarker, idMarker) = (call.parameter("key-marker") ?? "", call.parameter("upload-id-marker") ?? "")
-        let uploads = try await store.index.read { try $0.uploads(bucket) }.filter { upload in
-            guard upload.key.utf8.starts(with: prefix.utf8) else { return false }
-            if upload.key.utf8.elementsEqual(keyMarker.utf8) { return !idMarker.isEmpty && upload.id > idMarker }
-            return keyMarker.utf8.lexicographicallyPrecedes(upload.key.utf8)
+        let delimiter = call.parameter("delimiter").flatMap { $0.isEmpty ? nil : $0 }
+        let listing = try await store.index.read { database in
+            try database.uploads(
+                bucket, prefix: prefix, delimiter: delimiter, after: (keyMarker, idMarker), limit: limit)
         }
-        let page = uploads.prefix(limit)
-        var next: [XMLElement] = []
-        if uploads.count > limit, let last = page.last {
-            next = [XMLElement("NextKeyMarker", last.key), XMLElement("NextUploadIdMarker", last.id)]
+        var children = [
+            XMLElement("Bucket", bucket), XMLElement("Prefix", call.encoded(prefix)),
+            XMLElement("KeyMarker", call.encoded(keyMarker)), XMLElement("UploadIdMarker", idMarker),
+            XMLElement("MaxUploads", String(limit)),
+            XMLElement("IsTruncated", listing.next == nil ? "false" : "true"),
+        ]
+        if let delimiter { children.append(XMLElement("Delimiter", call.encoded(delimiter))) }
+        if call.encodesKeys { children.append(XMLElement("EncodingType", "url")) }
+        if let (key, id) = listing.next {
+            children.append(XMLElement("NextKeyMarker", call.encoded(key)))
+            children.append(XMLElement("NextUploadIdMarker", id))
         }
-        let children = page.map { upload in
-            XMLElement(
-                "Upload",
-                [
-                    XMLElement("Key", upload.key), XMLElement("UploadId", upload.id),
-                    XMLElement("Initiated", S3Date.xml(microseconds: upload.created)),
-                ] + upload.checksumElements)
+        for entry in listing.entries {
+            switch entry {
+            case .prefix(let prefix):
+                children.append(XMLElement("CommonPrefixes", [XMLElement("Prefix", call.encoded(prefix))]))
+            case .upload(let upload):
+                children.append(
+                    XMLElement(
+                        "Upload",
+                        [
+                            XMLElement("Key", call.encoded(upload.key)), XMLElement("UploadId", upload.id),
+                            XMLElement("Initiated", S3Date.xml(microseconds: upload.created)),
+                            XMLElement("StorageClass", "STANDARD"), Self.owner, Self.identity("Initiator"),
+                        ] + upload.checksumElements))
+            }
         }
-        return .xml(
-            XMLElement(
-                "ListMultipartUploadsResult",
-                [
-                    XMLElement("Bucket", bucket), XMLElement("Prefix", prefix), XMLElement("KeyMarker", keyMarker),
-                    XMLElement("UploadIdMarker", idMarker), XMLElement("MaxUploads", String(limit)),
-                    XMLElement("IsTruncated", next.isEmpty ? "false" : "true"),
-                ] + next + children))
+        return .xml(XMLElement("ListMultipartUploadsResult", children))
     }
 
     func abortUpload(_ call: S3Call) async throws -> HTTPResponse {
@@ -324,13 +348,75 @@ extension SQLiteDatabase {
         }
     }
 
-    fileprivate func uploads(_ bucket: String) throws -> [MultipartUpload] {
-        var uploads: [MultipartUpload] = []
-        try query(
-            "SELECT id, bucket, key, created, type, headers FROM upload WHERE bucket = ? ORDER BY key, id",
-            [.text(bucket)]
-        ) { uploads.append(MultipartUpload(row: $0)) }
-        return uploads
+    /// A page of a listing of uploads.
+    fileprivate struct UploadListing {
+        enum Entry {
+            case upload(MultipartUpload)
+            case prefix(String)
+        }
+
+        var entries: [Entry] = []
+        /// Behind which key and upload the next page begins; nil at the end.
+        var next: (key: String, id: String)?
+    }
+
+    /// Uploads whose keys begin with `prefix`, by key and id, grouped at `delimiter`.
+    ///
+    /// - Parameter after: Without an id, all uploads of the key come before.
+    fileprivate func uploads(
+        _ bucket: String, prefix: String, delimiter: String?, after: (key: String, id: String), limit: Int
+    ) throws -> UploadListing {
+        var listing = UploadListing()
+        var after = after
+        // A page that ended with a group is followed by what comes behind that group.
+        var jumps = delimiter.map { after.key.commonPrefix(after: prefix, delimiter: $0) == after.key } ?? false
+        while true {
+            let start = jumps ? after.key.endOfPrefix : after.key
+            var page: [MultipartUpload] = []
+            try query(
+                """
+                SELECT id, bucket, key, created, type, headers FROM upload
+                WHERE bucket = ?1 AND key >= ?2 AND key < ?3 AND (key > ?4 OR key = ?4 AND ?5 <> '' AND id > ?5)
+                ORDER BY key, id LIMIT ?6
+                """,
+                [
+                    .text(bucket), .text(prefix), .text(prefix.endOfPrefix), .text(start),
+                    .text(jumps ? "" : after.id), .int(limit + 1),
+                ]
+            ) { page.append(MultipartUpload(row: $0)) }
+            guard !page.isEmpty else { return listing }
+            jumps = false
+            for upload in page {
+                guard listing.entries.count < limit else {
+                    listing.next = after
+                    return listing
+                }
+                if let delimiter, let group = upload.key.commonPrefix(after: prefix, delimiter: delimiter) {
+                    listing.entries.append(.prefix(group))
+                    after = (group, "")
+                    jumps = true
+                    break
+                }
+                listing.entries.append(.upload(upload))
+                after = (upload.key, upload.id)
+            }
+        }
+    }
+
+    /// Refuses a part that the account has no room for; one of the same number gives its room.
+    fileprivate func check(
+        _ size: Int64, _ number: Int, of upload: MultipartUpload, _ credential: S3Credential
+    ) throws {
+        guard let prefix = credential.prefix else { return }
+        let replaced = try part(upload.id, number).map { UploadLimits.count($0.size) } ?? 0
+        let counted = try unfinished(upload.bucket, prefix: prefix).counted
+        try credential.uploads.checkPart(size, besides: counted - replaced)
+    }
+
+    fileprivate func part(_ upload: String, _ number: Int) throws -> (file: String, size: Int64)? {
+        try first("SELECT file, size FROM part WHERE upload = ? AND number = ?", [.text(upload), .int(number)]) {
+            ($0.text(0), $0.int64(1))
+        }
     }
 
     fileprivate func parts(_ upload: String) throws -> [UploadedPart] {

@@ -19,6 +19,13 @@ struct ReceivedObject: Sendable {
 extension S3Handler {
     /// A small body, decoded and checked.
     func collect(_ call: S3Call, limit: Int) async throws -> [UInt8] {
+        let length = call.request.body.length ?? limit
+        guard length <= limit || call.isChunked else { throw S3Error.entityTooLarge }
+        guard let share = bodyMemory.takeNow(min(length, limit), call.credential.prefix) else {
+            throw S3Error(
+                "SlowDown", "Please reduce your request rate: the account has too many documents on their way.", 503)
+        }
+        defer { withExtendedLifetime(share) {} }
         var bytes: [UInt8] = []
         var body = PayloadReader(call)
         while let chunk = try await body.next() {
@@ -156,6 +163,13 @@ extension S3Handler {
             throw S3Error("MalformedTrailerError", "The announced checksum is not in the trailer.", 400)
         }
         return kept
+    }
+}
+
+extension S3Call {
+    /// Whether the body has more bytes on its way here than are in it.
+    fileprivate var isChunked: Bool {
+        if case .chunked = authentication.payload { true } else { false }
     }
 }
 

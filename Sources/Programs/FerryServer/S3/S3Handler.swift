@@ -14,8 +14,8 @@ struct S3Handler: Sendable {
     /// Told of errors that the client only sees as `InternalError`.
     let onError: @Sendable (any Error) -> Void
 
-    /// For all archives that are being taken apart or made.
-    let archiveMemory = ByteBudget(32 << 20)
+    /// For archives that are being taken apart or made, and documents that are read.
+    let bodyMemory = BodyMemory(64 << 20, accountLimit: 16 << 20)
 
     /// Bytes of an object at most, whether put whole or in parts.
     static let objectLimit: Int64 = 5 << 40

@@ -70,17 +70,21 @@ struct XMLElement {
 }
 
 /// An element of XML that was read: names without prefixes, text, children. Attributes, comments and processing instructions are
-/// skipped; document types and entities other than the five of XML are refused, and so is nesting deeper than 16.
+/// skipped; document types and entities other than the five of XML are refused, and so are nesting deeper than 16 and more elements
+/// than the longest document has that S3 takes: 10,000 parts of an upload.
 struct XMLTree {
     let name: String
     private(set) var text = ""
     private(set) var children: [XMLTree] = []
 
+    private static let elementLimit = 100_000
+
     /// nil: not XML, or refused.
     init?(parsing bytes: [UInt8]) {
         guard let source = String(validating: bytes, as: UTF8.self) else { return nil }
         var rest = source[...]
-        guard let tree = Self.element(&rest, depth: 16), Self.skipMisc(&rest), rest.isEmpty else { return nil }
+        var left = Self.elementLimit
+        guard let tree = Self.element(&rest, depth: 16, &left), Self.skipMisc(&rest), rest.isEmpty else { return nil }
         self = tree
     }
 
@@ -91,8 +95,10 @@ struct XMLTree {
     /// The text of the first child of that name.
     subscript(name: String) -> String? { children.first { $0.name == name }?.text }
 
-    private static func element(_ rest: inout Substring, depth: Int) -> XMLTree? {
-        guard depth > 0, skipMisc(&rest), rest.first == "<" else { return nil }
+    /// - Parameter left: Elements that may still come.
+    private static func element(_ rest: inout Substring, depth: Int, _ left: inout Int) -> XMLTree? {
+        guard depth > 0, left > 0, skipMisc(&rest), rest.first == "<" else { return nil }
+        left -= 1
         rest.removeFirst()
         guard let close = rest.firstIndex(of: ">") else { return nil }
         var tag = rest[..<close]
@@ -119,7 +125,7 @@ struct XMLTree {
                 guard skipMisc(&rest) else { return nil }
                 continue
             }
-            guard let child = element(&rest, depth: depth - 1) else { return nil }
+            guard let child = element(&rest, depth: depth - 1, &left) else { return nil }
             tree.children.append(child)
         }
     }

@@ -5,6 +5,8 @@ struct S3Credential: Sendable {
     let secretKey: String
     /// Keys must begin with it; nil: every bucket and key.
     let prefix: String?
+    /// What the account's unfinished multipart uploads may hold; administrators have no limit.
+    var uploads = UploadLimits.lasting
 
     /// Whether an operation on exactly this key is allowed.
     func allows(key: String) -> Bool { prefix.map { key.utf8.starts(with: $0.utf8) } ?? true }
