@@ -1,5 +1,7 @@
 """What an S3 store that has no versions, settings or encryption answers to clients that ask for them, and conditions that a client
 relies on."""
+import contextlib
+import http.client
 import os
 import urllib.error
 import urllib.parse
@@ -261,6 +263,21 @@ def test_empty_values_are_stored_and_read(s3, name):
     assert s3.head_object(Bucket=BUCKET, Key=name + "x")["Metadata"] == {"a": "", "b": "", "c": "x\ty"}
     url = s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": name, "ResponseContentType": ""})
     assert urllib.request.urlopen(url).read() == b"precious"
+
+
+def test_header_values_are_utf_8_or_refused(s3, name):
+    url = urllib.parse.urlsplit(s3.generate_presigned_url("put_object", Params={"Bucket": BUCKET, "Key": name}))
+
+    def put(value):
+        connection = http.client.HTTPConnection(url.netloc)
+        connection.request("PUT", f"{url.path}?{url.query}", b"x", {"Content-Disposition": value})
+        with contextlib.closing(connection):
+            return connection.getresponse().status
+
+    assert put("attachment; filename=naïve".encode()) == 200
+    assert s3.head_object(Bucket=BUCKET, Key=name)["ResponseMetadata"]["HTTPHeaders"]["content-disposition"].encode(
+        "latin-1") == "attachment; filename=naïve".encode()
+    assert put("attachment; filename=naïve".encode("latin-1")) == 400
 
 
 def test_each_object_has_one_version(s3, name):

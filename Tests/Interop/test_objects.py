@@ -3,6 +3,7 @@ import base64
 import contextlib
 import hashlib
 import io
+import random
 import socket
 import subprocess
 import tarfile
@@ -392,6 +393,27 @@ def test_slow_readers_get_what_was_there_when_they_asked(s3, name, size, change)
                 answer += b"".join(iter(lambda: client.recv(1 << 16), b""))
                 assert answer[:12] == b"HTTP/1.1 200"
                 assert answer.partition(b"\r\n\r\n")[2] == contents[key], (number, key, answer.count(0))
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed"])
+def test_slow_readers_of_large_objects_get_what_was_there_when_they_asked(s3, name, change):
+    key = f"{name}/a"
+    url = urllib.parse.urlsplit(s3.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": key}))
+    for size in (300_000, 3_000_000):
+        content = random.Random(size).randbytes(size)
+        put(s3, key, content)
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.settimeout(20)
+            client.connect((url.hostname, url.port))
+            client.sendall(f"GET {url.path}?{url.query} HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: close\r\n\r\n".encode())
+            answer = client.recv(12)
+            if change == "replaced":
+                put(s3, key, bytes(size))
+            else:
+                s3.delete_object(Bucket=BUCKET, Key=key)
+            answer += b"".join(iter(lambda: client.recv(1 << 16), b""))
+        assert answer.partition(b"\r\n\r\n")[2] == content
 
 
 # ---------------------------------------------------------------- who may

@@ -14,6 +14,10 @@ enum ObjectHeaders {
         var metadataSize = 0
         for field in headers {
             let name = field.name.lowercased()
+            // Bytes that are not UTF-8 were replaced when the request was read, and could not be given back.
+            if name.hasPrefix("x-amz-meta-") || kept.contains(name), field.value.unicodeScalars.contains("\u{FFFD}") {
+                throw S3Error.invalidArgument("The value of \(name) is not UTF-8.")
+            }
             if name.hasPrefix("x-amz-meta-") {
                 metadataSize += name.utf8.count - 11 + field.value.utf8.count
                 result[name] = result[name].map { "\($0),\(field.value)" } ?? field.value
