@@ -83,6 +83,66 @@ extension DocumentStoreContract {
             try await test.set("a/1", ["n": .integer(1)])
             try require(try await test.document("a/1")?.updateTime != time, "1 and 1.0 are different content")
         },
+        DocumentStoreContract("documents are counted for the user that they, or the top of their tree, name") { test in
+            func counts() async throws -> [Int64] {
+                [try await test.store.documentCount(of: "anna"), try await test.store.documentCount(of: "bob")]
+            }
+            let anna: [String: Value] = ["userId": .string("anna")]
+            let bob: [String: Value] = ["userId": .string("bob")]
+            try await test.set("tasks/1", anna)
+            try await test.set("tasks/1", ["userId": .string("anna"), "n": .integer(1)])
+            try await test.set("tasks/2", bob)
+            try await test.set("tasks/3", ["userId": .integer(1)])
+            try await test.set("tasks/1/history/a", [:])
+            try await test.set("tasks/1/history/b", bob)
+            try await test.set("tasks/1/history/b/x/y", [:])
+            try requireEqual(try await counts(), [3, 2], "the counts")
+            try await test.set("tasks/1/history/a", bob)
+            try await test.set("tasks/1/history/b", [:])
+            try requireEqual(try await counts(), [3, 2], "the counts after an exchange")
+            try await test.set("tasks/2", anna)
+            try await test.delete("tasks/3")
+            try requireEqual(try await counts(), [4, 1], "the counts after a document changed hands")
+            // What is orphaned counts for whom it counted, and once.
+            try await test.delete("tasks/1")
+            try await test.set("tasks/1/history/b/x/y", ["n": .integer(1)])
+            try requireEqual(try await counts(), [3, 1], "the counts with orphans")
+            for path in ["tasks/1/history/a", "tasks/1/history/b", "tasks/1/history/b/x/y", "tasks/2"] {
+                try await test.delete(path)
+            }
+            try requireEqual(try await counts(), [0, 0], "the counts at the end")
+            // In one commit, the child first.
+            _ = try await test.store.commit([
+                Write(.update(try test.name("tasks/9/history/a"), fields: [:])),
+                Write(.update(try test.name("tasks/9"), fields: anna)),
+                Write(.update(try test.name("tasks/8"), fields: anna)), Write(.delete(try test.name("tasks/8"))),
+            ])
+            try requireEqual(try await counts(), [2, 0], "the counts of a tree made at once")
+        },
+        DocumentStoreContract("a guard learns who would own more documents, and how many") { test in
+            let anna: [String: Value] = ["userId": .string("anna")]
+            let bob: [String: Value] = ["userId": .string("bob")]
+            try await test.set("tasks/1", anna)
+            try await test.set("tasks/2", bob)
+            let seen = Recorder()
+            func commit(_ writes: [Write]) async throws -> [ProposedCommit.Growth] {
+                _ = try await test.store.commit(writes, transaction: nil) { seen.growth = try $0.growth() }
+                return seen.growth.sorted { $0.owner < $1.owner }
+            }
+            func update(_ path: String, _ fields: [String: Value]) throws -> Write {
+                Write(.update(try test.name(path), fields: fields))
+            }
+            let anotherTwo = try await commit([
+                try update("tasks/3", anna), try update("tasks/1/history/a", [:]), try update("tasks/1", anna),
+            ])
+            try requireEqual(
+                anotherTwo, [ProposedCommit.Growth(owner: "anna", count: 1, added: 2)], "the growth of two")
+            let exchange = try await commit([try update("tasks/4", bob), Write(.delete(try test.name("tasks/2")))])
+            try requireEqual(exchange, [], "one for another")
+            let passed = try await commit([try update("tasks/3", bob)])
+            try requireEqual(
+                passed, [ProposedCommit.Growth(owner: "bob", count: 1, added: 1)], "a document that changes hands")
+        },
         DocumentStoreContract("server timestamps are the commit's time") { test in
             let result = try await test.store.commit([
                 Write(
@@ -231,4 +291,9 @@ extension DocumentStoreContract {
             }
         },
     ]
+}
+
+/// What a guard saw.
+private final class Recorder: @unchecked Sendable {
+    var growth: [ProposedCommit.Growth] = []
 }

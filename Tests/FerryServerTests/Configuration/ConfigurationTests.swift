@@ -1,4 +1,5 @@
 import CommandLineTool
+import Identity
 import SystemIO
 import Testing
 
@@ -32,6 +33,30 @@ struct ConfigurationTests {
         let configuration = try read()
         #expect(configuration == ServerConfiguration(data: "/d"))
         #expect(configuration.documents.isLoopback && configuration.http.isLoopback && !configuration.isEmulator)
+    }
+
+    @Test(
+        arguments: [
+            ([], .open), (["--http", "0.0.0.0:1"], .invite), (["--documents", "10.0.0.1:1"], .invite),
+            (["--url", "https://tasks.example.org"], .invite), (["--url", "http://127.0.0.1:80"], .open),
+            (["--emulator"], .open), (["--http", "0.0.0.0:1", "--sign-up", "open"], .open),
+            (["--sign-up", "closed"], .closed),
+        ] as [([String], SignUpPolicy)])
+    func `accounts are made by invitation where others can reach the server`(
+        words: [String], policy: SignUpPolicy
+    ) throws {
+        guard case .run(_, let arguments) = try FerryServerTool.command.parse(["run", "--data", "/d"] + words) else {
+            throw ServerError(.failed, "not a command to run")
+        }
+        #expect(try ConfigurationReader(arguments).configuration().signUp == policy)
+    }
+
+    @Test func `quotas are set for all accounts`() throws {
+        let quota = try read("--quota-objects", "2G", "--quota-documents", "7", "--quota-requests", "9").quota
+        #expect(quota.objectBytes == 2 << 30 && quota.documents == 7 && quota.requestsPerSecond == 9)
+        #expect(try message(["--quota-objects", "2 G"], file: "").contains("--quota-objects takes bytes"))
+        #expect(try message(["--quota-requests", "0"], file: "").contains("takes a number from 1"))
+        #expect(try message([], file: "sign-up: x").contains("open, invite, closed"))
     }
 
     @Test func `flags win over the file`() throws {

@@ -21,7 +21,7 @@ struct WebTests {
         let objects = S3Handler(
             store: try BucketStore(directory: "\(directory.path)/objects"),
             signatures: SignatureV4(lookup: { _, _ in nil }, now: WallClock.seconds), shares: { _, _ in false },
-            now: WallClock.microseconds,
+            limits: AccountQuotas(quota: { _ in AccountQuota() }), now: WallClock.microseconds,
             onError: { _ in })
         let handler = WebHandler(
             endpoints: endpoints,
@@ -98,7 +98,7 @@ struct WebTests {
     private func discovery(host: String?, _ endpoints: ServerEndpoints) throws -> JSON {
         let headers: HTTPHeaders = host.map { ["Host": $0] } ?? [:]
         let target = try #require(HTTPTarget("/"))
-        return endpoints.discovery(for: HTTPServerRequest(.get, target, headers: headers))
+        return endpoints.discovery(for: HTTPServerRequest(.get, target, headers: headers), accounts: "a")
     }
 
     @Test(

@@ -20,7 +20,9 @@ extension RemoteError {
         case .ok, .cancelled, .unknown, .deadlineExceeded, .internal, .unavailable, .dataLoss, .unimplemented:
             return .transient
         case .aborted: return .contention
-        case .resourceExhausted: return message.contains("larger than max") ? .tooLarge : .overloaded
+        case .resourceExhausted:
+            if message.hasPrefix(quotaPrefix) { return .quota }
+            return message.contains("larger than max") ? .tooLarge : .overloaded
         case .unauthenticated: return .unauthenticated
         case .permissionDenied: return .permission
         case .failedPrecondition, .alreadyExists: return .precondition
@@ -29,6 +31,9 @@ extension RemoteError {
         case .outOfRange: return .invalid
         }
     }
+
+    /// What a refusal begins with that lasts until there is room, as production has it.
+    package static let quotaPrefix = "Quota exceeded"
 
     private static func isAboutSize(_ message: String) -> Bool {
         ["longer than", "exceeds the maximum", "too large", "bigger than"].contains { message.contains($0) }

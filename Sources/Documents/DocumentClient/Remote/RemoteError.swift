@@ -2,8 +2,8 @@
 public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
-            case transient, overloaded, contention, unauthenticated, permission, precondition, invalid, tooLarge,
-                notFound
+            case transient, overloaded, contention, unauthenticated, permission, precondition, invalid, tooLarge, quota
+            case notFound
         }
 
         private let kind: Kind
@@ -24,6 +24,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         public static let invalid = Code(kind: .invalid)
         /// A document or a request is above the remote's limits. Nothing was changed.
         public static let tooLarge = Code(kind: .tooLarge)
+        /// The account would hold more than it may. Nothing was changed; it can succeed once there is room.
+        public static let quota = Code(kind: .quota)
         /// The database does not exist.
         public static let notFound = Code(kind: .notFound)
 

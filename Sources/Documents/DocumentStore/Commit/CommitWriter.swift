@@ -48,6 +48,7 @@ actor CommitWriter {
     private let tables: DocumentTables
     private let writer: DocumentWriter
     private let positions: CommittedPositions
+    private var owners: OwnerCounts
     private var indexer: IndexWriter
     private let retention: Duration
     private let inheritedFields: Set<String>
@@ -77,6 +78,7 @@ actor CommitWriter {
         let tables = indexer.tables
         writer = DocumentWriter(tables)
         positions = CommittedPositions(sqlite: tables.sqlite)
+        owners = OwnerCounts(tables)
         self.indexer = indexer
         oldestChange = try writer.oldestChange()
         self.tables = tables
@@ -176,6 +178,7 @@ actor CommitWriter {
                     }
                 }
                 guard let newest = group.newest else { return }
+                try owners.store()
                 group.needsSync = true
                 group.lease = try storeClock(newest: newest)
                 let limit = clock.wallTime - Int64(retention.components.seconds) * 1_000_000
@@ -188,6 +191,7 @@ actor CommitWriter {
             }
         } catch {
             indexer.pending.removeAll(after: before)
+            owners.forget()
             tables.forgetNumbers()
             clock.settle(newest: before)
             throw error
@@ -208,9 +212,10 @@ actor CommitWriter {
                 return .repeated(result)
             }
             effects = try CommitEffects(job.writes, at: time) { try tables.document($0).map(Document.init) }
-            let proposed = ProposedCommit(changes: effects.changes, time: time) { [tables] in
-                try tables.document($0).map(Document.init)
-            }
+            let proposed = ProposedCommit(
+                changes: effects.changes, time: time,
+                stored: { [tables] in try tables.document($0).map(Document.init) },
+                count: { try self.owners.count(of: $0) })
             try job.guarding?.check(proposed)
             try effects.inherit(inheritedFields, at: time) { [tables] in try tables.documents(below: $0, limit: $1) }
             for case let after? in effects.changed.map(\.after) {
@@ -231,7 +236,13 @@ actor CommitWriter {
         }
         let record = CommitRecord(time: time, changes: changed.map(CommitRecord.Change.init))
         for (effect, change) in zip(changed, record.changes) {
-            try writer.store(effect, change.encoded, at: time.microseconds, &index)
+            guard let document = try writer.store(effect, change.encoded, at: time.microseconds, &index) else {
+                continue
+            }
+            try owners.add(effect, document: document) { name in
+                if let top = changed.first(where: { $0.name == name }) { return top.after?.fields }
+                return try tables.document(name).map(Document.init)?.fields
+            }
         }
         let result = CommitResult(writeResults: effects.results, commitTime: time)
         if let position = job.position { try positions.add(position, result) }

@@ -12,9 +12,10 @@ struct DocumentWriter {
     }
 
     /// - Parameter changes: is told what it means to the index.
+    /// - Returns: the document's number; nil where there was nothing to store.
     func store(
         _ effect: CommitEffects.Effect, _ encoded: EncodedDocument?, at time: Int64, _ changes: inout IndexChanges
-    ) throws {
+    ) throws -> Int64? {
         let id = Array(effect.name.id.utf8)
         let collection = try makeCollection(effect.name)
         let row = try effect.before == nil ? nil : tables.row(collection: collection, id: id)
@@ -22,7 +23,7 @@ struct DocumentWriter {
         let document: Int64
         switch (row, encoded) {
         case (nil, nil):
-            return
+            return nil
         case (nil, let after?):
             document = try insert(after, collection: collection, id: id)
         case (let row?, let after?):
@@ -33,6 +34,7 @@ struct DocumentWriter {
             try sqlite.execute("DELETE FROM document WHERE document=?", [.integer(document)])
         }
         try index(effect, collection: collection, id: id, document: document, at: time, &changes)
+        return document
     }
 
     // MARK: Documents

@@ -22,12 +22,20 @@ package struct ProposedCommit: ~Copyable {
     /// The commit's time, also the value of its server timestamps.
     package let time: Timestamp
     private let stored: (DocumentName) throws -> Document?
+    private let count: (String) throws -> Int64
 
-    init(changes: [ProposedChange], time: Timestamp, stored: @escaping (DocumentName) throws -> Document?) {
+    init(
+        changes: [ProposedChange], time: Timestamp, stored: @escaping (DocumentName) throws -> Document?,
+        count: @escaping (String) throws -> Int64
+    ) {
         self.changes = changes
         self.time = time
         self.stored = stored
+        self.count = count
     }
+
+    /// How many documents a user owns before this commit; see `DocumentOwner`.
+    package func documentCount(of owner: String) throws -> Int64 { try count(owner) }
 
     /// A document as it is before this commit.
     package func get(_ name: DocumentName) throws -> Document? { try stored(name) }

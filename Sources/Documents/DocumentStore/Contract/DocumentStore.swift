@@ -77,6 +77,9 @@ package protocol DocumentStore: Sendable {
     /// backup's, or, as far as the log tells, that of a mere copy of its file.
     func lineage(having seen: Timestamp?) async throws -> String
 
+    /// How many documents a user owns: those whose field `userId` is the user's id, and those without such a field below them.
+    func documentCount(of owner: String) async throws -> Int64
+
     /// Deletes every document; what listeners held is deleted for them too.
     func deleteAllDocuments() async throws
 }

@@ -15,6 +15,7 @@ package actor MemoryDocumentStore: DocumentStore {
     private let inheritedFields: Set<String>
     private let now: @Sendable () -> Int64
     private var history = DocumentHistory()
+    private var owners = MemoryOwners()
     /// The commits of streams by stream and number.
     private var positions: [[String]: (digest: [UInt8], result: Task<CommitResult, any Error>)] = [:]
     private var lastIssued: Int64 = 0
@@ -50,6 +51,10 @@ package actor MemoryDocumentStore: DocumentStore {
     /// are of another history. Streams that are open must be cancelled first.
     package func restore(to time: Timestamp) {
         history.forget(after: time)
+        owners = MemoryOwners()
+        owners.add(
+            history.documents(at: time).map { CommitEffects.Effect(name: $0.name, before: nil, after: $0) }
+        ) { [history] in history.document($0, at: time)?.fields }
         currentEpoch.withLock { $0 = Self.makeEpoch() }
         signalEvent()
     }
@@ -140,7 +145,10 @@ package actor MemoryDocumentStore: DocumentStore {
         let time = tick()
         let stored: (DocumentName) -> Document? = { [history] in history.document($0, at: time) }
         var effects = try CommitEffects(writes, at: time, stored: stored)
-        try guarding?.check(ProposedCommit(changes: effects.changes, time: time, stored: stored))
+        try guarding?.check(
+            ProposedCommit(
+                changes: effects.changes, time: time, stored: stored,
+                count: { [documents = owners.counts] in documents[$0] ?? 0 }))
         try effects.inherit(inheritedFields, at: time) { [history] root, limit in
             let parent = ParentName(root)
             return Array(history.documents(at: time).filter { parent.isAncestor(of: $0.name) }.prefix(limit))
@@ -152,6 +160,7 @@ package actor MemoryDocumentStore: DocumentStore {
         guard case .go(let aborted) = verdict else { return nil }
         if !aborted.isEmpty { wakeWaiters() }
         history.append(changed, at: time)
+        owners.add(changed) { [history] in history.document($0, at: time)?.fields }
         signalEvent()
         return CommitResult(writeResults: effects.results, commitTime: time)
     }
@@ -198,6 +207,8 @@ package actor MemoryDocumentStore: DocumentStore {
         }
         return results
     }
+
+    package func documentCount(of owner: String) -> Int64 { owners.counts[owner] ?? 0 }
 
     package func deleteAllDocuments() async throws {
         let all = history.documents(at: try readTime(.strong))
@@ -414,5 +425,29 @@ package actor MemoryDocumentStore: DocumentStore {
         eventCount += 1
         for listener in listeners { listener.resume() }
         listeners = []
+    }
+}
+
+/// How many documents each user owns.
+private struct MemoryOwners {
+    private(set) var counts: [String: Int64] = [:]
+    private var owners: [DocumentName: String] = [:]
+
+    /// - Parameter fields: of a document as it is after the changes.
+    mutating func add(_ effects: [CommitEffects.Effect], fields: (DocumentName) -> [String: Value]?) {
+        for effect in effects {
+            let before = owners[effect.name]
+            var after: String?
+            if effect.after != nil {
+                after = DocumentOwner.named(by: effect.after?.fields)
+                if after == nil, let top = effect.name.top {
+                    let kept = DocumentOwner.named(by: effect.before?.fields) == nil ? before : nil
+                    after = kept ?? DocumentOwner.named(by: fields(top))
+                }
+            }
+            if let before { counts[before, default: 0] -= 1 }
+            if let after { counts[after, default: 0] += 1 }
+            owners[effect.name] = after
+        }
     }
 }

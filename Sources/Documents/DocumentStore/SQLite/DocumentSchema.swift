@@ -15,6 +15,8 @@ import SQLite
 ///   there was none). A document as of time T is its present version if that is no later than T, else the version replaced
 ///   by its first change after T.
 /// - `stream`: the commits of Write streams, by `StreamPosition`; `response` is a CommitResponse.
+/// - `usage`: how many documents each user owns; see `DocumentOwner`. `inherited` has the owners of those documents that do not
+///   name one themselves.
 /// - `setting`: `epoch` random bytes that name this database's history, `commit` the newest commit's time, `clock` the
 ///   lease of `CommitClock`, `horizon` the log is complete after this time, `indexed` the index has all commits up to it,
 ///   `recent` the number of rows in that table,
@@ -75,5 +77,13 @@ enum DocumentSchema {
                 CREATE TABLE exemption(
                     collection TEXT NOT NULL, field TEXT NOT NULL, PRIMARY KEY(collection, field)) WITHOUT ROWID;
                 """),
+        SQLiteMigration("documents of each user") { sqlite in
+            try sqlite.executeScript(
+                """
+                CREATE TABLE usage(owner TEXT PRIMARY KEY, documents INTEGER NOT NULL) WITHOUT ROWID;
+                CREATE TABLE inherited(document INTEGER PRIMARY KEY, owner TEXT NOT NULL);
+                """)
+            try OwnerCounts.countAll(in: sqlite)
+        },
     ]
 }

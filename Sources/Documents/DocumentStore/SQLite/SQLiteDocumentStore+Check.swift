@@ -70,7 +70,28 @@ private struct ConsistencyCheck {
     func problems(visible: Int64) throws -> [String] {
         let problems = try sqlite.quickCheck()
         // Nothing more can be trusted in a damaged file.
-        return problems.isEmpty ? try index() + log(visible: visible) : problems
+        return problems.isEmpty ? try index() + log(visible: visible) + owners() : problems
+    }
+
+    /// Every user owns as many documents as are counted.
+    func owners() throws -> [String] {
+        var counts: [String: Int64] = [:]
+        try sqlite.query(
+            "SELECT d.fields, i.owner FROM document d LEFT JOIN inherited i USING(document)"
+        ) { row in
+            let fields = try? EncodedFields(bytes: row.bytes(0)).decoded()
+            if let owner = DocumentOwner.named(by: fields) ?? row.optionalText(1) { counts[owner, default: 0] += 1 }
+        }
+        var problems: [String] = []
+        try sqlite.query("SELECT owner, documents FROM usage ORDER BY owner") { row in
+            let (owner, counted) = (row.text(0), row.int64(1))
+            let present = counts.removeValue(forKey: owner) ?? 0
+            if counted != present {
+                problems.append("the user \(owner) owns \(present) documents, but \(counted) are counted")
+            }
+        }
+        problems += counts.keys.sorted().map { "the documents of the user \($0) are not counted" }
+        return Array(problems.prefix(Self.limit))
     }
 
     /// Every document has exactly its entries.

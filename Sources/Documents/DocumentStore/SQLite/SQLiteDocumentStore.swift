@@ -183,6 +183,10 @@ package final class SQLiteDocumentStore: DocumentStore {
         }
     }
 
+    package func documentCount(of owner: String) async throws -> Int64 {
+        try await read(at: .strong) { tables, _, _ in try tables.documentCount(of: owner) }
+    }
+
     package func deleteAllDocuments() async throws {
         let everything = Query(
             parent: ParentName(database), collectionID: nil, allDescendants: true, projection: [.documentName])

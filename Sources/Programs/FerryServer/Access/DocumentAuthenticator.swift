@@ -6,23 +6,32 @@ struct DocumentAuthenticator: Sendable {
     let authenticator: Authenticator
     /// Lets calls without a header through as nobody's, whom the rules then refuse, as Google's emulator does.
     let isEmulator: Bool
+    let limits: AccountQuotas
 
     /// Yields when a token that was good may no longer be.
     var changes: AsyncStream<Void> { authenticator.revocationChanges }
 
-    /// - Throws: `DocumentStoreError` with `.unauthenticated` for a token that is not valid.
+    /// Also counts the request for the caller's account.
+    ///
+    /// - Throws: `DocumentStoreError` with `.unauthenticated` for a token that is not valid, `.resourceExhausted` for an account
+    ///   that makes too many requests.
     func caller(authorization: String?) throws -> Caller {
         guard let authorization else {
             guard isEmulator else { throw DocumentStoreError.unauthenticated }
             return .nobody
         }
+        let token: VerifiedToken
         do {
             if case .administrator = try authenticator.requester(authorization: authorization) { return .administrator }
-            let token = try authenticator.verify(String(authorization.split(separator: " ").last ?? ""))
-            return .user(id: token.userID, expires: isEmulator ? nil : token.expiresAt, address: token.email)
+            token = try authenticator.verify(String(authorization.split(separator: " ").last ?? ""))
         } catch {
             throw DocumentStoreError(.unauthenticated, error.message)
         }
+        guard !isEmulator else { return .user(id: token.userID, expires: nil, address: token.email) }
+        guard limits.admit(token.userID) else {
+            throw DocumentStoreError.tooManyRequests(limits.requestsPerSecond(of: token.userID))
+        }
+        return .user(id: token.userID, expires: token.expiresAt, address: token.email)
     }
 }
 

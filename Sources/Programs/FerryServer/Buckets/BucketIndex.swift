@@ -65,6 +65,7 @@ actor BucketIndex {
                 UPDATE upload SET counted = (SELECT coalesce(sum(max(size, 1048576)), 0) FROM part WHERE upload = id);
                 CREATE INDEX upload_by_key ON upload(bucket, key, id);
                 """),
+        SQLiteMigration("bytes of each user", sql: ObjectUsage.schema),
     ]
 
     /// Reads what is committed, on the thread of the index.
@@ -124,15 +125,25 @@ extension SQLiteDatabase {
 
     /// Stores a record and returns the file it replaces.
     func put(_ record: ObjectRecord, in bucket: String) throws -> [String] {
-        let replaced = try object(bucket, record.key)?.file
+        try exchange(record, in: bucket).unused
+    }
+
+    /// The same; also returns by how many bytes the object has grown.
+    func exchange(_ record: ObjectRecord, in bucket: String) throws -> (unused: [String], growth: Int64) {
+        let replaced = try object(bucket, record.key)
         try execute(
-            "INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            // Not INSERT OR REPLACE, which runs no triggers for what it replaces.
+            """
+            INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (bucket, key) DO UPDATE SET
+                file = excluded.file, size = excluded.size, etag = excluded.etag, modified = excluded.modified,
+                type = excluded.type, headers = excluded.headers
+            """,
             [
                 .text(bucket), .text(record.key), .text(record.file), .integer(record.size), .text(record.etag),
                 .integer(record.modified), .text(record.contentType), .text(record.headers.jsonText),
             ])
         try acquit(bucket, record.key)
-        return replaced.map { [$0] } ?? []
+        return (replaced.map { [$0.file] } ?? [], record.size - (replaced?.size ?? 0))
     }
 
     func isCondemned(_ bucket: String, _ key: String) throws -> Bool {

@@ -132,12 +132,13 @@ struct FirestoreService: Sendable {
         _ body: (CommitGuard?) async throws -> Result
     ) async throws -> Result {
         let readable = try await access.prepare(writes, in: store, by: caller)
-        let access = access
+        let (access, quotas) = (access, authenticator.isEmulator ? nil : authenticator.limits)
         let changed = Mutex<Set<Int>>([])
         // Others may have read the state before this commit after its changes were first counted.
         defer { access.noteStored(changed.withLock { $0 }) }
         let guarding = CommitGuard(account: caller.account) { commit in
             try access.check(commit, by: caller, readable: readable)
+            if case .user(let id, _, _) = caller { try quotas?.check(commit, by: id) }
             let changes = try access.noteChanges(of: commit, in: store.database)
             changed.withLock { $0.formUnion(changes) }
         }

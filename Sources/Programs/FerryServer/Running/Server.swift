@@ -33,15 +33,17 @@ struct Server: Sendable {
             var endpoints = ServerEndpoints(
                 http: http, documents: configuration.documents, isSecure: certificate != nil,
                 published: configuration.published, project: configuration.project, objects: configuration.objects)
-            let identity = try await identity(configuration, directory, issuer: endpoints.url)
+            let identity = try await identity(configuration, directory, stores, issuer: endpoints.url)
+            let limits = AccountQuotas(quota: { identity.quota(of: $0) })
             let closing = Closing()
             let shared = sharedObjects(stores)
-            let documents = documentServer(configuration, certificate, stores, shared, identity, closing, logger)
+            let documents = documentServer(
+                configuration, certificate, stores, shared, identity, limits, closing, logger)
             endpoints.documents.port = try documents.start()
             site.open(
                 WebHandler(
                     endpoints: endpoints, identity: identity,
-                    objects: objects(stores, shared, identity, logger.labelled("objects")), probe: stores.probe))
+                    objects: objects(stores, shared, identity, limits, logger.labelled("objects")), probe: stores.probe))
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
                 documents: documents, closing: closing)
@@ -97,25 +99,26 @@ struct Server: Sendable {
     }
 
     private static func identity(
-        _ configuration: ServerConfiguration, _ directory: DataDirectory, issuer: String
+        _ configuration: ServerConfiguration, _ directory: DataDirectory, _ stores: Stores, issuer: String
     ) async throws -> IdentityServer {
         var settings = IdentityServer.Configuration(issuer: issuer, project: configuration.project)
         settings.isEmulator = configuration.isEmulator
         settings.signUp = configuration.signUp
         settings.isBehindProxy = configuration.isBehindProxy
         settings.quota = configuration.quota
+        settings.usage = { try await stores.usage(of: $0) }
         return try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
     }
 
     private static func documentServer(
         _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores, _ shared: SharedObjects,
-        _ identity: IdentityServer, _ closing: Closing, _ logger: Logger
+        _ identity: IdentityServer, _ limits: AccountQuotas, _ closing: Closing, _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
         let service = FirestoreService(
             catalog: stores.catalog,
             authenticator: DocumentAuthenticator(
-                authenticator: identity.authenticator, isEmulator: configuration.isEmulator),
+                authenticator: identity.authenticator, isEmulator: configuration.isEmulator, limits: limits),
             access: DocumentAccess(objects: shared), closing: closing, now: WallClock.seconds,
             onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
@@ -141,7 +144,8 @@ struct Server: Sendable {
     }
 
     private static func objects(
-        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityServer, _ logger: Logger
+        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityServer, _ limits: AccountQuotas,
+        _ logger: Logger
     ) -> S3Handler {
         let storage = identity.storage
         let signatures = SignatureV4(
@@ -153,7 +157,8 @@ struct Server: Sendable {
             }, now: WallClock.seconds)
         return S3Handler(
             store: stores.buckets, signatures: signatures,
-            shares: { try await shared.mayRead($0, by: String($1.dropLast())) }, now: WallClock.microseconds,
+            shares: { try await shared.mayRead($0, by: String($1.dropLast())) }, limits: limits,
+            now: WallClock.microseconds,
             onError: FaultLog(logger, "a request failed").note)
     }
 }

@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import Identity
 
 /// The documents and objects of a server.
 struct Stores: Sendable {
@@ -26,6 +27,13 @@ struct Stores: Sendable {
         let main = try await catalog.store(catalog.main)
         _ = try await main.get([try DocumentName(database: catalog.main, path: "health/check")], at: .strong)
         _ = try await buckets.index.read { try $0.hasBucket(ServerEndpoints.bucket) }
+    }
+
+    /// What an account uses.
+    func usage(of user: String) async throws -> AccountUsage {
+        let documents = try await catalog.store(catalog.main).documentCount(of: user)
+        return AccountUsage(
+            objectBytes: try buckets.index.readHere { try $0.usage(of: user) }, documents: documents)
     }
 
     func close() async {

@@ -32,7 +32,11 @@ extension S3Handler {
             let stored = records
             let unused = try await store.index.write { database in
                 guard try database.hasBucket(call.bucket) else { throw S3Error.noSuchBucket }
-                return try stored.flatMap { try database.put($0, in: call.bucket) }
+                return try stored.flatMap { record in
+                    let (replaced, growth) = try database.exchange(record, in: call.bucket)
+                    try checkQuota(of: record.key, growth: growth, in: database)
+                    return replaced
+                }
             }
             await store.discard(unused)
         } catch {

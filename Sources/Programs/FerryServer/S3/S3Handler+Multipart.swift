@@ -45,6 +45,7 @@ extension S3Handler {
             try database.check(Int64(call.request.body.length ?? 0), number, of: upload, call.credential)
         }
         let algorithm = upload.checksum?.algorithm
+        if !Self.isSmall(call) { try requireRoom(call) }
         let received = try await receive(call, computing: algorithm)
         try await commit(
             UploadedPart(
@@ -97,11 +98,17 @@ extension S3Handler {
                 try database.execute(
                     "UPDATE upload SET counted = counted + ? WHERE id = ?", [.integer(more), .text(upload.id)])
                 try database.execute(
-                    "INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    // Not INSERT OR REPLACE, which runs no triggers for what it replaces.
+                    """
+                    INSERT INTO part VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (upload, number) DO UPDATE SET
+                        file = excluded.file, size = excluded.size, etag = excluded.etag, modified = excluded.modified,
+                        checksum = excluded.checksum
+                    """,
                     [
                         .text(upload.id), .int(part.number), .text(part.file), .integer(part.size), .text(part.etag),
                         .integer(part.modified), .optional(part.checksum),
                     ])
+                try checkQuota(of: upload.key, growth: part.size - (replaced?.size ?? 0), in: database)
                 return replaced.map { [$0.file] } ?? []
             }
             await store.discard(unused)
@@ -241,13 +248,7 @@ extension S3Handler {
         let record = ObjectRecord(
             key: upload.key, file: file, size: size, etag: Self.etag(of: parts.map(\.etag)), modified: now(),
             contentType: upload.contentType, headers: headers)
-        try await commit(record, in: call.bucket, conditions)
-        let unused = try await store.index.write { database in
-            let files = try database.parts(upload.id).map(\.file)
-            try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload.id)])
-            return files
-        }
-        await store.discard(unused)
+        try await commit(record, in: call.bucket, conditions, completing: upload.id)
         return Self.completed(record, call)
     }
 

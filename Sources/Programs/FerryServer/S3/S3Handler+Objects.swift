@@ -83,7 +83,10 @@ extension S3Handler {
     func putObject(_ call: S3Call) async throws -> HTTPResponse {
         if Self.isArchive(call) { return try await putArchive(call) }
         // A small body is here before anybody could refuse it, and the commit looks as well.
-        if !Self.isSmall(call) { try requireBucket(call.bucket) }
+        if !Self.isSmall(call) {
+            try requireBucket(call.bucket)
+            try requireRoom(call)
+        }
         let (type, headers) = try ObjectHeaders.keep(call.request.headers)
         let conditions = try WriteConditions(call.request.headers)
         let received = try await receive(call)
@@ -98,8 +101,12 @@ extension S3Handler {
         return HTTPResponse(headers: answer)
     }
 
-    /// Makes durable bytes the object `record.key`, if the conditions hold; else gives them back.
-    func commit(_ record: ObjectRecord, in bucket: String, _ conditions: WriteConditions) async throws {
+    /// Makes durable bytes the object `record.key`, if the conditions and the quota hold; else gives them back.
+    ///
+    /// - Parameter upload: the id of a multipart upload that ends with it.
+    func commit(
+        _ record: ObjectRecord, in bucket: String, _ conditions: WriteConditions, completing upload: String? = nil
+    ) async throws {
         do {
             let unused = try await store.index.write { database in
                 guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
@@ -108,7 +115,17 @@ extension S3Handler {
                     // An object whose bytes are lost counts as absent, so that a client can put it again.
                     try conditions.checkPut(over: present.flatMap { store.holds($0) ? $0 : nil })
                 }
-                return try database.put(record, in: bucket)
+                var unused: [String] = []
+                if let upload {
+                    try database.query("SELECT file FROM part WHERE upload = ?", [.text(upload)]) {
+                        unused.append($0.text(0))
+                    }
+                    try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload)])
+                }
+                let (replaced, growth) = try database.exchange(record, in: bucket)
+                // The parts of an upload were counted when they came.
+                if upload == nil { try checkQuota(of: record.key, growth: growth, in: database) }
+                return unused + replaced
             }
             await store.discard(unused)
         } catch {

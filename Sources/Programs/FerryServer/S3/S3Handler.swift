@@ -9,6 +9,7 @@ struct S3Handler: Sendable {
     let signatures: SignatureV4
     /// Whether the user who may use the keys beneath a prefix may read another user's object in the users' bucket.
     let shares: @Sendable (_ key: String, _ prefix: String) async throws -> Bool
+    let limits: AccountQuotas
     /// The server's clock, microseconds since 1970.
     let now: @Sendable () -> Int64
     /// Told of errors that the client only sees as `InternalError`.
@@ -76,6 +77,7 @@ struct S3Handler: Sendable {
         let request = request.withHeadersOfQuery()
         try RequestHeaderRules.check(request.headers)
         let call = S3Call(request: request, authentication: authentication, bucket: bucket, key: key)
+        try admit(call)
         if bucket.isEmpty {
             guard request.method == .get else { throw S3Error.methodNotAllowed }
             return try await listBuckets(call)

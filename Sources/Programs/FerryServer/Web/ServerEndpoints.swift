@@ -20,14 +20,16 @@ struct ServerEndpoints: Sendable {
 
     /// The document for a client. Where nothing is published it is for one that reached the server under the host of its
     /// request: that name works for the client where `0.0.0.0`, or an address behind a NAT, would not.
-    func discovery(for request: HTTPServerRequest) -> JSON {
+    ///
+    /// - Parameter accounts: names the set of accounts, so that machines notice that it is not the one that they signed in to.
+    func discovery(for request: HTTPServerRequest, accounts: String) -> JSON {
         let url = url(for: request)
         let (documents, isSecure) = documents(for: request)
         return [
             "version": .string(FerryServerTool.version), "project": .string(project), "database": "(default)",
             "documents": ["address": .string(documents.description), "tls": .boolean(isSecure)],
             "objects": objects(at: url),
-            "identity": ["url": .string(url)], "sts": ["url": .string(url)],
+            "identity": ["url": .string(url), "accounts": .string(accounts)], "sts": ["url": .string(url)],
         ]
     }
 

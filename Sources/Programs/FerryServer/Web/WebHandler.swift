@@ -26,7 +26,7 @@ struct WebHandler: Sendable {
         guard isReading(request) else { return HTTPResponse(.methodNotAllowed, headers: ["Allow": "GET, HEAD"]) }
         return HTTPResponse(
             headers: ["Content-Type": "application/json; charset=utf-8", "Cache-Control": "no-cache", "Vary": "Host"],
-            body: .bytes(endpoints.discovery(for: request).bytes))
+            body: .bytes(endpoints.discovery(for: request, accounts: identity.lineage).bytes))
     }
 
     private func health(_ request: HTTPServerRequest) async -> HTTPResponse {

@@ -1,0 +1,63 @@
+import DocumentModel
+
+/// Whose quota a document counts for: the user that its field `userId` names; without one, the user that the document at the top
+/// of its tree names.
+enum DocumentOwner {
+    static let field = "userId"
+
+    /// The user that the fields name.
+    static func named(by fields: [String: Value]?) -> String? {
+        guard case .string(let owner)? = fields?[field], !owner.isEmpty else { return nil }
+        return owner
+    }
+}
+
+extension DocumentName {
+    /// The document at the top of this one's tree; nil for one that is there itself.
+    var top: DocumentName? {
+        guard var top = parent else { return nil }
+        while let parent = top.parent { top = parent }
+        return top
+    }
+}
+
+extension ProposedCommit {
+    /// A user who would own more documents than before.
+    package struct Growth: Sendable, Hashable {
+        package let owner: String
+        /// The documents that the user owns before this commit.
+        package let count: Int64
+        package let added: Int64
+
+        package init(owner: String, count: Int64, added: Int64) {
+            self.owner = owner
+            self.count = count
+            self.added = added
+        }
+    }
+
+    /// The users who would own more documents after this commit.
+    package func growth() throws -> [Growth] {
+        var added: [String: Int64] = [:]
+        for change in changes {
+            let (before, after) = (change.before, change.after)
+            let owners = (DocumentOwner.named(by: before?.fields), DocumentOwner.named(by: after?.fields))
+            // An update, as most commits are.
+            if (before == nil) == (after == nil), owners.0 == owners.1 { continue }
+            if before != nil, let owner = try owners.0 ?? inherited(by: change.write.name) {
+                added[owner, default: 0] -= 1
+            }
+            if after != nil, let owner = try owners.1 ?? inherited(by: change.write.name) {
+                added[owner, default: 0] += 1
+            }
+        }
+        return try added.filter { $0.value > 0 }.map {
+            Growth(owner: $0.key, count: try documentCount(of: $0.key), added: $0.value)
+        }
+    }
+
+    private func inherited(by name: DocumentName) throws -> String? {
+        guard let top = name.top else { return nil }
+        return DocumentOwner.named(by: try (getAfter(top) ?? get(top))?.fields)
+    }
+}
