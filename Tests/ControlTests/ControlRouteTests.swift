@@ -10,7 +10,7 @@ import Testing
         .changeTransfers(.cancel), .sync, .pause, .deletes, .decideDeletes(.approve), .decideDeletes(.restore), .trash,
         .restore, .conflicts, .resolveConflicts(.theirs), .history(task: "a b"),
         .explanation(task: "Work/Ship 1.0.md"), .undo, .devices, .health, .log, .configuration, .checkConfiguration,
-        .account, .signIn, .link, .signOut, .events,
+        .account, .signIn, .link, .changePassword, .usage, .signOut, .events,
     ]
 
     @Test(arguments: routes) func `a call is found by the method and path it is sent with`(route: ControlRoute) {

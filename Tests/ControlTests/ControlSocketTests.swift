@@ -6,6 +6,9 @@ import Synchronization
 import Testing
 
 /// Tasks kept in memory behind the socket's protocol.
+private let usageAnswer = AccountUsageSummary(
+    objectBytes: 1 << 40, objectBytesLimit: 2, documents: 3, documentsLimit: 4, requestsPerSecondLimit: 5)
+
 private final class Desk: ControlService {
     let kept = Mutex<[TaskSummary]>([])
 
@@ -140,6 +143,10 @@ private final class Desk: ControlService {
     func link(email: String, password: String) async throws -> AccountSummary {
         AccountSummary(userID: password, email: email, server: "")
     }
+    func changePassword(from old: String, to new: String) async throws {
+        if old != "old" || new != "new" { throw ControlError(.permissionDenied, "no") }
+    }
+    func usage() async throws -> AccountUsageSummary? { usageAnswer }
     func signOut() async throws {}
     func account() async throws -> AccountSummary { throw ControlError(.needsSignIn, "no", hint: "ferry login URL") }
     func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error> {
@@ -205,7 +212,12 @@ private final class Desk: ControlService {
             }
             let account = try await client.signIn(SignInRequest(server: "http://s", email: "e", password: "p"))
             #expect(account == AccountSummary(userID: "p", email: "e", server: "http://s"))
+            try await client.changePassword(from: "old", to: "new")
+            #expect(try await client.usage() == usageAnswer)
             try await client.signOut()
+            let request = SignInRequest(
+                server: "s", email: "e", password: "p", create: true, invitation: "i", code: "c", merges: true)
+            #expect(try SignInRequest(json: request.json) == request)
         }
     }
 

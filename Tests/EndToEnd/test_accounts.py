@@ -105,13 +105,14 @@ def test_another_account_gets_its_own_replica_and_nothing_is_deleted(server, lap
     laptop.login(server, create=True)
     laptop.write("First.md", "")
     laptop.sync()
-    laptop.login(server, email="other@example.org", create=True)
+    # The files are this user's, who says that they are to be united with the other account.
+    words = ["login", server.url, "--password-stdin", "--merge", "--email"]
+    laptop.ferry(*words, "other@example.org", "--create", input=PASSWORD)
     laptop.sync()
-    # The files are this user's, so they are united with the other account.
     assert set(laptop.list()) == {"First"}
     assert laptop.read("First.md") is not None
     assert len(list(laptop.state.glob("replica-*.db"))) == 2
-    laptop.login(server)
+    laptop.ferry(*words, "me@example.org", input=PASSWORD)
     laptop.sync()
     assert set(laptop.list()) == {"First"} and not laptop.json("trash")["trash"]
 

@@ -154,6 +154,16 @@ package struct ControlClient: ControlService {
         return try AccountSummary(json: try await send(.link, body))
     }
 
+    package func changePassword(from old: String, to new: String) async throws {
+        _ = try await send(.changePassword, .members(("old", old.asJSON), ("new", new.asJSON)))
+    }
+
+    package func usage() async throws -> AccountUsageSummary? {
+        let answer = try await send(.usage)
+        guard let usage = answer["usage"], !usage.isNull else { return nil }
+        return try AccountUsageSummary(json: usage)
+    }
+
     package func signOut() async throws { _ = try await send(.signOut) }
 
     package func account() async throws -> AccountSummary { try AccountSummary(json: try await send(.account)) }

@@ -43,6 +43,8 @@ enum ControlRoute: Hashable {
     case account
     case signIn
     case link
+    case changePassword
+    case usage
     case signOut
     case events
 
@@ -103,6 +105,8 @@ enum ControlRoute: Hashable {
         case ("PUT", "account", 0): self = .signIn
         case ("DELETE", "account", 0): self = .signOut
         case ("POST", "account", 1) where rest[0] == "link": self = .link
+        case ("POST", "account", 1) where rest[0] == "password": self = .changePassword
+        case ("GET", "account", 1) where rest[0] == "usage": self = .usage
         case ("GET", "events", 0): self = .events
         default: return nil
         }
@@ -111,13 +115,14 @@ enum ControlRoute: Hashable {
     var method: String {
         switch self {
         case .status, .tasks, .task, .lists, .transfers, .deletes, .trash, .conflicts, .history, .explanation, .devices,
-            .plan, .health, .log, .configuration, .account, .events, .invitations, .blocks:
+            .plan, .health, .log, .configuration, .account, .usage, .events, .invitations, .blocks:
             "GET"
         case .changeTask: "PATCH"
         case .pause, .pin, .signIn: "PUT"
         case .detach, .signOut, .unshare, .unblock: "DELETE"
         case .addTask, .removeTasks, .share, .attach, .fetch, .changeTransfers, .sync, .rebind, .decideDeletes,
-            .restore, .resolveConflicts, .undo, .checkConfiguration, .link, .answerInvitation, .block:
+            .restore, .resolveConflicts, .undo, .checkConfiguration, .link, .changePassword, .answerInvitation,
+            .block:
             "POST"
         }
     }
@@ -160,6 +165,8 @@ enum ControlRoute: Hashable {
             case .checkConfiguration: ["configuration", "check"]
             case .account, .signIn, .signOut: ["account"]
             case .link: ["account", "link"]
+            case .changePassword: ["account", "password"]
+            case .usage: ["account", "usage"]
             case .events: ["events"]
             }
         return ["v1"] + parts

@@ -107,6 +107,9 @@ package struct ControlServer: Sendable {
         case .signIn: try await service.signIn(SignInRequest(json: body)).json
         case .link:
             try await service.link(email: body.string("email"), password: body.string("password")).json
+        case .changePassword:
+            try await done(service.changePassword(from: body.string("old"), to: body.string("new")))
+        case .usage: document("usage", try await service.usage()?.json ?? .null)
         case .signOut: try await done(service.signOut())
         case .tasks, .events: .null
         }

@@ -85,11 +85,17 @@ package protocol ControlService: Sendable {
     func checkConfiguration(_ text: String, named name: String) async throws -> [SettingSummary]
 
     /// Waits for the network.
+    ///
+    /// - Throws: `conflict` where the tasks directory belongs to another lasting account and the request does not say `merges`.
     func signIn(_ request: SignInRequest) async throws -> AccountSummary
     /// Turns the anonymous account into a lasting one. Waits for the network.
     func link(email: String, password: String) async throws -> AccountSummary
+    /// Replaces the account's password; its other machines have to sign in again. Waits for the network.
+    func changePassword(from old: String, to new: String) async throws
     func signOut() async throws
     func account() async throws -> AccountSummary
+    /// Waits for the network; nil where the server does not say.
+    func usage() async throws -> AccountUsageSummary?
 
     /// Events after `lastEventID`, or from now on; begins with a status event. Ends when the daemon stops.
     func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error>

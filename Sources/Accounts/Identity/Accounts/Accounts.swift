@@ -273,22 +273,22 @@ package final class Accounts: Sendable {
         try await reload(now: now)
     }
 
-    /// The e-mail of the account whose password a code may set. Throws `.invalidCode`.
-    package func email(passwordCode code: String, now: Int64) async throws -> String {
-        guard let account = try await store.account(passwordCode: OneTimeCode.digest(code), now: now),
-            let email = account.email
-        else { throw Self.invalidPasswordCode }
-        return email
+    /// The account whose password a code may set. Throws `.invalidCode`.
+    package func account(passwordCode code: String, now: Int64) async throws -> Account {
+        guard let account = try await store.account(passwordCode: OneTimeCode.digest(code), now: now) else {
+            throw Self.invalidPasswordCode
+        }
+        return account
     }
 
-    /// Sets the password of the account that a code is for; the code is used up, and all sessions end. Returns the e-mail.
+    /// Sets the password of the account that a code is for; the code is used up, and all sessions end. Returns the account.
     ///
     /// - Throws: `IdentityError` with `.invalidCode`, `.weakPassword`, `.userDisabled`.
     package func resetPassword(
         code: String, password: String, address: NetworkAddress, now: Int64
-    ) async throws -> String {
+    ) async throws -> Account {
         let digest = OneTimeCode.digest(code)
-        guard let account = try await store.account(passwordCode: digest, now: now), let email = account.email else {
+        guard let account = try await store.account(passwordCode: digest, now: now) else {
             throw Self.invalidPasswordCode
         }
         guard !account.isDisabled else { throw Self.disabled }
@@ -296,7 +296,7 @@ package final class Accounts: Sendable {
         let hash = try await hash(password, for: address)
         guard try await store.setPassword(hash, passwordCode: digest, now: now) else { throw Self.invalidPasswordCode }
         try await reload(now: now)
-        return email
+        return account
     }
 
     /// Learns which tokens count no more; after another process has changed accounts.

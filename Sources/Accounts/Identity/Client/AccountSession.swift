@@ -67,9 +67,17 @@ package actor AccountSession {
         try adopt(session, server: server, asked: asked)
     }
 
-    /// Sets the password of the account that a code is for, and returns its e-mail.
-    package func resetPassword(server: String, code: String, password: String) async throws -> String {
-        try await client(server).resetPassword(code: code, password: password)
+    /// Sets the password of the account that a code is for, and signs in to it.
+    ///
+    /// - Parameter accepting: decides by the user's id, before the code is used up, whether the session becomes this machine's.
+    package func signIn(
+        server: String, code: String, password: String, accepting: (_ userID: String) throws -> Void = { _ in }
+    ) async throws {
+        let client = client(server)
+        let (email, user) = try await client.account(passwordCode: code)
+        try accepting(user)
+        try await client.resetPassword(code: code, password: password)
+        try await signIn(server: server, email: email, password: password, accepting: accepting)
     }
 
     /// Replaces the password; all other sessions of the account end.
@@ -125,8 +133,12 @@ package actor AccountSession {
     /// Throws `IdentityError`: `needsLogin` tells whether only the user can help.
     package func idToken() async throws -> String {
         if let token, now() < token.refreshAt { return token.value }
+        let before = content
         do {
             try await refresh()
+        } catch let error as IdentityError where error.code.needsLogin && content != before {
+            // What was refused is the session of before: a new one, or a new password, came meanwhile.
+            return try await idToken()
         } catch let error as IdentityError where error.code.isTransient {
             if let token, now() < token.endsAt { return token.value }
             throw error

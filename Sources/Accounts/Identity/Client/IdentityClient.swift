@@ -34,11 +34,18 @@ package struct IdentityClient: Sendable {
         return try Self.session(try await account("signUp", request))
     }
 
-    /// Sets the password of the account that a code is for, and returns its e-mail.
-    package func resetPassword(code: String, password: String) async throws -> String {
-        let answer = try await account("resetPassword", ["oobCode": .string(code), "newPassword": .string(password)])
-        guard let email = answer["email"]?.stringValue else { throw Self.incomplete }
-        return email
+    /// The account whose password a code sets. The code stays good.
+    package func account(passwordCode code: String) async throws -> (email: String, userID: String) {
+        let answer = try await account("resetPassword", ["oobCode": .string(code)])
+        guard let email = answer["email"]?.stringValue, let user = answer["localId"]?.stringValue else {
+            throw Self.incomplete
+        }
+        return (email, user)
+    }
+
+    /// Sets the password of the account that a code is for; the code is used up.
+    package func resetPassword(code: String, password: String) async throws {
+        _ = try await account("resetPassword", ["oobCode": .string(code), "newPassword": .string(password)])
     }
 
     /// Replaces the password of the token's account. All other sessions of it end.

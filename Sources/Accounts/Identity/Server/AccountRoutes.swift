@@ -133,18 +133,19 @@ struct AccountRoutes: Sendable {
         return .object(answer)
     }
 
-    /// With the code alone, tells whose password it sets; the code stays good.
+    /// With the code alone, tells whose password it sets; the code stays good. `localId` is a field of Ferry's own.
     private func resetPassword(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
         guard let code = body["oobCode"]?.stringValue, !code.isEmpty else { throw Refusal("MISSING_OOB_CODE") }
-        let email =
+        let account =
             if let password = body["newPassword"]?.stringValue {
                 try await server.accounts.resetPassword(
                     code: code, password: password, address: address, now: server.now())
             } else {
-                try await server.accounts.email(passwordCode: code, now: server.now())
+                try await server.accounts.account(passwordCode: code, now: server.now())
             }
         return [
-            "kind": "identitytoolkit#ResetPasswordResponse", "email": .string(email), "requestType": "PASSWORD_RESET",
+            "kind": "identitytoolkit#ResetPasswordResponse", "email": .string(account.email ?? ""),
+            "localId": .string(account.id), "requestType": "PASSWORD_RESET",
         ]
     }
 

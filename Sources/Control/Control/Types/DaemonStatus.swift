@@ -171,32 +171,82 @@ package struct AccountSummary: JSONCodable, Hashable {
     }
 }
 
+/// What the account uses on the server and may use there.
+package struct AccountUsageSummary: JSONCodable, Hashable {
+    package var objectBytes: Int64
+    package var objectBytesLimit: Int64
+    package var documents: Int64
+    package var documentsLimit: Int64
+    package var requestsPerSecondLimit: Int64
+
+    package init(
+        objectBytes: Int64, objectBytesLimit: Int64, documents: Int64, documentsLimit: Int64,
+        requestsPerSecondLimit: Int64
+    ) {
+        self.objectBytes = objectBytes
+        self.objectBytesLimit = objectBytesLimit
+        self.documents = documents
+        self.documentsLimit = documentsLimit
+        self.requestsPerSecondLimit = requestsPerSecondLimit
+    }
+
+    package init(json: JSON) throws(ControlError) {
+        func number(_ key: String) -> Int64 { json[key]?.integerValue ?? 0 }
+        self.init(
+            objectBytes: number("objectBytes"), objectBytesLimit: number("objectBytesLimit"),
+            documents: number("documents"), documentsLimit: number("documentsLimit"),
+            requestsPerSecondLimit: number("requestsPerSecondLimit"))
+    }
+
+    package var json: JSON {
+        .members(
+            ("objectBytes", .integer(objectBytes)), ("objectBytesLimit", .integer(objectBytesLimit)),
+            ("documents", .integer(documents)), ("documentsLimit", .integer(documentsLimit)),
+            ("requestsPerSecondLimit", .integer(requestsPerSecondLimit)))
+    }
+}
+
 /// How to sign in. The password crosses the socket only, never an argument or a log.
 package struct SignInRequest: JSONCodable, Hashable {
     /// The server's HTTP address, whose discovery document names the rest.
     package var server: String
-    /// nil for an anonymous account.
+    /// nil for an anonymous account, and where `code` says which.
     package var email: String?
     package var password: String?
     /// Make the account rather than expect it.
     package var create: Bool
+    /// For a new account on a server that asks for invitations.
+    package var invitation: String?
+    /// A code of the server's administrator that makes `password` the account's.
+    package var code: String?
+    /// Whether tasks that belong to another account are to be united with this one's.
+    package var merges: Bool
 
-    package init(server: String, email: String? = nil, password: String? = nil, create: Bool = false) {
+    package init(
+        server: String, email: String? = nil, password: String? = nil, create: Bool = false,
+        invitation: String? = nil, code: String? = nil, merges: Bool = false
+    ) {
         self.server = server
         self.email = email
         self.password = password
         self.create = create
+        self.invitation = invitation
+        self.code = code
+        self.merges = merges
     }
 
     package init(json: JSON) throws(ControlError) {
         self.init(
             server: try json.string("server"), email: json["email"]?.stringValue,
-            password: json["password"]?.stringValue, create: json.flag("create"))
+            password: json["password"]?.stringValue, create: json.flag("create"),
+            invitation: json["invitation"]?.stringValue, code: json["code"]?.stringValue,
+            merges: json.flag("merge"))
     }
 
     package var json: JSON {
         .members(
             ("server", server.asJSON), ("email", email?.asJSON), ("password", password?.asJSON),
-            ("create", create.ifTrue))
+            ("create", create.ifTrue), ("invitation", invitation?.asJSON), ("code", code?.asJSON),
+            ("merge", merges.ifTrue))
     }
 }

@@ -60,6 +60,13 @@ struct Terminal: Sendable {
         return readLine().map { ["y", "yes"].contains($0.lowercased()) } ?? false
     }
 
+    /// Asks for a line on a terminal. nil: there is none to ask on.
+    func ask(_ question: String) -> String? {
+        guard errorIsInteractive, isatty(STDIN_FILENO) == 1 else { return nil }
+        progress(question)
+        return readLine() ?? ""
+    }
+
     /// Reads a line from the terminal without showing it. nil: there is no terminal.
     func readSecret(_ prompt: String) -> String? {
         guard isatty(STDIN_FILENO) == 1 else { return nil }

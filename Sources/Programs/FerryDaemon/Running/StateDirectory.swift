@@ -37,6 +37,8 @@ final class StateDirectory: Sendable {
 
     var session: String { "\(path)/session.json" }
     var server: String { "\(path)/server.json" }
+    /// The id of the anonymous account that this machine was last signed out of.
+    var lastAnonymous: String { "\(path)/anonymous" }
     private var settings: String { "\(path)/settings.json" }
 
     /// The replica of one server, database and account: another one is another file, so its first sync unites and deletes

@@ -29,6 +29,13 @@ extension DaemonService {
         if let open = try? await openInvitations() {
             (status.invitations, status.sentInvitations) = (open.received.count, open.sent.count)
         }
+        if let reason = await identity.otherAccounts {
+            status.set(
+                .serverHeld, reason,
+                hint: "Ask whoever runs it. Changes are kept and sent when the data is back; if it is gone for good: "
+                    + "ferry login URL --email ADDRESS --create --merge")
+        }
+        if client.parkedCount > 0 { status.take(refusals: try await stack.client.refusedForQuota()) }
         if let hold = counts.rootHold {
             status.set(.rootHeld, hold.message, hint: hold.hint)
         } else if await engine.isPaused {
@@ -135,6 +142,16 @@ extension DaemonStatus {
                     message: "The server does not let this account watch: \(why)",
                     hint: "Sign in to the right account: ferry login URL"))
         }
+    }
+
+    mutating func take(refusals: [String]) {
+        guard let first = refusals.first else { return }
+        problems.append(
+            Problem(
+                code: "quota", message: "\(Count(refusals.count, "change")) cannot be sent. \(first)",
+                hint:
+                    "They are kept here and tried again every few minutes; 'ferry whoami' shows what the account uses.")
+        )
     }
 
     /// One line for `systemctl status`.

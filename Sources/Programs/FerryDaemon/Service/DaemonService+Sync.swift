@@ -11,6 +11,7 @@ extension DaemonService {
         if await engine.isPaused {
             throw ControlError(.unavailable, "Syncing is paused.", hint: "ferry resume")
         }
+        await identity.lookForAccounts()
         await engine.hurry()
         guard wait else {
             try await asking { try await $0.rescanNow() }
@@ -76,6 +77,9 @@ extension DaemonService {
 
     func rebind() async throws -> DaemonStatus {
         let status = try await status()
+        if let reason = await identity.otherAccounts {
+            throw ControlError(.unavailable, "\(reason) Binding to it again does not help.", hint: status.hint)
+        }
         guard status.state == .rootHeld || status.state == .serverHeld else {
             throw ControlError(
                 .invalidArgument, "Nothing is held: the tasks directory and the server are the known ones.",

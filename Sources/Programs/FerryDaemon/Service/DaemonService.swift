@@ -75,7 +75,8 @@ final class DaemonService: ControlService {
 
     func signIn(_ request: SignInRequest) async throws -> AccountSummary {
         let before = await identity.current
-        let account = try await identity.signIn(request)
+        let account = try await identity.signIn(
+            request, directory: configuration.tasks, of: engine.directoryAccount)
         if before == account, let stack = await engine.stack {
             await stack.client.signedIn()
         } else {
@@ -90,6 +91,17 @@ final class DaemonService: ControlService {
         await engine.stack?.client.signedIn()
         hub.poke()
         return account
+    }
+
+    func changePassword(from old: String, to new: String) async throws {
+        guard await identity.current != nil else { throw Account.nobody }
+        try await identity.changePassword(from: old, to: new)
+        await engine.stack?.client.signedIn()
+    }
+
+    func usage() async throws -> AccountUsageSummary? {
+        guard await identity.current != nil else { throw Account.nobody }
+        return try await identity.usage()
     }
 
     func signOut() async throws {

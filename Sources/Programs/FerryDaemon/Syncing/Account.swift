@@ -15,6 +15,8 @@ actor Account {
     private let logger: Logger
     private var server: ServerDescription?
     private var lastToken: String?
+    /// Set while the server has other accounts than those that the session is of; see `findOtherAccounts`.
+    private(set) var otherAccounts: String?
     private var lastKeys: (accessKey: String, time: ContinuousClock.Instant)?
 
     /// Loads the session of an earlier run, if there is one.
@@ -74,9 +76,11 @@ actor Account {
         guard let old = server, let found = try? await discovery.describe(old.url), found != old, server == old else {
             return false
         }
-        guard found.project == old.project, found.database == old.database else { return false }
+        guard found.project == old.project, found.database == old.database, !found.hasOtherAccounts(than: old) else {
+            return false
+        }
         try remember(found)
-        return true
+        return found.parts != old.parts
     }
 
     private func remember(_ found: ServerDescription) throws {
@@ -87,25 +91,63 @@ actor Account {
     // MARK: Signing in and out
 
     /// Waits for the network. An anonymous sign-in to the server of the present account keeps that account.
-    func signIn(_ request: SignInRequest) async throws -> AccountSummary {
+    ///
+    /// - Parameter owner: the account that the tasks directory belongs to; nil: none.
+    /// - Throws: `ControlError` with `.conflict` where that is another lasting account and the request does not say `merges`.
+    func signIn(_ request: SignInRequest, directory: String, of owner: String?) async throws -> AccountSummary {
         let found = try await discovery.describe(request.server)
+        let current = await session.current
+        // An anonymous account of this machine goes on in the one that is signed in to.
+        let isAnonymous = owner != nil && owner == (current.map { $0.email == nil ? $0.userID : nil } ?? lastAnonymous)
+        let accept: @Sendable (String?) throws -> Void = { user in
+            guard let owner, owner != user, !request.merges, !isAnonymous else { return }
+            let name = current.flatMap { $0.userID == owner ? $0.email : nil } ?? owner
+            throw ControlError(
+                .conflict, "The tasks in \(directory) belong to another account (\(name)); nothing was changed.",
+                hint:
+                    "--merge unites them with this account and uploads them. To keep them apart, give this account a directory "
+                    + "of its own: 'tasks: DIRECTORY' in ferryd.yaml.")
+        }
         do {
-            if let email = request.email {
-                let password = request.password ?? ""
-                if request.create {
-                    try await session.signUp(server: found.identity, email: email, password: password)
-                } else {
-                    try await session.signIn(server: found.identity, email: email, password: password)
-                }
-            } else if await session.current?.server != found.identity {
-                try await session.signInAnonymously(server: found.identity)
+            let password = request.password ?? ""
+            if let code = request.code {
+                try await session.signIn(server: found.identity, code: code, password: password, accepting: accept)
+            } else if let email = request.email, request.create {
+                try accept(nil)
+                try await session.signUp(
+                    server: found.identity, email: email, password: password, invitation: request.invitation)
+            } else if let email = request.email {
+                try await session.signIn(
+                    server: found.identity, email: email, password: password, accepting: accept)
+            } else if current?.server != found.identity {
+                try accept(nil)
+                try await session.signInAnonymously(server: found.identity, invitation: request.invitation)
             }
         } catch let error as IdentityError {
             throw ControlError(signingIn: error).caused(by: error)
         }
         try remember(found)
-        guard let account = await current else { throw Self.nobody }
+        otherAccounts = nil
+        guard let account = await self.current else { throw Self.nobody }
         return account
+    }
+
+    func changePassword(from old: String, to new: String) async throws {
+        do { try await session.changePassword(from: old, to: new) } catch let error as IdentityError {
+            throw ControlError(signingIn: error).caused(by: error)
+        }
+    }
+
+    /// What the account uses and may use; nil where the server does not say.
+    func usage() async throws -> AccountUsageSummary? {
+        do {
+            guard let (used, allowed) = try await session.quota() else { return nil }
+            return AccountUsageSummary(
+                objectBytes: used.objectBytes, objectBytesLimit: allowed.objectBytes, documents: used.documents,
+                documentsLimit: allowed.documents, requestsPerSecondLimit: allowed.requestsPerSecond)
+        } catch let error as IdentityError {
+            throw ControlError(signingIn: error).caused(by: error)
+        }
     }
 
     func link(email: String, password: String) async throws -> AccountSummary {
@@ -117,7 +159,11 @@ actor Account {
     }
 
     func signOut() async throws {
+        let content = await session.current
         try await session.signOut()
+        if let content, content.email == nil {
+            try FileSystem.replace(state.lastAnonymous, with: Array(content.userID.utf8), mode: 0o600)
+        }
         (lastToken, lastKeys) = (nil, nil)
     }
 
@@ -145,8 +191,12 @@ actor Account {
             if isRefused, let lastToken { await session.reject(idToken: lastToken) }
             let token = try await session.idToken()
             lastToken = token
+            otherAccounts = nil
             return token
         } catch let error as IdentityError {
+            if error.code.needsLogin, let reason = await findOtherAccounts() {
+                throw RemoteError(.transient, reason, cause: error)
+            }
             throw RemoteError(error.code.needsLogin ? .unauthenticated : .transient, error.message, cause: error)
         }
     }
@@ -166,9 +216,39 @@ actor Account {
                 accessKey: keys.accessKey, secretKey: keys.secretKey, sessionToken: keys.sessionToken,
                 expires: Clocks.wallSeconds() + ask.components.seconds)
         } catch let error as IdentityError {
+            if error.code.needsLogin, let reason = await findOtherAccounts() {
+                throw ObjectStorageError(.transient, reason, cause: error)
+            }
             let code: ObjectStorageError.Code = error.code.needsLogin ? .permission : .transient
             throw ObjectStorageError(code, error.message, cause: error)
         }
+    }
+
+    /// The anonymous account that this machine was last signed out of. Nothing leads back to it, so its tasks go on in the next.
+    private var lastAnonymous: String? {
+        guard let bytes = try? FileSystem.readIfPresent(state.lastAnonymous, limit: 1024) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Looks whether the accounts of the session are back, where they were missed.
+    func lookForAccounts() async {
+        if otherAccounts != nil { _ = await findOtherAccounts() }
+    }
+
+    /// Why the session is kept although the server does not know it: other accounts are there than those that it was opened with.
+    /// Who put an empty directory in the place of the data, or has not mounted it yet, will put that back.
+    private func findOtherAccounts() async -> String? {
+        guard let known = server, let found = try? await discovery.describe(known.url),
+            found.hasOtherAccounts(than: known)
+        else {
+            otherAccounts = nil
+            return nil
+        }
+        let reason =
+            "The server at \(known.url) does not know this account; it may have started on an empty data directory."
+        if otherAccounts == nil { logger.error("\(reason)") }
+        otherAccounts = reason
+        return reason
     }
 
     private static let keysInterval = Duration.seconds(60)
@@ -187,6 +267,11 @@ extension ControlError {
         case .emailExists:
             self.init(.invalidArgument, error.message, hint: "Leave out --create.")
         case .invalidEmail, .weakPassword, .invalidRequest: self.init(.invalidArgument, error.message)
+        case .signUpRestricted:
+            self.init(
+                .permissionDenied, error.message,
+                hint: "With an invitation: ferry login URL --email ADDRESS --create --invite CODE")
+        case .invalidCode: self.init(.permissionDenied, error.message)
         case .userDisabled, .notAllowed: self.init(.permissionDenied, error.message)
         case .tooManyAttempts: self.init(.unavailable, error.message, isRetryable: true)
         case .offline:

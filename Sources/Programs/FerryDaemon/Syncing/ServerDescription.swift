@@ -17,6 +17,8 @@ struct ServerDescription: Sendable, Hashable {
     var keepsObjects: Bool
     /// The URL of the identity server; it also gives storage keys.
     var identity: String
+    /// Names the set of accounts that the server has; a server on an empty directory has another. nil where it does not say.
+    var accounts: String?
 
     /// From a discovery document; nil where it is none.
     init?(url: String, discovery json: JSON) {
@@ -35,6 +37,7 @@ struct ServerDescription: Sendable, Hashable {
         region = json["objects"]?["region"]?.stringValue ?? "us-east-1"
         keepsObjects = json["objects"]?["keys"]?.stringValue != "own"
         self.identity = identity
+        accounts = json["identity"]?["accounts"]?.stringValue
     }
 
     /// From what `json` gave.
@@ -44,15 +47,30 @@ struct ServerDescription: Sendable, Hashable {
     }
 
     var json: JSON {
-        [
+        var identity: JSONObject = ["url": .string(identity)]
+        identity["accounts"] = accounts.map { .string($0) }
+        return [
             "version": 1, "url": .string(url), "project": .string(project), "database": .string(database),
             "documents": ["address": .string(documents), "tls": .boolean(documentsUseTLS)],
             "objects": [
                 "url": .string(objects), "bucket": .string(bucket), "region": .string(region),
                 "keys": keepsObjects ? "sts" : "own",
             ],
-            "identity": ["url": .string(identity)],
+            "identity": .object(identity),
         ]
+    }
+
+    /// Whether it is known that another server's accounts are where this one's were.
+    func hasOtherAccounts(than known: ServerDescription) -> Bool {
+        guard let accounts, let before = known.accounts else { return false }
+        return accounts != before
+    }
+
+    /// The same without what does not matter to connections.
+    var parts: ServerDescription {
+        var parts = self
+        parts.accounts = nil
+        return parts
     }
 
     /// The URL of the bucket.

@@ -200,11 +200,14 @@ actor SyncEngine {
     }
 
     /// Whether the tasks directory bears the mark of another account.
-    private func isOfAnother(than userID: String) -> Bool {
+    private func isOfAnother(than userID: String) -> Bool { directoryAccount.map { $0 != userID } ?? false }
+
+    /// The account whose mark the tasks directory bears; nil: none.
+    nonisolated var directoryAccount: String? {
         guard let root = try? DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)).rootState(),
             case .valid(let marker) = root.marker
-        else { return false }
-        return marker.account != userID
+        else { return nil }
+        return marker.account
     }
 
     /// What made a stack fail.
@@ -264,6 +267,7 @@ actor SyncEngine {
     /// Somebody wants it now: does not wait any longer before it connects again.
     func hurry() async {
         guard let stack else { return }
+        try? await stack.client.retryRefusedForQuota()
         if case .offline = stack.clientStatus.connection { await stack.networkChanged() }
     }
 

@@ -76,6 +76,7 @@ final class SyncStack: Sendable {
                 add("the connection") { try await self.runClient(gate) }
                 add("the state of the connection") { try await self.followStatus(onChange) }
                 add("the list of machines") { try await self.devices.run() }
+                add("the wait for room on the server") { try await self.retryRefused() }
                 try await group.next()
                 group.cancelAll()
             }
@@ -138,6 +139,19 @@ final class SyncStack: Sendable {
             case .online: rebinds = false
             default: break
             }
+        }
+    }
+
+    /// Tries what a quota keeps back again: one change every few minutes, and all of them once that went through.
+    private func retryRefused() async throws {
+        try await client.retryRefusedForQuota(limit: 1)
+        while true {
+            try await Task.sleep(for: .seconds(60))
+            let before = try await client.refusedForQuota().count
+            guard before > 0 else { continue }
+            try await client.retryRefusedForQuota(limit: 1)
+            try await Task.sleep(for: .seconds(240))
+            if try await client.refusedForQuota().count < before { try await client.retryRefusedForQuota() }
         }
     }
 

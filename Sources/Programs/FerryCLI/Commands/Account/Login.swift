@@ -9,18 +9,81 @@ extension Command {
             in with the same e-mail address and password.
 
                 ferry login https://ferry.example.org --email me@example.org
+
+            A server that makes accounts by invitation wants a code for a new one:
+
+                ferry login https://ferry.example.org --email me@example.org --create --invite CODE
+
+            Whoever runs the server gives a code to an account that they made for you, and where you have forgotten the password.
+            It sets the password, once:
+
+                ferry login https://ferry.example.org --code CODE
+
+            Where the tasks of this machine belong to another account, it asks before it does anything.
             """,
         arguments: [Argument("URL", summary: "the server's address, as it prints it")],
-        options: Command.credentials + [Option("create", summary: "make the account"), .json]
+        options: Command.credentials + [
+            Option("create", summary: "make the account"),
+            Option("invite", value: "CODE", summary: "the invitation that the new account is made with"),
+            Option("code", value: "CODE", summary: "set the password with this code, and sign in"),
+            Option("merge", summary: "unite the tasks of another account with this one's without asking"), .json,
+        ]
     ) { context in
-        let email = context.arguments.value("email")
-        guard email != nil || !context.arguments.has("create") else {
-            throw UsageError("--create needs --email.", path: ["login"])
+        let arguments = context.arguments
+        let (email, code, creates) = (arguments.value("email"), arguments.value("code"), arguments.has("create"))
+        guard email != nil || !creates else { throw UsageError("--create needs --email.", path: ["login"]) }
+        guard code == nil || !creates else {
+            throw UsageError("--code is for an account that exists; leave out --create.", path: ["login"])
         }
-        let request = SignInRequest(
-            server: context.arguments.argument("URL") ?? "", email: email,
-            password: try email.map { try context.password(for: $0) }, create: context.arguments.has("create"))
-        context.show(try await context.service.signIn(request))
+        guard arguments.value("invite") == nil || creates || email == nil else {
+            throw UsageError("--invite is for a new account: --create makes it.", path: ["login"])
+        }
+        var password: String?
+        if code != nil {
+            password = try context.newPassword("New password")
+        } else if let email {
+            password =
+                creates
+                ? try context.newPassword("Password for \(email)") : try context.password("Password for \(email)")
+        }
+        var request = SignInRequest(
+            server: arguments.argument("URL") ?? "", email: email, password: password, create: creates,
+            invitation: arguments.value("invite"), code: code, merges: arguments.has("merge"))
+        do {
+            context.show(try await context.service.signIn(request))
+        } catch let error as ControlError where error.code == .conflict && !request.merges {
+            guard try context.confirmMerge(error) else { return .failure }
+            request.merges = true
+            context.show(try await context.service.signIn(request))
+        }
+        return .success
+    }
+
+    static let password = Command.daemon(
+        "password", group: "Account", summary: "changes the account's password",
+        discussion: """
+            Asks for the password of now, and twice for the new one. The account's other machines have to sign in again. With
+            --password-stdin the first line is the password of now and the second the new one.
+
+            If you have forgotten it, ask whoever runs the server for a code; 'ferry login URL --code CODE' takes it.
+            """,
+        options: [Option("password-stdin", summary: "read both passwords from standard input, a line each")]
+    ) { context in
+        let (old, new): (String, String)
+        if context.arguments.has("password-stdin") {
+            let lines = try readStandardInput(limit: 4096).split(
+                omittingEmptySubsequences: false, whereSeparator: { $0.isNewline })
+            guard lines.count >= 2 else {
+                throw CommandFailure(
+                    "Two lines are needed: the password of now, and the new one.", status: .usage)
+            }
+            (old, new) = (String(lines[0]), String(lines[1]))
+        } else {
+            old = try context.password("Current password")
+            new = try context.newPassword("New password")
+        }
+        try await context.service.changePassword(from: old, to: new)
+        context.terminal.note("The password is changed. Other machines of the account have to sign in again.")
         return .success
     }
 
@@ -31,7 +94,8 @@ extension Command {
         guard let email = context.arguments.value("email") else {
             throw UsageError("--email is missing.", path: ["link"])
         }
-        context.show(try await context.service.link(email: email, password: try context.password(for: email)))
+        let password = try context.newPassword("Password for \(email)")
+        context.show(try await context.service.link(email: email, password: password))
         return .success
     }
 
@@ -42,9 +106,14 @@ extension Command {
         return .success
     }
 
-    static let whoami = Command.daemon("whoami", group: "Account", summary: "shows the account", options: [.json]) {
-        context in
-        context.show(try await context.service.account())
+    static let whoami = Command.daemon(
+        "whoami", group: "Account", summary: "shows the account, what it uses on the server and what it may use",
+        options: [.json]
+    ) { context in
+        let account = try await context.service.account()
+        // Out of reach of the server the account is still known.
+        let usage = try? await context.service.usage()
+        context.show(account, usage ?? nil)
         return .success
     }
 
@@ -55,13 +124,13 @@ extension Command {
 }
 
 extension CommandContext {
-    /// The password, from standard input or a prompt; never from an argument.
-    fileprivate func password(for email: String) throws -> String {
+    /// A password, from standard input or a prompt; never from an argument.
+    fileprivate func password(_ prompt: String) throws -> String {
         if arguments.has("password-stdin") {
             let text = try readStandardInput(limit: 4096)
             return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
         }
-        guard let password = terminal.readSecret("Password for \(email): ") else {
+        guard let password = terminal.readSecret("\(prompt): ") else {
             throw CommandFailure(
                 "There is no terminal to ask for the password on.", hint: "Pipe it in with --password-stdin.",
                 status: .usage)
@@ -69,11 +138,50 @@ extension CommandContext {
         return password
     }
 
-    fileprivate func show(_ account: AccountSummary) {
-        if wantsJSON {
-            print(document: ("account", account.json))
-        } else {
-            terminal.print("\(account.email ?? "anonymous") (\(account.userID)) on \(account.server)")
+    /// A password that is to be set: a prompt asks twice.
+    fileprivate func newPassword(_ prompt: String) throws -> String {
+        let first = try password(prompt)
+        guard !arguments.has("password-stdin") else { return first }
+        guard try password("\(prompt), again") == first else {
+            throw CommandFailure("The two are not the same. Nothing was changed.", status: .usage)
         }
+        return first
+    }
+
+    /// Asks what is to become of tasks that belong to another account. Returns whether they are to be united with the new one's.
+    ///
+    /// - Throws: `error`, where there is no terminal to ask on.
+    fileprivate func confirmMerge(_ error: ControlError) throws -> Bool {
+        let question =
+            "\(error.message.printable)\nMerge them into the account, use a new directory, or cancel? [m/n/C] "
+        switch terminal.ask(question)?.lowercased() {
+        case nil: throw error
+        case "m"?, "merge"?: return true
+        case "n"?, "new"?:
+            terminal.note(
+                "Nothing was changed. Name the new directory as 'tasks: DIRECTORY' in ferryd.yaml ('ferry config' shows where "
+                    + "that is), run 'systemctl --user restart ferryd', and sign in again.")
+            return false
+        default:
+            terminal.note("Nothing was changed.")
+            return false
+        }
+    }
+
+    fileprivate func show(_ account: AccountSummary, _ usage: AccountUsageSummary? = nil) {
+        if wantsJSON {
+            if let usage {
+                print(document: ("account", account.json), ("usage", usage.json))
+            } else {
+                print(document: ("account", account.json))
+            }
+            return
+        }
+        terminal.print(
+            "\(account.email?.printable ?? "anonymous") (\(account.userID.printable)) on \(account.server.printable)")
+        guard let usage else { return }
+        let used = formatted(bytes: usage.objectBytes)
+        let allowed = formatted(bytes: usage.objectBytesLimit)
+        terminal.print("\(used) of \(allowed) of attachments, \(usage.documents) of \(usage.documentsLimit) documents")
     }
 }
