@@ -33,22 +33,26 @@ final class Machine: Sendable {
     ///   - home: the home of another machine, to go on with its tasks and state; nil makes one.
     ///   - disk: has the tasks directory; nil: a real one.
     ///   - wallClock: seconds since 1970.
+    ///   - refusing: the documents that the remote lets nobody write.
     init(
         _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
-        rebinds: Bool = false, trashDays: Int = 30, wallClock: @escaping @Sendable () -> Int64 = { 0 }
+        rebinds: Bool = false, trashDays: Int = 30, wallClock: @escaping @Sendable () -> Int64 = { 0 },
+        followedLists: Int = 400, refusing: @escaping @Sendable (DocumentName) -> Bool = { _ in false }
     ) async throws {
         self.home = home ?? Home()
         let root = self.home.path
         mkdir("\(root)/Tasks", 0o700)
         remote = StoreRemote(store)
-        counted = CountedRemote(remote)
+        counted = CountedRemote(remote, refusing: refusing)
         var options = ClientOptions()
         options.policies = .tasks
         client = try DocumentClient(
             path: "\(root)/replica.db", database: Self.database, remote: counted, options: options)
+        var configuration = TaskSync.Configuration(
+            userID: "alice", remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock)
+        configuration.followedLists = followedLists
         sync = TaskSync(
-            configuration: TaskSync.Configuration(
-                userID: "alice", remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock),
+            configuration: configuration,
             folder: disk.map { MemoryTaskFolder(disk: $0) } ?? DirectoryTaskFolder(path: "\(root)/Tasks"),
             client: client, objects: objects,
             logger: Logger(label: "test", level: .error))
@@ -163,14 +167,21 @@ final class Machine: Sendable {
     }
 }
 
-/// Counts what goes to another remote.
+/// Counts what goes to another remote, and refuses some of it.
 private final class CountedRemote: RemoteDocuments {
     let commits = Mutex(0)
     private let remote: StoreRemote
+    private let refusing: @Sendable (DocumentName) -> Bool
 
-    init(_ remote: StoreRemote) { self.remote = remote }
+    init(_ remote: StoreRemote, refusing: @escaping @Sendable (DocumentName) -> Bool) {
+        self.remote = remote
+        self.refusing = refusing
+    }
 
     func commit(_ writes: [Write]) async throws -> CommitResult {
+        if let refused = writes.first(where: { refusing($0.name) }) {
+            throw RemoteError(.permission, "no \(refused.name.collectionPath) here")
+        }
         commits.withLock { $0 += 1 }
         return try await remote.commit(writes)
     }

@@ -30,6 +30,9 @@ package actor TaskSync {
         /// Names the store that objects are in, if it is not the remote's own. Once it is another, every file that is here is
         /// offered to that.
         package var objectStore: String
+        /// Lists of others that this machine follows at most: each takes two of the 1,000 listen targets that a server allows a
+        /// connection.
+        package var followedLists = 400
         /// The local clock in seconds since 1970, for showing; and where it is behind, the trash keeps things for longer.
         package var wallClock: @Sendable () -> Int64
 
@@ -275,6 +278,7 @@ package actor TaskSync {
         unfinishedWrites = tables.11
         leftBeside = tables.12
         isBoundAnew = tables.13
+        try await loadHosts()
         try await loadCatalog()
         try await forgetLeftOfPurged()
         try await loadSharing()

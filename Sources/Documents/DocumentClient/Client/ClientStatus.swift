@@ -29,6 +29,8 @@ public struct ClientStatus: Sendable, Hashable {
     public var storageProblem: String?
     /// Queries that the remote refuses to watch, with its reason.
     public var refusedQueries: [Query: String] = [:]
+    /// The same of queries without which the client counts as current; see `DocumentClient.keep`.
+    public var refusedOptionalQueries: [Query: String] = [:]
 
     public init() {}
 }

@@ -38,7 +38,10 @@ extension DocumentClient {
 
     /// Takes back `keep`.
     public func release(_ queries: [Query]) async throws {
-        for query in queries { try await disuse(try replica.target(for: query).id) }
+        for query in queries {
+            status.refusedOptionalQueries[query] = nil
+            try await disuse(try replica.target(for: query).id)
+        }
         updateStatus()
     }
 

@@ -228,10 +228,12 @@ extension DocumentClient {
         stream?.close()
     }
 
-    /// Documents that a target lost without a word are asked for one by one: only the remote can say that they are gone.
+    /// Documents that a target lost without a word are asked for by name: only the remote can say that they are gone. Where it
+    /// refuses to tell of one of many, they are asked for in smaller parts, so that it tells of the others.
     private func resolveMissing() async throws {
+        var size = 300
         while !missing.isEmpty {
-            let names = Array(missing.prefix(300))
+            let names = Array(missing.prefix(size))
             missing.removeFirst(names.count)
             do {
                 try await handle(try replica.resolveMissing(names, try await remote.documents(names)))
@@ -240,11 +242,17 @@ extension DocumentClient {
                     missing += names
                     return
                 }
+                if error.code == .permission, names.count > 1 {
+                    missing = names + missing
+                    size = names.count / 2
+                    continue
+                }
                 try await handle(try replica.resolveMissing(names, nil))
             } catch is CancellationError {
                 missing += names
                 return
             }
+            size = min(300, size * 2)
         }
     }
 

@@ -64,6 +64,9 @@ extension DocumentClient {
     func noteRefused(_ target: Int32, _ error: RemoteError) {
         if optionalTargets.contains(target) {
             dispensedTargets.insert(target)
+            if let query = session.query(of: target) {
+                status.refusedOptionalQueries[query] = "\(error.code): \(error.message)"
+            }
             return updateStatus()
         }
         guard let query = session.query(of: target) else { return }
@@ -73,8 +76,10 @@ extension DocumentClient {
 
     func noteCurrent(_ targets: Set<Int32>) {
         dispensedTargets.subtract(targets)
-        for target in targets where !status.refusedQueries.isEmpty {
-            if let query = session.query(of: target) { status.refusedQueries[query] = nil }
+        for target in targets where !status.refusedQueries.isEmpty || !status.refusedOptionalQueries.isEmpty {
+            guard let query = session.query(of: target) else { continue }
+            status.refusedQueries[query] = nil
+            status.refusedOptionalQueries[query] = nil
         }
         guard targets != currentTargets else { return }
         let changed = targets.symmetricDifference(currentTargets)

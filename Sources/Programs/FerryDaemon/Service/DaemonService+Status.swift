@@ -24,6 +24,11 @@ extension DaemonService {
         let counts = await stack.sync.counts()
         status.take(counts)
         status.take(client)
+        if client.parkedCount > 0, let refusals = try? await stack.sync.refusals() {
+            status.problems += refusals.map {
+                Problem(code: $0.code, subject: $0.subject, message: $0.message, hint: $0.hint)
+            }
+        }
         status.lastSync = stack.lastInStep.map { Timestamp(microseconds: $0 * 1000).rfc3339 }
         status.pendingDown = (try? await stack.sync.pendingExports()) ?? 0
         if let open = try? await openInvitations() {
@@ -141,6 +146,18 @@ extension DaemonStatus {
                     code: "refused", subject: query.collectionID,
                     message: "The server does not let this account watch: \(why)",
                     hint: "Sign in to the right account: ferry login URL"))
+        }
+        take(refusedLists: client.refusedOptionalQueries)
+    }
+
+    mutating func take(refusedLists refused: [Query: String]) {
+        // Of each list its tasks and their history are watched.
+        for (query, why) in refused.sorted(by: { "\($0.key)" < "\($1.key)" }) where query.collectionID == "tasks" {
+            problems.append(
+                Problem(
+                    code: "refused", subject: "a shared list",
+                    message: "The server does not let this account watch a list of another account now: \(why)",
+                    hint: "Other lists go on. It is asked for again with the next connection."))
         }
     }
 

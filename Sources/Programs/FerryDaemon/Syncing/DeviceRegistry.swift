@@ -1,7 +1,7 @@
 import DocumentClient
 import DocumentModel
 
-/// The machines of an account, as `devices/{replica}` tells: `userId`, `name`, `version`, `createdTime`, `lastSeenTime`. They give
+/// The machines of an account, as `devices/{user}.{replica}` tells, or `devices/{replica}` of machines that were there before: `userId`, `name`, `version`, `createdTime`, `lastSeenTime`. They give
 /// the replicas that histories name a name that people know.
 struct DeviceRegistry: Sendable {
     struct Device: Sendable, Hashable {
@@ -52,10 +52,15 @@ struct DeviceRegistry: Sendable {
     }
 
     private func announce() async throws {
-        let (userID, name) = (userID, name)
+        let (userID, deviceName) = (userID, name)
         try await client.transaction { transaction in
-            let document = try DocumentName(
-                database: transaction.databaseName, collection: Self.collection, id: transaction.replicaID)
+            func name(_ id: String) throws -> DocumentName {
+                try DocumentName(database: transaction.databaseName, collection: Self.collection, id: id)
+            }
+            // Nobody else can make documents with ids that begin with the user's.
+            var document = try name("\(userID).\(transaction.replicaID)")
+            let former = try name(transaction.replicaID)
+            if try transaction.document(former).exists { document = former }
             // An hour's news that is still to be sent needs no second.
             guard try transaction.pending(document).isEmpty else { return }
             var times = ["lastSeenTime"]
@@ -64,7 +69,7 @@ struct DeviceRegistry: Sendable {
                 .merge(
                     document,
                     [
-                        FieldPath(key: "userId"): .string(userID), FieldPath(key: "name"): .string(name),
+                        FieldPath(key: "userId"): .string(userID), FieldPath(key: "name"): .string(deviceName),
                         FieldPath(key: "version"): .string(DaemonTool.version),
                     ], transforms: times.map { FieldTransform(FieldPath(key: $0), .serverTimestamp) }))
         }
@@ -73,10 +78,13 @@ struct DeviceRegistry: Sendable {
     /// In order of names.
     func all() async throws -> [Device] {
         let query = query(in: try await client.reading { $0.databaseName })
+        let userID = userID
         return try await client.documents(query).map { document in
             let fields = document.fields(pendingTimes: .previous)
+            let id = document.name.id
             return Device(
-                id: document.name.id, name: fields["name"]?.stringValue ?? "", version: fields["version"]?.stringValue,
+                id: id.hasPrefix("\(userID).") ? String(id.dropFirst(userID.count + 1)) : id,
+                name: fields["name"]?.stringValue ?? "", version: fields["version"]?.stringValue,
                 lastSeen: fields["lastSeenTime"]?.timestampValue)
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     }

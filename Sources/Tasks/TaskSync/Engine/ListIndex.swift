@@ -25,10 +25,22 @@ struct ListIndex {
 
     /// The ids that a list of this name gets on whichever machine makes it first, so that two machines that make it apart make
     /// one list: the first one that no list of another name has.
+    ///
+    /// They begin with the user's id and a dot: the server lets nobody else make documents with such ids.
     static func ids(named name: String, of userID: String) -> [String] {
+        formerIDs(named: name, of: userID).map { "\(userID).\($0)" }
+    }
+
+    /// The ids that lists of this name got before: others could make them first. Lists that have them keep them.
+    static func formerIDs(named name: String, of userID: String) -> [String] {
         (1...9).map { number in
             DocumentID.derived(from: "ferry list\n\(userID)\n\(number == 1 ? name : "\(name)\n\(number)")")
         }
+    }
+
+    /// Whether a user may make a list with this id: not with one that begins with another user's id.
+    static func mayMake(_ list: String, _ userID: String) -> Bool {
+        !list.utf8.contains(UInt8(ascii: ".")) || list.utf8.starts(with: "\(userID).".utf8)
     }
 
     /// The directory for a list's name, which may have several levels and comes from anywhere.

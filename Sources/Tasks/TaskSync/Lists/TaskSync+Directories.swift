@@ -13,23 +13,26 @@ extension TaskSync {
         // What is written into it must not go with it in a power cut.
         folder.synchronize([path])
         let userID = configuration.userID
+        let former = ListIndex.formerIDs(named: path.string, of: userID).filter { lists.path($0) == nil }
         let free = ListIndex.ids(named: path.string, of: userID).filter { lists.path($0) == nil }
-        let ids = free + [DocumentID.make(in: surroundings)]
-        let former = try await formerList(at: path)
+        let ids = free + ["\(userID).\(DocumentID.make(in: surroundings))"]
+        let returned = try await formerList(at: path)
         let view = try await client.transaction { transaction in
-            if let former {
-                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: former)
+            if let returned {
+                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: returned)
                 let view = try transaction.document(name)
                 if view.exists {
-                    try SyncTables(transaction).put(list: former, at: path)
+                    try SyncTables(transaction).put(list: returned, at: path)
                     return view
                 }
             }
-            for id in ids {
+            for id in former + ids {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: id)
                 let view = try transaction.document(name)
-                // Made under this name once, and called otherwise by now.
-                if view.exists, !Self.isNamed(view, path.string) { continue }
+                if !view.exists, former.contains(id) { continue }
+                // Made under this name once, and called otherwise by now; or another user's.
+                let owner = TaskList(fields: view.fields).userId
+                if view.exists, !Self.isNamed(view, path.string) || owner ?? userID != userID { continue }
                 if !view.exists { try Self.make(list: name, called: path.string, userID, in: transaction) }
                 try SyncTables(transaction).put(list: id, at: path)
                 return try transaction.document(name)
@@ -136,7 +139,9 @@ extension TaskSync {
                 let view = try transaction.document(name)
                 guard view.exists else {
                     // Deleted elsewhere, with something left in it here: an edit survives a delete.
-                    if hosts[list] == nil { try Self.make(list: name, called: path.string, userID, in: transaction) }
+                    if hosts[list] == nil, ListIndex.mayMake(list, userID) {
+                        try Self.make(list: name, called: path.string, userID, in: transaction)
+                    }
                     continue
                 }
                 if Self.isNamed(view, path.string) { continue }

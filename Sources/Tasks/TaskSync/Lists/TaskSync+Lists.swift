@@ -25,6 +25,7 @@ extension TaskSync {
     /// A list that was deleted, and that has a living task again, is made again under the name that it had.
     private func bringBack(_ name: DocumentName) async throws {
         let userID = configuration.userID
+        guard ListIndex.mayMake(name.id, userID) else { return }
         // Deleted elsewhere before the loss of its directory here was settled.
         let lost = hosts[name.id] == nil ? vanishedLists[name.id]?.string : nil
         try await client.transaction { transaction in
@@ -72,6 +73,10 @@ extension TaskSync {
         let list = name.id
         problems["list \(list)"] = nil
         guard view.exists else { return false }
+        guard isUsable(view) else {
+            noteUnfollowed(view)
+            return false
+        }
         let wanted = TaskList(fields: view.fields).name
         let current = lists.path(list)
         let first = listBook.number(of: list)
@@ -208,6 +213,8 @@ extension TaskSync {
 
     /// Notes what the document of a list says. Others whose directories are to be called otherwise by that follow.
     func learn(list view: DocumentSnapshot) {
+        // Of a list that is not the user's own and not followed nothing is shown.
+        guard !view.exists || isUsable(view) else { return }
         catalog.update(list: view)
         let name = view.exists ? TaskList(fields: view.fields).name : nil
         let affected = listBook.set(
@@ -273,7 +280,7 @@ extension TaskSync {
 
     /// Makes a list that was deleted again if living tasks are in it. What the catalog shows of these may be older than the delete is.
     private func makeAgain(deleted name: DocumentName, at path: TaskPath) async throws -> DocumentSnapshot? {
-        guard catalog.hasLiving(inList: name.id) else { return nil }
+        guard catalog.hasLiving(inList: name.id), ListIndex.mayMake(name.id, configuration.userID) else { return nil }
         let tasks = catalog.living.filter { $0.list == name.id }.map(\.id)
         let userID = configuration.userID
         return try await client.transaction { transaction in

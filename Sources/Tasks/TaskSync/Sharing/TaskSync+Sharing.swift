@@ -2,6 +2,7 @@ import DocumentClient
 import DocumentModel
 import SystemService
 import TaskFolder
+import TaskModel
 
 /// Lists that users share: each sees the others' as a directory of its own.
 extension TaskSync {
@@ -25,14 +26,39 @@ extension TaskSync {
         ]
     }
 
+    /// Reads what was known to be shared when the last run ended.
+    func loadHosts() async throws {
+        hosts = try await client.reading { transaction in
+            try HostRecord.hosts(in: SyncTables(transaction).state("hosts") ?? "").filter { list, host in
+                // A list that is here has one owner only.
+                let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
+                let view = try transaction.document(name)
+                return !view.exists || ListSharing(fields: view.fields).owner == host
+            }
+        }
+    }
+
     /// Keeps fresh what was known to be shared when the last run ended.
     func loadSharing() async throws {
-        let known = try await client.reading { try SyncTables($0).state("hosts") ?? "" }
-        for line in known.split(separator: "\n") {
-            let parts = line.split(separator: " ")
-            guard parts.count == 2 else { continue }
-            try await watch(String(parts[0]), of: String(parts[1]))
-        }
+        for (list, host) in hosts.sorted(by: { $0.key < $1.key }) { try await watch(list, of: host) }
+    }
+
+    /// Whether a list is the user's own or one of others that this machine follows.
+    func isUsable(_ list: DocumentSnapshot) -> Bool {
+        let owner = ListSharing(fields: list.fields).owner
+        return owner == nil || owner == configuration.userID || hosts[list.name.id] != nil
+    }
+
+    func noteUnfollowed(_ list: DocumentSnapshot) {
+        let sharing = ListSharing(fields: list.fields)
+        guard sharing.host(of: configuration.userID) != nil else { return }
+        note(
+            SyncProblem(
+                code: "too-many-shared-lists", subject: TaskList(fields: list.fields).name,
+                message:
+                    "A machine keeps at most \(configuration.followedLists) lists of other accounts in step; this is one more.",
+                hint: "Leave lists that you do not need: ferry unshare LIST. Then start ferryd again."),
+            for: "list \(list.name.id)")
     }
 
     /// After a list was learnt of: begins to watch it when it is shared with this user, and lets it go when it is not any more.
@@ -42,7 +68,8 @@ extension TaskSync {
         let host = view.exists ? ListSharing(fields: view.fields).host(of: configuration.userID) : nil
         guard hosts[list] != host else { return false }
         if hosts[list] != nil { try await letGo(list) }
-        guard let host else { return false }
+        guard let host, hosts.count < configuration.followedLists else { return false }
+        hosts[list] = host
         try await watch(list, of: host)
         let hosts = hosts
         try await client.transaction { try SyncTables($0).setHosts(hosts) }
@@ -50,10 +77,9 @@ extension TaskSync {
     }
 
     private func watch(_ list: String, of host: String) async throws {
-        guard hosts[list] == nil else { return }
-        hosts[list] = host
         let database = try await client.reading { $0.databaseName }
-        try await client.keep(Self.queries(of: list, host: host, in: database))
+        // One that the server does not let this account watch must not keep the others from being current.
+        try await client.keep(Self.queries(of: list, host: host, in: database), areOptional: true)
     }
 
     /// The list is not shared with this user any more. Its files stay, and become the user's own: nothing of them is taken away,
@@ -158,6 +184,50 @@ extension TaskSync {
 
 extension SyncTables {
     fileprivate func setHosts(_ hosts: [String: String]) throws {
-        try setState("hosts", hosts.map { "\($0.key) \($0.value)" }.sorted().joined(separator: "\n"))
+        try setState("hosts", HostRecord.text(of: hosts))
+    }
+}
+
+/// The lists of others and their owners as a text, a line each. Ids come from elsewhere and may hold any character.
+enum HostRecord {
+    static func text(of hosts: [String: String]) -> String {
+        hosts.map { "\(escaped($0.key)) \(escaped($0.value))" }.sorted().joined(separator: "\n")
+    }
+
+    static func hosts(in text: String) -> [String: String] {
+        var hosts: [String: String] = [:]
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            let parts = line.split(separator: UInt8(ascii: " ")).map { unescaped(Array($0)) }
+            if parts.count == 2 { hosts[parts[0]] = parts[1] }
+        }
+        return hosts
+    }
+
+    private static func escaped(_ id: String) -> String {
+        var text: [UInt8] = []
+        for byte in id.utf8 {
+            if byte > 0x20, byte != 0x25, byte != 0x7F {
+                text.append(byte)
+            } else {
+                let hex = String(byte, radix: 16)
+                text += "%\(hex.count == 1 ? "0" : "")\(hex)".utf8
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func unescaped(_ text: [UInt8]) -> String {
+        var bytes: [UInt8] = []
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+            if byte == 0x25, digits.utf8.count == 2, let value = UInt8(digits, radix: 16) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
