@@ -49,16 +49,56 @@ import Testing
         #expect(throws: UsageError.self) { try TaskWords(["priority:urgent"], due: due) }
     }
 
-    @Test(arguments: [
-        ("plain – Ü 漢字 👍🏽", "plain – Ü 漢字 👍🏽"), ("👩\u{200D}👧 mother", "👩\u{200D}👧 mother"),
-        ("می\u{200C}خواهم", "می\u{200C}خواهم"), ("a\u{202E}b", "a\\u{202E}b"),
-        ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"),
-        ("pay\u{200B}pal", "pay\\u{200B}pal"), ("pay\u{200D}pal", "pay\\u{200D}pal"), ("\u{FEFF}a", "\\u{FEFF}a"),
-        ("a\u{1B}[2J", "a\\u{1B}[2J"), ("a\u{2028}b", "a\\u{2028}b"), ("a\u{E0041}", "a\\u{000E0041}"),
-        ("a\u{AD}b", "a\\u{00AD}b"),
-        ("\u{3164}", "\\u{3164}"),
-    ]) func `text from elsewhere neither steers the terminal nor hides anything`(_ text: String, _ shown: String) {
-        #expect(text.printable.unicodeScalars.elementsEqual(shown.unicodeScalars))
+    private let due = DueWords(today: CivilDate(year: 2026, month: 11, day: 21))
+
+    @Test func `adding loses no word`() throws {
+        for words in [
+            ["List:", "milk", "and", "eggs"], ["Due:", "x"], ["Tag:", "y"], ["title:"], ["list: Work"], ["x", "a=b"],
+        ] {
+            #expect(try TaskWords(words, due: due).text == words.joined(separator: " "))
+        }
+        let spaced = try TaskWords(["due:2027-03-02 10:00", "x", "tag:two words", "list:Inbox"], due: due)
+        #expect(
+            spaced.change.due == "2027-03-02 10:00" && spaced.change.addTags == ["two words"]
+                && spaced.change.list == "")
+        for words in [["title:Foo", "bar"], ["due:friday", "due:monday", "x"], ["list:a", "list:b", "x"]] {
+            #expect(throws: UsageError.self) { try TaskWords(words, due: due) }
+        }
+    }
+
+    @Test func `changes of known fields are understood with both marks, and of others are text`() throws {
+        func changes(_ words: String...) throws -> TaskChange { try TaskWords(changes: words, due: due).change }
+        #expect(try changes("title:a=b").title == "a=b" && changes("title=a:b").title == "a:b")
+        #expect(
+            try changes("due=2026-01-01").due == "2026-01-01" && changes("due=").due == ""
+                && changes("Due:friday").due == "2026-11-27")
+        #expect(
+            try changes("priority=high").priority == .high && changes("priority=").priority == TaskSummary.Priority.none
+        )
+        #expect(try changes("completed=true").isCompleted == true && changes("completed:no").isCompleted == false)
+        #expect(try changes("tags=a, b").tags == ["a", "b"] && changes("tags=").tags == [])
+        #expect(try changes("list=Work").list == "Work" && changes("+tag=x").addTags == ["tag=x"])
+        let custom = try changes("color=#ff0000", "x=a # c", "url=http://a:b", "Due=kept", "gone=")
+        #expect(custom.texts == ["color": "#ff0000", "x": "a # c", "url": "http://a:b", "Due": "kept", "gone": ""])
+        #expect(try TaskWords(changes: ["foo", "a:b", "=x"], due: due).plain == ["foo", "a:b", "=x"])
+        for words in [["completed=perhaps"], ["priority=9"], ["x=1", "x=2"], ["due=a", "due:b"]] {
+            #expect(throws: UsageError.self) { try TaskWords(changes: words, due: due) }
+        }
+    }
+
+    @Test func `a path is taken from the working directory`() {
+        #expect(TaskArgument("plan.md").path(in: "/t/Work") == "/t/Work/plan.md")
+        #expect(TaskArgument("../a/./b.md").path(in: "/t/Work") == "/t/a/b.md")
+        #expect(
+            TaskArgument("/x/../y.md").path(in: "/t") == "/y.md" && TaskArgument("../../../z").path(in: "/t") == "/z")
+        #expect(!TaskArgument("milk").mayBePath && TaskArgument("AC/DC").mayBePath && !TaskArgument("AC/DC").isPath)
+    }
+
+    @Test func `where several things are named, some failures are status 8, and all failures the first one's`() {
+        let failed = ErrorReport(ControlError(.notFound, "m"), program: "ferry")
+        #expect(Outcome(results: [1]).status.code == 0)
+        #expect(Outcome(results: [1], failures: [("x", failed)]).status.code == 8)
+        #expect(Outcome<Int>(failures: [("x", failed)]).status.code == 3)
     }
 
     @Test func `a value of several lines is one line in a table`() {

@@ -4,21 +4,68 @@ import Testing
 @testable import FerryCLI
 
 @Suite struct ExchangeTests {
-    @Test func `a line of todo txt has title, priority, tags and due date`() throws {
-        let task = try #require(
-            TodoLine.task("x 2026-11-20 (A) 2026-11-01 Call Anna +family @phone due:2026-12-01 now"))
+    @Test func `a line of todo txt has title, priority, tags, dates and due date`() throws {
+        let (task, changes) = try #require(
+            TodoLine.record("x 2026-11-20 (A) 2026-11-01 Call Anna +family @phone due:2026-12-01 now"))
         #expect(task.title == "Call Anna now" && task.isCompleted == true && task.priority == .high)
-        #expect(task.addTags == ["family", "phone"] && task.due == "2026-12-01")
-        #expect(TodoLine.task("(B) x")?.priority == .medium && TodoLine.task("(Z) x")?.priority == .low)
-        #expect(TodoLine.task("x done pri:C")?.priority == .low)
+        #expect(task.addTags == ["family", "@phone"] && task.due == "2026-12-01")
+        #expect(task.texts == ["completedDate": "2026-11-20", "createdDate": "2026-11-01"] && changes.isEmpty)
+        #expect(
+            TodoLine.record("(B) x")?.change.priority == .medium && TodoLine.record("(C) x")?.change.priority == .low)
+        #expect(TodoLine.record("x done pri:C")?.change.priority == .low)
+        let later = try #require(TodoLine.record("(D) 2026-10-01 Fourth @home +home"))
+        #expect(
+            later.change.priority == .low && later.change.texts == ["todoPriority": "D", "createdDate": "2026-10-01"])
+        #expect(later.change.addTags == ["@home", "home"] && later.changes.count == 1)
     }
 
-    @Test func `what only looks like todo txt is text`() {
-        #expect(TodoLine.task("   ") == nil && TodoLine.task("x") == nil && TodoLine.task("(A) +tag") == nil)
+    @Test func `no word of todo txt is lost`() throws {
+        #expect(TodoLine.record("   ") == nil && TodoLine.record("x")?.change.title == "x")
+        let tags = try #require(TodoLine.record("(A) +only @tags"))
+        #expect(tags.change.title == "+only @tags" && tags.change.addTags == ["only", "@tags"])
+        #expect(TodoLine.record("2026-11-01")?.change.title == "2026-11-01")
+        for text in [
+            "xylophone (A) https://a.b 2026-1-1 due: + @", "(a) (AB) lower", "due:soon t:2026-12-24 rec:1m",
+            "due:2026-02-30",
+            "a\u{2028}b\u{85}c\u{A0}d",
+        ] { #expect(TodoLine.record(text)?.change.title == text) }
+        let twice = try #require(TodoLine.record("Two due:2026-01-01 due:2026-02-02"))
         #expect(
-            TodoLine.task("xylophone (A) https://a.b 2026-1-1 due: + @")?.title
-                == "xylophone (A) https://a.b 2026-1-1 due: + @")
-        #expect(TodoLine.task("(a) (AB) lower")?.title == "(a) (AB) lower")
+            twice.change.due == "2026-01-01" && twice.change.title == "Two due:2026-02-02" && twice.changes.count == 1)
+    }
+
+    @Test func `only line feeds end records, and a byte order mark is none of the text`() {
+        func lines(_ text: String, _ all: Bool = false) -> [String] {
+            SourceText.lines(SourceText.content(Array(text.utf8)), carriageReturnsEnd: all).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        }
+        #expect(lines("\u{FEFF}a\u{2028}b\r\n\u{85}c\rd\n") == ["a\u{2028}b", "\u{85}c\rd", ""])
+        #expect(lines("a\rb\r\nc", true) == ["a", "b", "c"])
+        #expect(
+            SourceText.foreignEncoding([0xFF, 0xFE, 0x68, 0]) == "UTF-16" && SourceText.foreignEncoding([0x68]) == nil)
+        #expect(SourceText.fingerprint([1]) != SourceText.fingerprint([2]))
+    }
+
+    private func record(_ line: String) throws -> ImportRecord { try TaskRecord.record(ArraySlice(line.utf8)) }
+
+    @Test func `a record keeps what it says, and tells what cannot be kept`() throws {
+        let line =
+            #"{"task":{"id":"A","title":"T","priority":"high","due":"2026-12-01","tags":["a"],"list":"L","path":"L/X.md"},"#
+            + ##""notes":"n","fields":{"color":"#f00","n":3,"list":["a",1]},"head":"---\n---\n"}"##
+        let found = try record(line)
+        #expect(found.id == "A" && found.key == "record A" && found.changes.isEmpty)
+        #expect(found.change.title == "T" && found.change.list == "L" && found.change.priority == .high)
+        #expect(found.change.texts == ["color": "#f00"] && found.change.fields == ["n": "3", "list": #"["a",1]"#])
+        #expect(found.change.head == "---\n---\n" && found.change.fileName == "X" && found.change.notes == "n")
+        let odd = try record(
+            #"{"title":"T","tags":["a",null,"",2],"priority":"urgent","completed":"perhaps","attachments":[{}],"who":1}"#
+        )
+        #expect(odd.change.tags == ["a", "2"] && odd.change.texts == ["priority": "urgent"] && odd.key.isEmpty)
+        #expect(odd.changes.count == 6, "\(odd.changes)")
+        for bad in ["nonsense", "[1]", "{}", #"{"title":" "}"#] {
+            #expect(throws: RecordProblem.self) { try record(bad) }
+        }
     }
 
     @Test func `an archive has a header with a checksum, blocks of 512 bytes, and an end`() {

@@ -1,3 +1,4 @@
+import Glibc
 import SystemIO
 import Testing
 
@@ -23,10 +24,19 @@ import Testing
                 ".ferry/root",
                 ".hidden.md", "picture.png",
             ] { try write("\(path)/\(name)") }
-            let (tasks, others) = try TaskDirectory(path).files()
-            #expect(tasks.map(\.path) == ["A.md", "B.md", "Work/Deep/C.md"])
-            #expect(tasks.first?.attachments == ["A.files/inner.md", "A.files/x.pdf"])
-            #expect(tasks.last?.stem == "Work/Deep/C" && others == 2)
+            let deep = (0..<17).map { "d\($0)" }.joined(separator: "/")
+            try write("\(path)/\(deep)/deep.md")
+            #expect(symlink("A.md", "\(path)/link.md") == 0)
+            let strange: [CChar] = "\(path)/".utf8CString.dropLast() + [CChar(bitPattern: 0xFF), 0]
+            #expect(mknod(strange, S_IFREG | 0o600, 0) == 0)
+            let found = try TaskDirectory(path).files()
+            #expect(found.tasks.map(\.path) == ["A.md", "B.md", "Work/Deep/C.md"])
+            #expect(found.tasks.first?.attachments == ["A.files/inner.md", "A.files/x.pdf"])
+            #expect(found.tasks.last?.stem == "Work/Deep/C" && found.hidden == 2)
+            #expect(found.others.contains { $0.path == "Alone.files/y.pdf" } && found.others.count == 5)
+            #expect(found.others.contains { $0.path == "link.md" && $0.reason.contains("link") })
+            #expect(found.others.contains { $0.path.hasPrefix("d0/d1") && $0.reason.contains("deep") })
+            #expect(found.others.contains { $0.reason.contains("UTF-8") })
         }
     }
 

@@ -40,6 +40,18 @@ struct TaskReferenceTests {
         #expect(TaskReference("oats56").find(in: tasks) == .task("oats5678901234567890"))
     }
 
+    @Test func `a whole word of a title beats a part of one`() {
+        let tasks = [
+            sample("Qq000000000000000000", "Plan the party"), sample("Rr000000000000000000", "Planning meeting"),
+            sample("Ss000000000000000000", "Explain PLANs"),
+        ]
+        #expect(TaskReference("plan").find(in: tasks) == .task("Qq000000000000000000"))
+        #expect(TaskReference("planning").find(in: tasks) == .task("Rr000000000000000000"))
+        #expect(
+            TaskReference("lan").find(in: tasks) != .nothing
+                && TaskReference("plan part").find(in: tasks) == .task("Qq000000000000000000"))
+    }
+
     @Test func `one letter is no beginning of an id`() {
         #expect(find("Z") == .nothing)
     }

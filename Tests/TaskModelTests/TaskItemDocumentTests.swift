@@ -106,3 +106,42 @@ import Testing
         #expect(TaskAttachment(.map(["name": .string("a"), "size": value]))?.size == size)
     }
 }
+
+@Suite struct TaskItemFieldsTests {
+    private func source(_ item: TaskItem) throws -> String {
+        String(decoding: try TaskFile.make(for: item, named: "T.md", writesTitle: false).bytes, as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        ("#f00", "\"#f00\""), ("a # c", "\"a # c\""), ("re: hello", "\"re: hello\""), ("3", "3"),
+        ("00501", "\"00501\""),
+        ("true", "true"), ("null", "\"null\""), ("[a, b]", "\"[a, b]\""), ("plain words", "plain words"),
+        ("- x", "\"- x\""),
+    ])
+    func `a text is quoted as YAML needs, and reads back`(text: String, written: String) throws {
+        var item = TaskItem(title: "T")
+        try item.setField("x", toText: text)
+        #expect(try source(item) == "---\nx: \(written)\n---\n")
+        try item.setField("x", toText: "")
+        #expect(item.fields.isEmpty)
+    }
+
+    @Test func `known keys take typed values, and odd names are quoted or refused`() throws {
+        var item = TaskItem(title: "T")
+        try item.setField("due", toText: "2026-12-01")
+        try item.setField("priority", toText: "urgent")
+        try item.setField("@ctx", toText: "home")
+        #expect(
+            item.due?.text == "2026-12-01" && item.fields["due"] == nil && item.fields["priority"] == .string("urgent"))
+        #expect(try source(item).contains("\"@ctx\": home\n"))
+        try item.setFields(sources: ["@ctx": "[1, 2]", "deep": "\n  a: 1", "priority": "low"])
+        #expect(
+            item.fields["@ctx"] == .map(["$yaml": .string("[1, 2]")]) && item.priority == .low
+                && item.fields["priority"] == nil)
+        #expect(item.fields["deep"] == .map(["a": .integer(1)]))
+        for (key, text) in [("", "x"), ("__a__", "x")] {
+            #expect(throws: TaskFileProblem.self) { try item.setField(key, toText: text) }
+        }
+        #expect(throws: TaskFileProblem.self) { try item.setFields(sources: ["x": "1\ntitle: evil"]) }
+    }
+}

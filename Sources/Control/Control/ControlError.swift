@@ -8,8 +8,14 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
         case notFound = "not-found"
         case ambiguous
         case conflict
+        /// What is to be made was made before.
+        case alreadyThere = "already-there"
         case needsSignIn = "needs-sign-in"
         case offline
+        /// Syncing is paused by the user.
+        case paused
+        /// Something waits for a person; the message counts it.
+        case attention
         case timedOut = "timed-out"
         case permissionDenied = "permission-denied"
         case tooLarge = "too-large"
@@ -87,9 +93,9 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
         case .needsSignIn: 401
         case .permissionDenied: 403
         case .notFound: 404
-        case .ambiguous, .conflict: 409
+        case .ambiguous, .conflict, .alreadyThere, .attention: 409
         case .tooLarge: 413
-        case .offline, .unavailable, .notRunning: 503
+        case .offline, .paused, .unavailable, .notRunning: 503
         case .timedOut: 504
         case .noSpace: 507
         case .partlyDone, .internal: 500

@@ -22,7 +22,10 @@ struct CommandContext: Sendable {
     /// Prints rows of cells, none of them first printed with control characters: aligned on a terminal, separated by tabs elsewhere.
     func show(rows: [[String]], indent: String = "") {
         guard terminal.isInteractive else {
-            for row in rows { terminal.print(row.joined(separator: "\t")) }
+            for row in rows {
+                let first = row.prefix(1).map { terminal.styled($0, .faint) }
+                terminal.print((first + row.dropFirst()).joined(separator: "\t"))
+            }
             return
         }
         var table = Table()

@@ -48,11 +48,11 @@ struct ErrorReport {
             case .invalidArgument: .usage
             case .notFound, .ambiguous: .notFound
             case .notRunning: .notRunning
-            case .offline, .timedOut: .offline
+            case .offline, .paused, .timedOut: .offline
             case .needsSignIn: .needsSignIn
             case .partlyDone: .partlyDone
-            case .conflict: .attention
-            case .permissionDenied, .tooLarge, .noSpace, .unavailable, .unsupported, .internal: .failure
+            case .conflict, .attention: .attention
+            case .alreadyThere, .permissionDenied, .tooLarge, .noSpace, .unavailable, .unsupported, .internal: .failure
             }
         self.init(
             error.code.rawValue, error.message, hint: error.hint, status: status, isRetryable: error.isRetryable,

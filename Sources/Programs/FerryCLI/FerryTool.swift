@@ -29,6 +29,14 @@ package enum FerryTool {
 
     /// Runs a command line and returns the exit status; errors are told on standard error.
     package static func run(_ words: [String]) async -> Int32 {
+        StandardOutput.prepare()
+        let status = await status(of: words)
+        guard status == ExitStatus.success.code else { return status }
+        do { try StandardOutput.check() } catch { return report(error, words) }
+        return status
+    }
+
+    private static func status(of words: [String]) async -> Int32 {
         do {
             switch try command.parse(words) {
             case .help(let text):
@@ -42,11 +50,17 @@ package enum FerryTool {
                 return try await action(arguments).code
             }
         } catch {
-            let report = ErrorReport(error, program: command.name)
-            report.write(
-                to: Terminal(color: "auto"), asJSON: !Set(words).isDisjoint(with: ["--json", "--ndjson"]),
-                isVerbose: !Set(words).isDisjoint(with: ["--verbose", "-v"]))
-            return report.status.code
+            return report(error, words)
         }
+    }
+
+    /// Writes an error to standard error, unless it is one to be silent about, and returns its exit status.
+    private static func report(_ error: any Error, _ words: [String]) -> Int32 {
+        let report = ErrorReport(error, program: command.name)
+        guard !report.message.isEmpty else { return report.status.code }
+        report.write(
+            to: Terminal(color: "auto"), asJSON: !Set(words).isDisjoint(with: ["--json", "--ndjson"]),
+            isVerbose: !Set(words).isDisjoint(with: ["--verbose", "-v"]))
+        return report.status.code
     }
 }

@@ -13,7 +13,7 @@ struct TaskTable {
                     var line = ""
                     forEachCell(task, length, showsList: showsList) { column, cell in
                         if column > 0 { line += "\t" }
-                        line += cell
+                        line += terminal.usesColor ? style(column, cell) : cell
                     }
                     return line
                 })

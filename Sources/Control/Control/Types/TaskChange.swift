@@ -16,6 +16,17 @@ package struct TaskChange: JSONCodable, Hashable {
     package var notes: String?
     /// Custom fields as YAML source; empty text removes the field.
     package var fields: [String: String]
+    /// Custom fields as text, quoted in the file as YAML needs; empty text removes the field.
+    package var texts: [String: String] = [:]
+    /// For a new task: the head of the file that it comes from, its front matter with the fences. The other members win over it.
+    package var head: String?
+    /// For a new task: the name of the file that it comes from, without `.md`.
+    package var fileName: String?
+    /// For a new task: what it is called where it comes from. What was added under a key, on whichever machine of the account, is
+    /// not added again: `already-there`.
+    package var importKey: String?
+    /// For a new task: only look whether it could be added.
+    package var isTrial = false
 
     package init(
         title: String? = nil, list: String? = nil, isCompleted: Bool? = nil, priority: TaskSummary.Priority? = nil,
@@ -35,11 +46,7 @@ package struct TaskChange: JSONCodable, Hashable {
     }
 
     package init(json: JSON) throws(ControlError) {
-        var fields: [String: String] = [:]
-        for (key, value) in json["fields"]?.objectValue ?? [:] {
-            guard let text = value.stringValue else { throw .malformed("field '\(key)' must be a string") }
-            fields[key] = text
-        }
+        let fields = try Self.strings(json["fields"])
         var priority: TaskSummary.Priority?
         if let text = json["priority"]?.stringValue {
             guard let known = TaskSummary.Priority(rawValue: text) else {
@@ -53,16 +60,36 @@ package struct TaskChange: JSONCodable, Hashable {
             isCompleted: json["completed"]?.booleanValue, priority: priority, due: json["due"]?.stringValue,
             tags: json["tags"]?.arrayValue?.compactMap(\.stringValue), addTags: json.strings("addTags"),
             removeTags: json.strings("removeTags"), notes: json["notes"]?.stringValue, fields: fields)
+        texts = try Self.strings(json["texts"])
+        head = json["head"]?.stringValue
+        fileName = json["fileName"]?.stringValue
+        importKey = json["importKey"]?.stringValue
+        isTrial = json.flag("trial")
+    }
+
+    private static func strings(_ json: JSON?) throws(ControlError) -> [String: String] {
+        var strings: [String: String] = [:]
+        for (key, value) in json?.objectValue ?? [:] {
+            guard let text = value.stringValue else { throw .malformed("field '\(key)' must be a string") }
+            strings[key] = text
+        }
+        return strings
+    }
+
+    private static func json(_ strings: [String: String]) -> JSON? {
+        guard !strings.isEmpty else { return nil }
+        var object = JSONObject()
+        for (key, value) in strings.sorted(by: { $0.key < $1.key }) { object[key] = .string(value) }
+        return .object(object)
     }
 
     package var json: JSON {
-        var custom = JSONObject()
-        for (key, value) in fields.sorted(by: { $0.key < $1.key }) { custom[key] = .string(value) }
-        return .members(
+        .members(
             ("title", title?.asJSON), ("list", list?.asJSON), ("completed", isCompleted?.asJSON),
             ("priority", priority?.rawValue.asJSON), ("due", due?.asJSON), ("tags", tags?.asJSON),
             ("addTags", addTags.ifAny), ("removeTags", removeTags.ifAny), ("notes", notes?.asJSON),
-            ("fields", fields.isEmpty ? nil : .object(custom)))
+            ("fields", Self.json(fields)), ("texts", Self.json(texts)), ("head", head?.asJSON),
+            ("fileName", fileName?.asJSON), ("importKey", importKey?.asJSON), ("trial", isTrial.ifTrue))
     }
 }
 

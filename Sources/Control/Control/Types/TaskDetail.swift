@@ -15,6 +15,8 @@ package struct TaskDetail: JSONCodable, Hashable {
     package var remarks: [String]
     /// Its attachments are kept here whatever the machine takes otherwise.
     package var isPinned = false
+    /// All that stands in the task's file before its notes, byte for byte: a byte-order mark, and the front matter with its fences.
+    package var head = ""
 
     package init(
         summary: TaskSummary, notes: String = "", fields: [String: String] = [:], attachments: [AttachmentSummary] = [],
@@ -40,6 +42,7 @@ package struct TaskDetail: JSONCodable, Hashable {
             updatedTime: json["updatedTime"]?.stringValue, completedTime: json["completedTime"]?.stringValue,
             remarks: json.strings("remarks"))
         isPinned = json.flag("pinned")
+        head = json["head"]?.stringValue ?? ""
     }
 
     package var json: JSON {
@@ -50,7 +53,7 @@ package struct TaskDetail: JSONCodable, Hashable {
             ("attachments", attachments.json), ("createdTime", createdTime?.asJSON),
             ("updatedTime", updatedTime?.asJSON),
             ("completedTime", completedTime?.asJSON), ("remarks", remarks.ifAny),
-            ("pinned", isPinned.ifTrue))
+            ("pinned", isPinned.ifTrue), ("head", head.isEmpty ? nil : head.asJSON))
     }
 }
 

@@ -66,14 +66,15 @@ struct FrontMatterContent: Equatable {
         return true
     }
 
-    /// A list of scalars, or one scalar with tags between commas.
+    /// A list of scalars, of which empty ones say nothing, or one scalar with tags between commas.
     private static func tags(_ node: YAMLNode) -> [String]? {
         if let scalar = node.scalar {
             return scalar.text.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }.withoutRepeats
         }
         guard let nodes = node.sequence else { return nil }
-        let tags = nodes.compactMap { $0.isAbsent ? nil : $0.scalar?.text }
-        return tags.count == nodes.count ? tags.withoutRepeats : nil
+        let said = nodes.filter { !$0.isAbsent }
+        let tags = said.compactMap { $0.scalar?.text }
+        return tags.count == said.count ? tags.withoutRepeats : nil
     }
 
     static func == (left: FrontMatterContent, right: FrontMatterContent) -> Bool {

@@ -18,25 +18,40 @@ struct TaskDirectory {
         var stem: String { String(path.dropLast(TaskDirectory.suffix.count)) }
     }
 
-    /// Every task file in order of paths, and how many other files there are. Hidden ones and links are not looked at.
-    func files() throws(SystemError) -> (tasks: [File], others: Int) {
+    /// What is in the directory.
+    struct Content {
+        /// In order of paths.
+        var tasks: [File] = []
+        /// What is neither a task nor an attachment of one, and why, in order of paths.
+        var others: [(path: String, reason: String)] = []
+        var hidden = 0
+    }
+
+    /// Everything that is in the directory, links and hidden files included.
+    func files() throws(SystemError) -> Content {
+        var content = Content()
         var tasks: [String] = []
         var attachments: [String: [String]] = [:]
-        var others = 0
-        try directory.forEachVisibleFile { path in
-            if path.hasSuffix(Self.suffix), !path.contains(".files/") {
-                tasks.append(path)
-            } else if let stem = Self.owner(of: path) {
-                attachments[stem, default: []].append(path)
-            } else {
-                others += 1
-            }
-        }
-        let files = tasks.sorted().map { path in
+        try directory.forEachVisibleFile(
+            { path in
+                if path.hasSuffix(Self.suffix), !path.contains(".files/") {
+                    tasks.append(path)
+                } else if let stem = Self.owner(of: path) {
+                    attachments[stem, default: []].append(path)
+                } else {
+                    content.others.append((path, "It is no task file, whose name ends with .md."))
+                }
+            },
+            skip: { path, why in
+                if case .hidden = why { content.hidden += 1 } else { content.others.append((path, why.reason)) }
+            })
+        content.tasks = tasks.sorted().map { path in
             let stem = String(path.dropLast(Self.suffix.count))
             return File(path: path, attachments: (attachments.removeValue(forKey: stem) ?? []).sorted())
         }
-        return (files, others + attachments.values.reduce(0) { $0 + $1.count })
+        content.others += attachments.values.joined().map { ($0, "There is no task file beside its directory.") }
+        content.others.sort { $0.path < $1.path }
+        return content
     }
 
     /// `Work/Ship` of `Work/Ship.files/a.pdf`.
@@ -52,6 +67,9 @@ struct TaskDirectory {
     func readIfPresent(_ path: String) throws(SystemError) -> [UInt8]? {
         try directory.statusIfPresent(path) == nil ? nil : try read(path)
     }
+
+    /// Whether a regular file is there, and no link.
+    func isFile(_ path: String) throws(SystemError) -> Bool { try directory.statusIfPresent(path)?.kind == .file }
 
     func has(_ path: String) throws(SystemError) -> Bool { try directory.statusIfPresent(path) != nil }
 

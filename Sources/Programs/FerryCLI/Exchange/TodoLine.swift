@@ -1,53 +1,99 @@
 import Control
 
 /// One line of a todo.txt file (the format of todotxt.org): `x 2026-11-21 (A) 2026-11-01 Call Anna +work @phone due:2026-12-01`.
-struct TodoLine {
-    /// nil for a line without text.
-    static func task(_ line: String) -> TaskChange? {
-        var words = line.split(whereSeparator: \.isWhitespace).map(String.init)[...]
+///
+/// A is high, B medium, all later letters low; from D on the letter is kept in the field `todoPriority`. A project `+work` becomes the
+/// tag `work`, a context `@phone` the tag `@phone`. The two dates before the text become the fields `completedDate` and
+/// `createdDate`. Every other word stays in the title.
+enum TodoLine {
+    /// nil for a line without words.
+    static func record(_ line: String) -> (change: TaskChange, changes: [String])? {
+        var words = line.split { $0 == " " || $0 == "\t" }.map(String.init)[...]
+        guard !words.isEmpty else { return nil }
         var change = TaskChange()
-        if words.first == "x" {
+        var changes: [String] = []
+        if words.first == "x", words.count > 1 {
             change.isCompleted = true
             words = words.dropFirst()
         }
-        while let word = words.first, let taken = takenPrefix(word) {
-            if let priority = taken.priority { change.priority = priority }
+        var letter: Character?
+        var dates: [String] = []
+        while let word = words.first, words.count > 1 {
+            if letter == nil, let found = priority(word) {
+                letter = found
+            } else if isDate(word), dates.count < (change.isCompleted == true ? 2 : 1) {
+                dates.append(word)
+            } else {
+                break
+            }
             words = words.dropFirst()
         }
+        if change.isCompleted == true, !dates.isEmpty { change.texts["completedDate"] = dates.removeFirst() }
+        if let created = dates.first { change.texts["createdDate"] = created }
         var title: [String] = []
         for word in words {
-            if let first = word.first, "+@".contains(first), word.count > 1 {
-                let tag = String(word.dropFirst())
+            if let tag = tag(word) {
                 if !change.addTags.contains(tag) { change.addTags.append(tag) }
-            } else if word.hasPrefix("due:"), word.count > 4 {
-                change.due = String(word.dropFirst(4))
-            } else if word.hasPrefix("pri:"), let priority = priority(word.dropFirst(4)) {
+            } else if word.hasPrefix("due:"), isMoment(word.dropFirst(4)) {
+                if change.due == nil {
+                    change.due = String(word.dropFirst(4))
+                } else {
+                    changes.append("'\(word)' stays in the title, since a task is due once")
+                    title.append(word)
+                }
+            } else if word.hasPrefix("pri:"), letter == nil, let found = priority("(\(word.dropFirst(4)))") {
                 // Where a completed task keeps its priority.
-                change.priority = priority
+                letter = found
             } else {
                 title.append(word)
             }
         }
-        guard !title.isEmpty else { return nil }
-        change.title = title.joined(separator: " ")
-        return change
-    }
-
-    /// A priority or a date before the text.
-    private static func takenPrefix(_ word: String) -> (priority: TaskSummary.Priority?, Void)? {
-        if word.count == 3, word.hasPrefix("("), word.hasSuffix(")"),
-            let priority = priority(word.dropFirst().dropLast())
-        {
-            return (priority, ())
+        if let letter {
+            change.priority = letter == "A" ? .high : letter == "B" ? .medium : .low
+            if letter > "C" {
+                change.texts["todoPriority"] = String(letter)
+                changes.append("priority \(letter) is low here; the field todoPriority keeps the letter")
+            }
         }
-        let parts = word.split(separator: "-", omittingEmptySubsequences: false)
-        let isDate = parts.map(\.count) == [4, 2, 2] && parts.allSatisfy { $0.allSatisfy(\.isNumber) }
-        return isDate ? (nil, ()) : nil
+        if title.isEmpty {
+            title = Array(words)
+            changes.append("its tags are its title, as it has no other words")
+        }
+        change.title = title.joined(separator: " ")
+        return (change, changes)
     }
 
-    /// A is high, B medium, all later letters low.
-    private static func priority(_ letter: Substring) -> TaskSummary.Priority? {
-        guard letter.count == 1, let character = letter.first, ("A"..."Z").contains(character) else { return nil }
-        return character == "A" ? .high : character == "B" ? .medium : .low
+    private static func tag(_ word: String) -> String? {
+        guard word.count > 1 else { return nil }
+        return word.hasPrefix("+") ? String(word.dropFirst()) : word.hasPrefix("@") ? word : nil
+    }
+
+    /// The letter of `(A)`.
+    private static func priority(_ word: String) -> Character? {
+        guard word.count == 3, word.hasPrefix("("), word.hasSuffix(")"), let letter = word.dropFirst().first,
+            ("A"..."Z").contains(letter)
+        else { return nil }
+        return letter
+    }
+
+    /// A date, or a date and a time of day.
+    private static func isMoment(_ word: Substring) -> Bool {
+        guard isDate(String(word.prefix(10))) else { return false }
+        let time = word.dropFirst(10).split(separator: ":", omittingEmptySubsequences: false)
+        guard word.count > 10 else { return true }
+        guard time.count == 2, time[0].count == 3, time[0].hasPrefix("T"), time[1].count == 2,
+            let hour = Int(time[0].dropFirst()), let minute = Int(time[1])
+        else { return false }
+        return (0..<24).contains(hour) && (0..<60).contains(minute)
+    }
+
+    private static func isDate(_ word: String) -> Bool {
+        let parts = word.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.map(\.utf8.count) == [4, 2, 2],
+            parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+            let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2]), year > 0,
+            (1...12).contains(month), (1...31).contains(day)
+        else { return false }
+        return CivilDate(year: year, month: month, day: day).description == word
     }
 }

@@ -1,28 +1,62 @@
 import SystemIO
 
+/// Why something in a directory is not looked at.
+enum SkippedFile {
+    case link
+    /// A socket, pipe or device.
+    case special
+    /// The name is no UTF-8; it is shown with escapes.
+    case name
+    /// More than 16 directories deep.
+    case depth
+    case hidden
+    case unreadable(String)
+
+    /// As the end of a sentence about the file.
+    var reason: String {
+        switch self {
+        case .link: "It is a link, and links are not followed."
+        case .special: "It is neither a file nor a directory."
+        case .name: "Its name is not UTF-8; rename it."
+        case .depth: "It is more than 16 directories deep; move it up."
+        case .hidden: "It is hidden."
+        case .unreadable(let message): "\(message)."
+        }
+    }
+}
+
 extension Directory {
-    /// Each regular file's path relative to here, in no order; hidden ones and links are not looked at.
-    /// - Parameter skip: told of what cannot be looked at: names that are no UTF-8, shown with escapes, and directories more than
-    ///   16 deep.
-    func forEachVisibleFile(_ body: (String) -> Void, skip: (String) -> Void = { _ in }) throws(SystemError) {
+    /// Each regular file's path relative to here, in no order.
+    /// - Parameter skip: told of all that is not looked at: links, hidden files, names that are no UTF-8, what is too deep, and
+    ///   directories that cannot be read.
+    func forEachVisibleFile(_ body: (String) -> Void, skip: (String, SkippedFile) -> Void) throws(SystemError) {
         try walk("", depth: 0, body, skip)
     }
 
     private func walk(
-        _ path: String, depth: Int, _ body: (String) -> Void, _ skip: (String) -> Void
+        _ path: String, depth: Int, _ body: (String) -> Void, _ skip: (String, SkippedFile) -> Void
     ) throws(SystemError) {
-        guard depth < 16 else { return skip(path) }
-        let entries = try (path.isEmpty ? self : try directory(path)).entries()
-        for entry in entries where !entry.name.hasPrefix(".") {
+        guard depth < 16 else { return skip(path, .depth) }
+        let entries: [DirectoryEntry]
+        do throws(SystemError) { entries = try (path.isEmpty ? self : try directory(path)).entries() } catch {
+            if path.isEmpty { throw error }
+            return skip(path, .unreadable(error.message))
+        }
+        for entry in entries {
             let full = path.isEmpty ? entry.name : "\(path)/\(entry.name)"
+            guard !entry.name.hasPrefix(".") else {
+                skip(full, .hidden)
+                continue
+            }
             guard entry.invalidBytes == nil else {
-                if entry.kind != .link { skip(full) }
+                skip(full, .name)
                 continue
             }
             switch entry.kind == .unknown ? try status(full).kind : entry.kind {
             case .directory: try walk(full, depth: depth + 1, body, skip)
             case .file: body(full)
-            default: continue
+            case .link: skip(full, .link)
+            default: skip(full, .special)
             }
         }
     }

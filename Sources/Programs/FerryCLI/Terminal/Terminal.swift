@@ -85,14 +85,20 @@ struct Terminal: Sendable {
 
     private func write(_ text: String, to descriptor: Int32) {
         var text = text
-        text.withUTF8 { bytes in
-            var rest = UnsafeRawBufferPointer(bytes)
-            while let base = rest.baseAddress, !rest.isEmpty {
-                let count = Glibc.write(descriptor, base, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
+    }
+
+    /// Writes all of the bytes; `StandardOutput` remembers a failure.
+    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
+        var rest = bytes
+        while let base = rest.baseAddress, !rest.isEmpty {
+            let count = Glibc.write(descriptor, base, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                if descriptor == STDOUT_FILENO { StandardOutput.failed(count < 0 ? errno : EIO) }
+                return
             }
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         }
     }
 }

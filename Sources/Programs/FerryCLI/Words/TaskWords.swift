@@ -1,53 +1,122 @@
 import CommandLineTool
 import Control
 
-/// Splits the words of `add`, `set` and `list`: `+tag`, `-tag`, `key:value`, and plain words.
+/// Splits the words of `add` and `set`: `+tag`, `-tag`, `key:value`, `FIELD=VALUE`, and plain words.
 ///
-/// Known keys are `due`, `priority`, `list`, `tag` and `title`. A word with another key, such as `https://…` or `Note: this`,
-/// is a plain word; a leading backslash makes any word plain.
+/// A word with a key that is not known, such as `https://…`, and one with nothing right after the colon, such as `List: milk`, are
+/// plain; a leading backslash makes any word plain. No word is dropped: what cannot be understood is an error.
 struct TaskWords {
     private(set) var plain: [String] = []
     private(set) var change = TaskChange()
+    private var given: Set<Key> = []
 
-    /// - Throws: `UsageError` for a known key with a value that cannot be.
-    init(_ words: [String], due: DueWords, removesTags: Bool = false) throws(UsageError) {
+    private enum Key: String {
+        case title
+        case list
+        case due
+        case priority
+        case tag
+        /// All tags at once; only of `set`.
+        case tags
+        /// Only of `set`.
+        case completed
+
+        init?(_ word: Substring, isChange: Bool) {
+            let word = word.lowercased()
+            guard let key = Key(rawValue: word == "pri" ? "priority" : word) else { return nil }
+            if !isChange, key == .tags || key == .completed { return nil }
+            self = key
+        }
+    }
+
+    /// The words of a new task: known keys may stand between those of the title.
+    init(_ words: [String], due: DueWords) throws(UsageError) {
         for word in words {
-            if word.hasPrefix("\\"), word.count > 1 {
-                plain.append(String(word.dropFirst()))
-            } else if word.hasPrefix("+"), word.count > 1, !word.contains(" ") {
-                change.addTags.append(String(word.dropFirst()))
-            } else if removesTags, word.hasPrefix("-"), word.count > 1, !word.contains(" ") {
-                change.removeTags.append(String(word.dropFirst()))
-            } else if let colon = word.firstIndex(of: ":"), !word.contains(" ") || Self.takesText(word, colon) {
-                try take(
-                    word, key: word[..<colon].lowercased(), value: String(word[word.index(after: colon)...]), due: due)
+            if try takeMark(word, removesTags: false) { continue }
+            guard let colon = word.firstIndex(of: ":"), let key = Key(word[..<colon], isChange: false),
+                let first = word[word.index(after: colon)...].first, first != " "
+            else {
+                plain.append(word)
+                continue
+            }
+            try take(key, String(word[word.index(after: colon)...]), due: due)
+        }
+        if let title = change.title, !plain.isEmpty {
+            throw UsageError("The title is given twice, as '\(title)' and as '\(text)'.")
+        }
+    }
+
+    /// The changes of a task. Known fields are understood with `:` and with `=`; any other `FIELD=VALUE` is a custom field.
+    init(changes words: [String], due: DueWords) throws(UsageError) {
+        for word in words {
+            if try takeMark(word, removesTags: true) { continue }
+            guard let mark = word.firstIndex(where: { $0 == ":" || $0 == "=" }), mark > word.startIndex else {
+                plain.append(word)
+                continue
+            }
+            let isKnown = word[mark] == ":" || word[..<mark] == word[..<mark].lowercased()
+            if isKnown, let key = Key(word[..<mark], isChange: true) {
+                try take(key, String(word[word.index(after: mark)...]), due: due)
+            } else if let equals = word.firstIndex(of: "=") {
+                let field = String(word[..<equals])
+                guard change.texts.updateValue(String(word[word.index(after: equals)...]), forKey: field) == nil else {
+                    throw UsageError("'\(field)' is given twice.")
+                }
             } else {
                 plain.append(word)
             }
         }
     }
 
-    /// Whether it is a key whose value may have spaces, as in `'title:Buy oat milk'`, and no plain text such as `Title: this`.
-    private static func takesText(_ word: String, _ colon: String.Index) -> Bool {
-        let value = word[word.index(after: colon)...]
-        return ["title", "list"].contains(word[..<colon].lowercased()) && value.first.map { $0 != " " } ?? false
+    /// Takes `\word`, `+tag` and `-tag`.
+    private mutating func takeMark(_ word: String, removesTags: Bool) throws(UsageError) -> Bool {
+        guard let first = word.first, word.count > 1 else { return false }
+        switch first {
+        case "\\": plain.append(String(word.dropFirst()))
+        case "+" where !word.contains(" "): change.addTags.append(String(word.dropFirst()))
+        case "-" where removesTags && !word.contains(" "): change.removeTags.append(String(word.dropFirst()))
+        default: return false
+        }
+        return true
     }
 
-    private mutating func take(_ word: String, key: String, value: String, due: DueWords) throws(UsageError) {
+    private mutating func take(_ key: Key, _ value: String, due: DueWords) throws(UsageError) {
+        guard key == .tag || given.insert(key).inserted else { throw UsageError("'\(key.rawValue)' is given twice.") }
         switch key {
-        case "due": change.due = due.resolve(value)
-        case "list": change.list = value == "inbox" ? "" : value
-        case "tag": change.addTags.append(value)
-        case "title": change.title = value
-        case "priority", "pri":
-            guard let priority = TaskSummary.Priority(rawValue: value.lowercased()) else {
-                throw UsageError("There is no priority '\(value)': high, medium, low or none.")
+        case .due: change.due = due.resolve(value)
+        case .list: change.list = value.lowercased() == "inbox" ? "" : value
+        case .tag:
+            guard !value.isEmpty else { throw UsageError("'tag' needs a value.") }
+            change.addTags.append(value)
+        case .tags:
+            change.tags = value.split(separator: ",").map { $0.trimmed }.filter { !$0.isEmpty }
+        case .title: change.title = value
+        case .priority:
+            guard let priority = TaskSummary.Priority(rawValue: value.isEmpty ? "none" : value.lowercased()) else {
+                throw UsageError(
+                    "There is no priority '\(value)': high, medium, low or none. A backslash before a word keeps it as text."
+                )
             }
             change.priority = priority
-        default: plain.append(word)
+        case .completed:
+            switch value.lowercased() {
+            case "true", "yes", "on": change.isCompleted = true
+            case "false", "no", "off", "": change.isCompleted = false
+            default: throw UsageError("'completed' is true or false, not '\(value)'.")
+            }
         }
     }
 
     /// The plain words, as a title.
     var text: String { plain.joined(separator: " ") }
+}
+
+extension Substring {
+    /// Without spaces at its ends.
+    fileprivate var trimmed: String {
+        var rest = self
+        while rest.first == " " { rest.removeFirst() }
+        while rest.last == " " { rest.removeLast() }
+        return String(rest)
+    }
 }

@@ -52,6 +52,7 @@ extension DaemonService {
                 createdTime: item.createdTime?.rfc3339, updatedTime: item.updatedTime?.rfc3339,
                 completedTime: item.completedTime?.rfc3339, remarks: detail.remarks)
             shown.isPinned = detail.isPinned
+            shown.head = detail.head
             if attachments.contains(where: { $0.state == .damaged }) {
                 let (origins, words) = (try await sync.origins(of: id), try await self.historyWords())
                 shown.remarks += attachments.filter { $0.state == .damaged }.map { words.repair(of: $0, origins) }
@@ -61,13 +62,23 @@ extension DaemonService {
     }
 
     func add(_ change: TaskChange) async throws -> TaskSummary {
-        let edit = try TaskEdit(change)
-        guard edit.title != nil else { throw ControlError(.invalidArgument, "A task needs a title.") }
-        let id = try await asking { try await $0.add(edit) }
+        var edit = try TaskEdit(change)
+        edit.dropTextsOfHead()
+        guard edit.title ?? edit.fileName != nil else { throw ControlError(.invalidArgument, "A task needs a title.") }
+        let new = edit
+        let id: String
+        do { id = try await asking { try await $0.add(new, isTrial: change.isTrial) } } catch var error as ControlError
+        {
+            guard error.code == .alreadyThere, let key = new.importKey else { throw error }
+            let sync = try await stack().sync
+            error.candidates = try await summaries(of: [sync.importedID(key)], sync)
+            throw error
+        }
         if try await stack().sync.catalog[id] != nil { return try await summary(of: id) }
         // While syncing is paused the bridge takes nothing in, but the task is in the journal.
         return TaskSummary(
-            id: id, title: edit.title ?? "", isCompleted: edit.isCompleted ?? false, priority: change.priority ?? .none,
+            id: id, title: edit.title ?? edit.fileName ?? "", isCompleted: edit.isCompleted ?? false,
+            priority: change.priority ?? .none,
             due: change.due.flatMap { $0.isEmpty ? nil : $0 }, tags: change.tags ?? change.addTags,
             list: edit.listName ?? "", sync: .pending)
     }
@@ -92,7 +103,7 @@ extension DaemonService {
         switch reference.find(in: catalog.living) {
         case .task(let id): return id
         case .nothing:
-            throw ControlError(.notFound, "No task is meant by '\(task)'.", hint: "'ferry list' shows the tasks.")
+            throw ControlError(.notFound, "No task matches '\(task)'.", hint: "'ferry list' shows the tasks.")
         case .candidates(let ids):
             throw ControlError(
                 .ambiguous, "'\(task)' may mean several tasks.",

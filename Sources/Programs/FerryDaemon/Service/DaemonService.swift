@@ -4,6 +4,7 @@ import Glibc
 import HTTP
 import JSON
 import SystemIO
+import TaskModel
 import TaskSync
 
 /// What `ferry` and other programs ask over the control socket.
@@ -56,12 +57,18 @@ final class DaemonService: ControlService {
                 throw ControlError(
                     .tooLarge, error.message,
                     hint: "'ferry attachments TASK' shows what is attached, 'ferry detach' takes it off.")
+            case .exists: throw ControlError(.alreadyThere, error.message)
             case .noSpace: throw ControlError(.noSpace, error.message, hint: "Make room and attach it again.")
             case .offline: throw ControlError(.offline, error.message, hint: "ferry doctor", isRetryable: true)
             case .refused: throw ControlError(.permissionDenied, error.message)
             case .held:
                 throw ControlError(.unavailable, error.message, hint: "'ferry status' says what helps.")
             }
+        } catch let error as TaskFileProblem {
+            let text = error.description
+            throw ControlError(
+                error.code == .tooLarge ? .tooLarge : .invalidArgument,
+                text.prefix(1).uppercased() + text.dropFirst() + ".")
         } catch let error as SystemError {
             throw ControlError(error).caused(by: error)
         }

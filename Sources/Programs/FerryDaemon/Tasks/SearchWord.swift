@@ -16,6 +16,21 @@ struct SearchWord {
         }
     }
 
+    /// Whether the word stands in a text with neither a letter nor a digit beside it.
+    func isWhole(in text: String) -> Bool {
+        let text = Array(text.lowercased().unicodeScalars)
+        let word = Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
+        guard !word.isEmpty, text.count >= word.count else { return false }
+        func isInner(_ index: Int) -> Bool {
+            text.indices.contains(index)
+                && (text[index].properties.isAlphabetic || text[index].properties.numericType != nil)
+        }
+        return (0...(text.count - word.count)).contains { start in
+            text[start..<(start + word.count)].elementsEqual(word) && !isInner(start - 1)
+                && !isInner(start + word.count)
+        }
+    }
+
     private func isIn(_ text: UnsafeBufferPointer<UInt8>, _ lowered: (UInt8) -> UInt8) -> Bool {
         guard text.count >= bytes.count else { return false }
         for start in 0...(text.count - bytes.count) {

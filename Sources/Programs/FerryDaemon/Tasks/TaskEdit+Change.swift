@@ -23,6 +23,16 @@ extension TaskEdit {
         removeTags = change.removeTags
         notes = change.notes
         fields = change.fields
+        texts = change.texts
+        head = change.head
+        fileName = change.fileName
+        importKey = change.importKey
+    }
+
+    /// Leaves out the texts of fields that the head has already, in the form in which it has them.
+    mutating func dropTextsOfHead() {
+        guard let head, let file = try? TaskFile(parsing: Array(head.utf8), named: "") else { return }
+        for (key, value) in file.item.fields where texts[key] == ValueText.text(of: value) { texts[key] = nil }
     }
 
     private static func due(_ text: String) throws(ControlError) -> Due? {

@@ -41,6 +41,11 @@ struct TaskReference {
             if task.title.lowercased() == wholeTitle { exact.append(task) }
         }
         if exact.count == 1 { return .task(exact[0].id) }
+        // A whole word of a title beats a part of one.
+        if byTitle.count > 1 {
+            let whole = byTitle.filter { task in searched.allSatisfy { $0.isWhole(in: task.title) } }
+            if !whole.isEmpty { byTitle = whole }
+        }
         if byID.count == 1, byTitle.isEmpty || text.utf8.count >= Self.clearPrefix { return .task(byID[0].id) }
         if byID.isEmpty, byTitle.count == 1 { return .task(byTitle[0].id) }
         let found = exact.isEmpty ? byID + byTitle.filter { !byID.contains($0) } : exact

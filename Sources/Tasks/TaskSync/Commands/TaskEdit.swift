@@ -15,8 +15,36 @@ package struct TaskEdit: Sendable {
     package var notes: String?
     /// Custom fields as YAML source; empty text removes the field.
     package var fields: [String: String] = [:]
+    /// Custom fields as text, quoted as YAML needs; empty text removes the field.
+    package var texts: [String: String] = [:]
+    /// For a new task: the head of the file that it comes from, its front matter with the fences. What the other members say wins.
+    package var head: String?
+    /// For a new task: the name of the file that it comes from, without `.md`.
+    package var fileName: String?
+    /// For a new task: what it is called where it comes from. A task that was added under this key, on whichever machine of the
+    /// account, is not added again.
+    package var importKey: String?
 
     package init() {}
+
+    /// The task that is to be made, but for its list, and the file that it comes from, if it comes from one.
+    ///
+    /// - Throws: `TaskFileProblem` for a head that is none.
+    func newTask() throws -> (TaskItem, TaskFile?) {
+        guard head != nil || fileName != nil else {
+            guard let title, !title.isEmpty else { throw TaskSyncError(.invalid, "A task needs a title.") }
+            return (try applied(to: TaskItem(title: title)), nil)
+        }
+        guard let name = fileName ?? title, !name.isEmpty else {
+            throw TaskSyncError(.invalid, "A task needs a title.")
+        }
+        let file = try TaskFile(
+            parsing: Array((head ?? "").utf8) + Array((notes ?? "").utf8), named: name + TaskFileName.suffix)
+        var rest = self
+        // Byte for byte, without the line break that a command's text may lack.
+        rest.notes = nil
+        return (try rest.applied(to: file.item), file)
+    }
 
     /// The task with the edit applied, but for its list.
     func applied(to item: TaskItem) throws -> TaskItem {
@@ -26,17 +54,19 @@ package struct TaskEdit: Sendable {
         if let priority { item.priority = priority }
         if let due { item.due = due }
         if let tags { item.tags = tags }
+        if !addTags.isEmpty, tags == nil, item.fields["tags"] != nil {
+            throw TaskSyncError(
+                .invalid,
+                "The tags in the file of '\(item.title)' are not understood, and a new one would hide them; mend them.")
+        }
         for tag in addTags where !item.tags.contains(tag) { item.tags.append(tag) }
         item.tags.removeAll { removeTags.contains($0) }
         if let notes {
             let isEnded = notes.isEmpty || notes.utf8.last == UInt8(ascii: "\n")
             item.notes = NotesEditor.notes(item.notes, changedTo: isEnded ? notes : notes + "\n")
         }
-        guard !fields.isEmpty else { return item }
-        // A custom field means what it would mean in a file, so it is read as one.
-        let lines = fields.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\n" }
-        let file = try TaskFile(parsing: Array("---\n\(lines.joined())---\n".utf8), named: "edit.md")
-        for (key, text) in fields { item.fields[key] = text.isEmpty ? nil : file.item.fields[key] }
+        if !fields.isEmpty { try item.setFields(sources: fields) }
+        for (key, text) in texts.sorted(by: { $0.key < $1.key }) { try item.setField(key, toText: text) }
         return item
     }
 }
@@ -56,6 +86,8 @@ package struct TaskSyncError: Error, Sendable, CustomStringConvertible {
         case offline
         /// The server does not allow it.
         case refused
+        /// The task is there already.
+        case exists
     }
 
     package let code: Code

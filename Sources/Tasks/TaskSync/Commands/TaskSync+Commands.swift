@@ -16,12 +16,17 @@ extension TaskSync {
         package let remarks: [String]
         /// Whether its attachments are kept here whatever the machine takes otherwise.
         package let isPinned: Bool
+        /// All that stands in the task's file before its notes.
+        package let head: String
     }
 
     package func detail(_ id: String) async throws -> Detail {
         guard let entry = catalog[id] else { throw TaskSyncError(.notFound, "There is no task \(id).") }
         let view = try await client.document(try await name(of: id))
-        let item = TaskItem(fields: view.fields(pendingTimes: .previous))
+        let fields = view.fields(pendingTimes: .previous)
+        let item = TaskItem(fields: fields)
+        let name = index.path(of: id)?.name ?? TaskFileName.file(for: item.title).name
+        let file = try? TaskLayout.file(for: item, fields, named: name, instead: nil)
         let rows = attachments.rows(of: id)
         let paths = rows.compactMapValues { row in path(of: row)?.string }
         var remarks = item.misunderstoodKeys.map {
@@ -34,7 +39,7 @@ extension TaskSync {
         }
         return Detail(
             entry: entry, item: item, path: index.path(of: id)?.string, attachmentPaths: paths, remarks: remarks,
-            isPinned: pinned.contains(id))
+            isPinned: pinned.contains(id), head: file.map { String(decoding: $0.head, as: UTF8.self) } ?? "")
     }
 
     /// The living tasks with known keys whose values are not understood, in order of titles.
@@ -55,24 +60,48 @@ extension TaskSync {
     /// The task whose file is at a path relative to the tasks directory.
     package func task(atPath path: String) -> String? { (try? TaskPath(path)).flatMap { index[$0]?.task } }
 
-    /// Makes a task and answers its id.
-    package func add(_ edit: TaskEdit) async throws -> String {
-        guard let title = edit.title, !title.isEmpty else { throw TaskSyncError(.invalid, "A task needs a title.") }
+    /// Makes a task and returns its id.
+    ///
+    /// - Parameter isTrial: only looks whether it can be made.
+    /// - Throws: `exists` for a task with an `importKey` that was added before; one in the trash counts.
+    package func add(_ edit: TaskEdit, isTrial: Bool = false) async throws -> String {
+        let (new, file) = try edit.newTask()
         return try await exclusively {
             try requireRoot()
-            var item = try edit.applied(to: TaskItem(title: title))
+            var item = new
+            let id = edit.importKey.map(importedID) ?? DocumentID.make(in: surroundings)
+            if edit.importKey != nil { try await requireAbsence(of: id) }
+            guard !isTrial else { return id }
             item.listId = try await list(named: edit.listName ?? "")
-            let id = DocumentID.make(in: surroundings)
             let (task, userID, hosts, now) = (item, configuration.userID, hosts, configuration.wallClock())
+            let said =
+                file.map { FileImport.Said(task, lookingLike: $0, named: $0.name) } ?? FileImport.Said(task)
             try await client.transaction { transaction in
                 let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: id)
                 let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
-                try transaction.append(engine.creation(FileImport.Said(task)))
+                try transaction.append(engine.creation(said))
                 try UndoSteps(transaction).add([UndoStep(.add, id, after: task)], at: now)
             }
             try await exportChanges()
             return id
         }
+    }
+
+    /// The id of the task that is added under an `importKey`, the same on all machines of the account.
+    package nonisolated func importedID(_ key: String) -> String {
+        DocumentID.derived(from: "ferry import\n\(configuration.userID)\n\(key)")
+    }
+
+    private func requireAbsence(of id: String) async throws {
+        let view = try await client.document(try await name(of: id))
+        guard view.exists else { return }
+        let isTrashed =
+            TaskItem(fields: view.fields(pendingTimes: .previous)).isDeleted || FileExport.isBeingDeleted(view)
+        throw TaskSyncError(
+            .exists,
+            isTrashed
+                ? "It was added before and is in the trash; 'ferry restore \(id)' brings it back."
+                : "It was added before.")
     }
 
     /// Changes a task. A file that was changed too is read first, so neither change is lost.

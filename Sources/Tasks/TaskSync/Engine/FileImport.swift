@@ -102,6 +102,12 @@ struct FileImport {
             appearance = [:]
         }
 
+        /// A task that has no file yet, in the layout of one.
+        init(_ item: TaskItem, lookingLike file: TaskFile, named name: String) {
+            self.item = item
+            appearance = TaskLayout.fields(of: file, named: name)
+        }
+
         init(_ file: TaskFile, named name: String) {
             item = file.item
             appearance = TaskLayout.fields(of: file, named: name)

@@ -7,7 +7,8 @@ extension Command {
     static let attach = Command.daemon(
         "attach", group: "Attachments", summary: "attaches files to a task",
         discussion: """
-            Shows progress until the files are on the remote. Ctrl-C stops watching; what the daemon has goes on. A single - reads
+            Shows progress until the files are on the remote. Ctrl-C stops watching; what the daemon has goes on. Where syncing is
+            paused or the server cannot be reached, the files are attached, and go up later; the exit status is 5. A single - reads
             standard input and needs --name. Of a directory, all files in it and beneath it are attached, but for hidden ones and
             links; they lie side by side then, and a name that is taken gets a number. What cannot be attached for its name, which
             is no UTF-8, or since it lies too deep, is said, and the exit status is 8.
@@ -36,19 +37,19 @@ extension Command {
                 }
                 spool = try Spool.standardInput()
             }
-            files += try context.files(at: spool?.path ?? path, name: name) { skipped in
+            files += try context.files(at: spool?.path ?? path, name: name) { skipped, why in
                 isComplete = false
-                context.terminal.note(
-                    "ferry: \(skipped.printable) is not attached: its name is no UTF-8, or it lies too deep.")
+                context.terminal.note("ferry: \(skipped.printable) is not attached. \(why.reason.printable)")
             }
         }
         Interruption.says(
             "\nferry: stopped. What 'ferry transfers' shows goes on; files that it does not show are not attached.\n")
+        let task = try await context.task()
         var transfers: [TransferSummary] = []
         var failure: (any Error)?
         do {
             for group in FileToAttach.groups(of: files) {
-                transfers += try await context.service.attach(context.arguments.argument("TASK") ?? "", group)
+                transfers += try await context.service.attach(task, group)
             }
         } catch {
             // What the daemon has already is watched all the same.
@@ -67,7 +68,8 @@ extension Command {
 extension CommandContext {
     /// The file, or those of the directory.
     /// - Parameter skip: told of what cannot be attached.
-    fileprivate func files(at path: String, name: String?, skip: (String) -> Void) throws -> [FileToAttach] {
+    fileprivate func files(at path: String, name: String?, skip: (String, SkippedFile) -> Void) throws -> [FileToAttach]
+    {
         guard let resolved = realpath(path, nil) else {
             // Arguments that are no UTF-8 come here with this in place of what is none.
             if path.unicodeScalars.contains("\u{FFFD}") {
@@ -86,7 +88,13 @@ extension CommandContext {
             }
             var found: [String] = []
             try Directory(path: absolute).forEachVisibleFile(
-                { found.append(absolute + "/" + $0) }, skip: { skip(absolute + "/" + $0) })
+                { found.append(absolute + "/" + $0) },
+                skip: { path, why in
+                    switch why {
+                    case .hidden, .link, .special: break
+                    case .name, .depth, .unreadable: skip(absolute + "/" + path, why)
+                    }
+                })
             guard !found.isEmpty else { throw CommandFailure("\(path.printable) has no files to attach.") }
             return found.sorted().map { FileToAttach(path: $0) }
         default: throw CommandFailure("\(path.printable) is neither a regular file nor a directory.")
@@ -109,7 +117,7 @@ extension FileToAttach {
 
     /// Small files together, since each request costs as much as its task's document; not so many bytes that the first upload
     /// waits long for the copies of others.
-    fileprivate static func groups(of files: [FileToAttach]) -> [[FileToAttach]] {
+    static func groups(of files: [FileToAttach]) -> [[FileToAttach]] {
         var groups: [[FileToAttach]] = []
         var bytes: Int64 = 0
         for file in files {

@@ -6,7 +6,7 @@ extension Command {
         "attachments", group: "Attachments", summary: "lists the attachments of a task", arguments: [.task()],
         options: [.json]
     ) { context in
-        let task = try await context.service.task(context.arguments.argument("TASK") ?? "")
+        let task = try await context.service.task(try await context.task())
         if context.wantsJSON {
             context.print(document: ("attachments", task.attachments.json))
             return .success
@@ -27,7 +27,7 @@ extension Command {
         arguments: [.task(), Argument("NAME", .optional, summary: "the attachment's name; all of them unless told")],
         options: [.json]
     ) { context in
-        let reference = context.arguments.argument("TASK") ?? ""
+        let reference = try await context.task()
         let wanted = context.arguments.argument("NAME")
         let before = try await context.service.task(reference)
         let names = before.attachments.filter { wanted == nil || $0.name == wanted || $0.id == wanted }
@@ -56,7 +56,7 @@ extension Command {
         arguments: [.task(), Argument("NAME", summary: "the attachment's name")]
     ) { context in
         try await context.service.detach(
-            context.arguments.argument("TASK") ?? "", attachment: context.arguments.argument("NAME") ?? "")
+            try await context.task(), attachment: context.arguments.argument("NAME") ?? "")
         return .success
     }
 }

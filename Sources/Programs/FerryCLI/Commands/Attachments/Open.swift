@@ -36,7 +36,7 @@ extension Argument {
 extension CommandContext {
     /// The absolute path of what the arguments name, brought here if it is not.
     fileprivate func place() async throws -> String {
-        let task = arguments.argument("TASK") ?? ""
+        let task = try await task()
         guard let wanted = arguments.argument("FILE") else { return try await file(of: task).absolute }
         let detail = try await service.task(task)
         guard let found = detail.attachments.first(where: { $0.name == wanted || $0.id == wanted }) else {
@@ -71,13 +71,8 @@ extension Terminal {
             let bytes = try file.read(1 << 20, at: offset)
             guard !bytes.isEmpty else { return }
             offset += Int64(bytes.count)
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { throw CommandFailure("Standard output: \(String(cString: strerror(errno))).") }
-                rest = rest.dropFirst(count)
-            }
+            bytes.withUnsafeBytes { write($0, to: STDOUT_FILENO) }
+            try StandardOutput.check()
         }
     }
 }

@@ -10,20 +10,22 @@ extension Command {
             """,
         arguments: [.task(.some)], options: [Option("no-wait", summary: "return at once; the daemon goes on"), .json]
     ) { context in
-        var transfers: [TransferSummary] = []
-        for task in context.arguments.arguments("TASK") {
-            transfers += try await context.service.setPinned(task, true)
+        let outcome = try await context.each(context.arguments.arguments("TASK")) { word in
+            try await context.service.setPinned(try await context.task(word), true)
         }
+        var transfers = outcome.results.flatMap { $0 }
         if !context.arguments.has("no-wait") { transfers = try await context.watch(transfers) }
         if context.wantsJSON { context.print(document: ("transfers", transfers.json)) }
-        return context.status(of: transfers)
+        let status = context.status(of: transfers)
+        return status == .success ? outcome.status : status
     }
 
     static let unpin = Command.daemon(
         "unpin", group: "Attachments", summary: "takes later attachments of a task only as the settings say",
         arguments: [.task(.some)]
     ) { context in
-        for task in context.arguments.arguments("TASK") { _ = try await context.service.setPinned(task, false) }
-        return .success
+        try await context.each(context.arguments.arguments("TASK")) { word in
+            try await context.service.setPinned(try await context.task(word), false)
+        }.status
     }
 }

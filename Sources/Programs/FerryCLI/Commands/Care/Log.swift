@@ -28,6 +28,7 @@ extension Command {
         guard let events else { return .success }
         let shown = Set(lines)
         for try await event in events {
+            try StandardOutput.check()
             if event.kind == .log, let line = try? LogLine(json: event.data), shown.contains(line) { continue }
             if isJSON {
                 let document: JSON = ["event": .string(event.kind.rawValue), "data": event.data]

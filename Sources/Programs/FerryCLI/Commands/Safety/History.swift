@@ -9,7 +9,7 @@ extension Command {
             "Each value that gave way, with who had set it and whose change took its place. Nothing is thrown away.",
         arguments: [.task()], options: [.json]
     ) { context in
-        let history = try await context.service.history(context.arguments.argument("TASK") ?? "")
+        let history = try await context.service.history(try await context.task())
         context.show(conflicts: history, showsTitle: false)
         if history.isEmpty, !context.wantsJSON { context.terminal.note("Nothing of this task was ever displaced.") }
         return .success
@@ -21,7 +21,7 @@ extension Command {
         discussion: "Times are the server's: no machine's clock decides anything.",
         arguments: [.task()], options: [.json]
     ) { context in
-        let explanation = try await context.service.explanation(context.arguments.argument("TASK") ?? "")
+        let explanation = try await context.service.explanation(try await context.task())
         guard !context.wantsJSON else {
             context.terminal.print(explanation.json.text)
             return .success
@@ -51,8 +51,10 @@ extension Command {
         arguments: [.task(.optional)],
         options: [Option("dry-run", short: "n", summary: "only tell what it would do"), .json]
     ) { context in
+        var task: String?
+        if let word = context.arguments.argument("TASK") { task = try await context.task(word) }
         let undone = try await context.service.undo(
-            context.arguments.argument("TASK"), isTrial: context.arguments.has("dry-run"))
+            task, isTrial: context.arguments.has("dry-run"))
         guard !context.wantsJSON else {
             context.print(document: ("undone", undone.json))
             return .success

@@ -29,7 +29,9 @@ extension Command {
         ],
         options: [.json]
     ) { context in
-        context.show(try await context.service.restore(context.arguments.arguments("TASK")))
-        return .success
+        let outcome = try await context.each(context.arguments.arguments("TASK")) { word in
+            try await context.service.restore([word])
+        }
+        return context.show(Outcome(results: outcome.results.flatMap { $0 }, failures: outcome.failures))
     }
 }

@@ -18,16 +18,22 @@ extension Command {
             Option("stdin", summary: "read the notes from standard input"), .json,
         ]
     ) { context in
-        var words = try TaskWords(context.arguments.arguments("WORD"), due: context.due)
+        let words: TaskWords
+        do throws(UsageError) { words = try TaskWords(context.arguments.arguments("WORD"), due: context.due) } catch {
+            throw UsageError(error.message, path: ["add"])
+        }
         guard !words.text.isEmpty || words.change.title != nil else {
             throw UsageError("A title is missing.", path: ["add"])
         }
-        return try await context.add(words: &words)
+        guard words.change.list == nil || context.arguments.value("list") == nil else {
+            throw UsageError("The list is given twice, by --list and by list:.", path: ["add"])
+        }
+        return try await context.add(words)
     }
 }
 
 extension CommandContext {
-    fileprivate func add(words: inout TaskWords) async throws -> ExitStatus {
+    fileprivate func add(_ words: TaskWords) async throws -> ExitStatus {
         var change = words.change
         change.title = change.title ?? words.text
         if let list = arguments.value("list") { change.list = list }
@@ -53,17 +59,22 @@ func readText(_ path: String, limit: Int) throws -> String {
 
 /// Standard input to its end, as text.
 func readStandardInput(limit: Int) throws -> String {
+    guard let text = String(validating: try readStandardInputBytes(limit: limit), as: UTF8.self) else {
+        throw CommandFailure("Standard input is not UTF-8 text.")
+    }
+    return text
+}
+
+/// Standard input to its end.
+func readStandardInputBytes(limit: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
         let count = read(STDIN_FILENO, &buffer, buffer.count)
         if count < 0, errno == EINTR { continue }
-        guard count > 0 else { break }
+        guard count >= 0 else { throw CommandFailure("Standard input: \(String(cString: strerror(errno))).") }
+        guard count > 0 else { return bytes }
         bytes += buffer[..<count]
         guard bytes.count <= limit else { throw CommandFailure("Standard input is longer than \(limit) bytes.") }
     }
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-        throw CommandFailure("Standard input is not UTF-8 text.")
-    }
-    return text
 }

@@ -7,17 +7,19 @@ extension Command {
 
     private static func completing(_ name: String, _ isCompleted: Bool, _ summary: String) -> Command {
         .daemon(name, group: "Tasks", summary: summary, arguments: [.task(.some)], options: [.json]) { context in
-            try await context.change(context.arguments.arguments("TASK"), TaskChange(isCompleted: isCompleted))
+            let change = TaskChange(isCompleted: isCompleted)
+            return context.show(
+                try await context.each(context.arguments.arguments("TASK")) { word in
+                    try await context.service.change(try await context.task(word), change)
+                })
         }
     }
 }
 
 extension CommandContext {
-    /// Changes each task and prints what it became.
-    func change(_ tasks: [String], _ change: TaskChange) async throws -> ExitStatus {
-        var changed: [TaskSummary] = []
-        for task in tasks { changed.append(try await service.change(task, change)) }
-        show(changed)
+    /// Changes the task that the arguments name and prints what it became.
+    func change(_ change: TaskChange) async throws -> ExitStatus {
+        show([try await service.change(try await task(), change)])
         return .success
     }
 

@@ -8,7 +8,7 @@ extension Command {
         discussion: "The editor is VISUAL, or EDITOR, or vi. Any other program does as well: the file is yours.",
         arguments: [.task()]
     ) { context in
-        let path = try await context.file(of: context.arguments.argument("TASK") ?? "")
+        let path = try await context.file(of: try await context.task())
         let editor = ["VISUAL", "EDITOR"].lazy.compactMap { Environment[$0] }.first { !$0.isEmpty } ?? "vi"
         // The shell takes options apart, as git(1) lets it.
         let status = try Program.run("/bin/sh", ["-c", "\(editor) \"$@\"", editor, path.absolute])

@@ -36,6 +36,8 @@ extension CommandContext {
         for word in arguments.arguments("WORD") {
             if word.hasPrefix("+"), word.count > 1 {
                 filter.tags.append(String(word.dropFirst()))
+            } else if word.hasSuffix(":") {
+                filter.words.append(word)
             } else if word.lowercased().hasPrefix("due:") {
                 let when = String(word.dropFirst(4)).lowercased()
                 filter.due = ["today", "week", "overdue", "none"].contains(when) ? when : due.resolve(when)

@@ -8,8 +8,13 @@ extension Command {
     ) { context in
         let tasks = context.arguments.arguments("TASK")
         if tasks.count > 1 { try context.confirm("Move \(tasks.count) tasks to the trash?") }
-        let removed = try await context.service.remove(tasks, confirmed: true)
-        context.show(removed)
-        return .success
+        // One step of 'ferry undo', so the tasks are looked for first and then go together.
+        var outcome = try await context.each(tasks) { word in
+            try await context.service.task(try await context.task(word)).summary
+        }
+        if !outcome.results.isEmpty {
+            outcome.results = try await context.service.remove(outcome.results.map(\.id), confirmed: true)
+        }
+        return context.show(outcome)
     }
 }

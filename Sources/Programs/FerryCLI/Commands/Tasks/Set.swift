@@ -5,8 +5,9 @@ extension Command {
     static let set = Command.daemon(
         "set", group: "Tasks", summary: "changes fields of a task",
         discussion: """
-            title:TEXT, due:WHEN, priority:LEVEL, +tag to add and -tag to remove a tag; FIELD=VALUE sets a custom field and
-            FIELD= removes it. due:none and priority:none remove.
+            title:TEXT, due:WHEN, priority:LEVEL, list:NAME, completed:true, tags:A,B for all tags, +tag to add and -tag to remove
+            one; due:none and priority:none remove. These are understood with = too. Any other FIELD=VALUE sets a custom field to
+            that text, quoted in the file as YAML needs, and FIELD= removes it.
 
                 ferry set milk due:tomorrow +urgent -someday
                 ferry set milk 'title:Buy oat milk'
@@ -21,24 +22,19 @@ extension Command {
         guard !changes.isEmpty || context.arguments.value("notes") != nil || context.arguments.has("stdin") else {
             throw UsageError("CHANGE is missing.", path: ["set"])
         }
-        var custom: [String: String] = [:]
-        var words: [String] = []
-        for word in changes {
-            if let equals = word.firstIndex(of: "="), equals > word.startIndex {
-                custom[String(word[..<equals])] = String(word[word.index(after: equals)...])
-            } else {
-                words.append(word)
-            }
+        let parsed: TaskWords
+        do throws(UsageError) { parsed = try TaskWords(changes: changes, due: context.due) } catch {
+            throw UsageError(error.message, path: ["set"])
         }
-        let parsed = try TaskWords(words, due: context.due, removesTags: true)
         guard parsed.plain.isEmpty else {
-            throw UsageError("'\(parsed.plain[0])' is no change; write title:TEXT for a new title.", path: ["set"])
+            throw UsageError(
+                "'\(parsed.plain[0])' is no change; write title:TEXT for a new title, FIELD=VALUE for a custom field.",
+                path: ["set"])
         }
         var change = parsed.change
-        change.fields = custom
         change.notes = context.arguments.value("notes")
         if context.arguments.has("stdin") { change.notes = try readStandardInput(limit: 1 << 20) }
-        return try await context.change([context.arguments.argument("TASK") ?? ""], change)
+        return try await context.change(change)
     }
 
     static let move = Command.daemon(
@@ -49,6 +45,6 @@ extension Command {
     ) { context in
         let list = context.arguments.argument("LIST") ?? ""
         let change = TaskChange(list: list.lowercased() == "inbox" ? "" : list)
-        return try await context.change([context.arguments.argument("TASK") ?? ""], change)
+        return try await context.change(change)
     }
 }

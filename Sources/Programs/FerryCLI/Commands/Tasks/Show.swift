@@ -7,7 +7,7 @@ extension Command {
         "show", group: "Tasks", summary: "shows a task with notes and attachments", arguments: [.task()],
         options: [.json]
     ) { context in
-        let task = try await context.service.task(context.arguments.argument("TASK") ?? "")
+        let task = try await context.service.task(try await context.task())
         if context.wantsJSON {
             context.terminal.print(task.json.text)
         } else {

@@ -1,0 +1,157 @@
+"""Import and export lose nothing untold: each record is taken, changed or left out, and again is nothing."""
+import json
+import os
+import subprocess
+
+from harness import BIN, Machine, agree, until
+
+VAULT = {
+    "Plain.md": b"notes\n",
+    "Work/CRLF.md": b"---\r\n# why\r\npriority: high\r\ntags: [ 'a',  b ]\r\n---\r\none\r\ntwo\r\n",
+    "Work/Deep/Nested.md": b"---\nbase: &b {x: 1}\n\"use\": [ a, 'b' ] # c\n---\n",
+    "Titled.md": b"---\ntitle: AC/DC tickets\n\"@ctx\": home\nzip: '00501'\n---\n",
+    "Odd.md": b"---\npriority: urgent\ntags:\n  - work\n  -\n---\n",
+    "Mark.md": b"\xef\xbb\xbf---\ncompleted: true\n---\nx",
+}
+TODO = (b"\xef\xbb\xbf(A) First with mark\r\nx 2026-11-02 2026-10-01 Pay the rent +house @home due:2026-11-01\r\n(D) Fourth @home\n"
+        b"+only @tags\nBuy milk\nBuy milk\n\nTwo due:2026-01-01 due:2026-02-02\nbad \xff line\n")
+
+
+def fill(root, files):
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(content)
+
+
+def test_a_directory_comes_back_byte_for_byte(root, machines):
+    laptop, _ = machines
+    fill(laptop.tasks, VAULT)
+    (laptop.tasks / "Plain.files").mkdir()
+    (laptop.tasks / "Plain.files/a.bin").write_bytes(bytes(range(256)))
+    laptop.write("Broken.md", "---\npriority: [\n---\n")
+    until(lambda: len(laptop.list()) == len(VAULT), laptop.list)
+    before = laptop.files()
+    copy = root / "copy"
+    assert laptop.ferry("export", "--directory", copy, check=False).returncode == 0
+    assert {str(p.relative_to(copy)): p.read_bytes() for p in copy.rglob("*") if p.is_file()} == before
+    (copy / "Broken.md").unlink()
+    server = laptop.status()["account"]["server"]
+    other = Machine(root, "other")
+    other.start()
+    other.ferry("login", server, "--email", "you@example.org", "--password-stdin", "--create", input="another password")
+    result = other.json("import", copy)
+    assert len(result["imported"]) == len(VAULT) and not result["changed"] and not result["failed"], result
+    other.sync()
+    del before["Broken.md"]
+    assert other.files() == before
+    again = other.json("import", copy)
+    assert not again["imported"] and len(again["alreadyThere"]) == len(VAULT), again
+    other.stop()
+
+
+def test_lines_come_back_byte_for_byte_but_for_attachments(root, machines):
+    laptop, _ = machines
+    fill(laptop.tasks, VAULT)
+    (laptop.tasks / "Plain.files").mkdir()
+    (laptop.tasks / "Plain.files/a.bin").write_bytes(b"x")
+    laptop.write("Separator.md", "one\u2028two\x85three\n")
+    laptop.sync()
+    lines = laptop.ferry("export")
+    server = laptop.status()["account"]["server"]
+    other = Machine(root, "other")
+    other.start()
+    other.ferry("login", server, "--email", "you@example.org", "--password-stdin", "--create", input="another password")
+    result = other.json("import", "-", input=lines)
+    assert len(result["imported"]) == len(VAULT) + 1 and not result["failed"], result
+    assert result["changed"] == [{"name": "Plain", "changes": ["1 attachment is not in this format"]}]
+    other.sync()
+    expected = laptop.files()
+    del expected["Plain.files/a.bin"]
+    assert other.files() == expected
+    # Again is nothing, also once a task has changed here.
+    other.ferry("set", "Plain", "due:2026-12-01")
+    again = other.json("import", "-", input=lines)
+    assert not again["imported"] and len(again["alreadyThere"]) == len(VAULT) + 1
+    other.ferry("rm", "Plain")
+    trashed = other.ferry("import", "-", input=lines, check=False)
+    assert "1 left out" in trashed.stderr or "there already" in trashed.stderr
+    other.stop()
+
+
+def test_todo_txt_loses_nothing_and_again_is_nothing(root, machines):
+    laptop, _ = machines
+    (root / "todo.txt").write_bytes(TODO)
+    trial = laptop.ferry("import", root / "todo.txt", "--dry-run", check=False)
+    assert trial.returncode == 8 and not laptop.list()
+    result = laptop.ferry("import", root / "todo.txt", "--json", check=False)
+    assert result.returncode == 8
+    told = json.loads(result.stdout)
+    assert len(told["imported"]) == 7 and [f["name"] for f in told["failed"]] == ["line 9"], told
+    assert {c["name"] for c in told["changed"]} == {"Fourth", "+only @tags", "Two due:2026-02-02"}
+    rent = laptop.json("show", "rent")
+    assert rent["fields"] == {"completedDate": "2026-11-02", "createdDate": "2026-10-01"}
+    assert rent["task"]["tags"] == ["house", "@home"] and rent["task"]["due"] == "2026-11-01"
+    assert laptop.json("show", "Fourth")["fields"] == {"todoPriority": "D"}
+    assert len([t for t in laptop.json("list", "--all")["tasks"] if t["title"] == "Buy milk"]) == 2
+    laptop.ferry("done", "Fourth")
+    again = json.loads(laptop.ferry("import", root / "todo.txt", "--json", check=False).stdout)
+    assert not again["imported"] and len(again["alreadyThere"]) == 7, again
+
+
+def test_what_cannot_be_imported_is_named(root, machines):
+    laptop, _ = machines
+    vault = root / "vault"
+    fill(vault, {"Good.md": b"", "Wide.md": "hello\n".encode("utf-16"), "Latin.md": b"caf\xe9\n", "Broken.md": b"---\na: [\n---\n",
+                 "Zero.md": b"a\0b",
+                 "Alias.md": b"---\nbase: &b {x: 1}\nuse: *b\n---\n", "Huge.md": b"x" * 1_000_001, "/".join("d" * 17) + "/deep.md": b""})
+    os.close(os.open(os.fsencode(vault) + b"/\xff.md", os.O_CREAT | os.O_WRONLY))
+    (vault / "link.md").symlink_to("Good.md")
+    result = laptop.ferry("import", vault, "--json", check=False)
+    told = json.loads(result.stdout)
+    assert result.returncode == 8 and told["imported"] == ["Good.md"]
+    reasons = {f["name"]: f["reason"] for f in told["failed"]}
+    for name, word in {"Wide.md": "UTF-16", "Latin.md": "UTF-8", "Broken.md": "Line 3", "Alias.md": "references", "Zero.md": "NUL", "Huge.md": "1000000",
+                       "link.md": "link"}.items():
+        assert word in reasons[name], reasons
+    assert any("deep" in reason for reason in reasons.values()) and len(reasons) == 9, reasons
+    wide = root / "wide.txt"
+    wide.write_bytes("Buy milk\n".encode("utf-16"))
+    refused = laptop.ferry("import", wide, check=False)
+    assert refused.returncode == 1 and "UTF-16" in refused.stderr
+    odd = '{"id":"1","title":"line\u2028separator"}\n{"id":"2","title":"Next","tags":["a",""],"who":1}\n{"id":"3"}\n'
+    result = json.loads(laptop.ferry("import", "-", "--json", input=odd, check=False).stdout)
+    assert result["imported"] == ["line\u2028separator", "Next"] and len(result["failed"]) == 1, result
+    assert result["changed"][0]["changes"] == ["an empty tag is left out", "'who' is not known, and is left out"]
+
+
+def test_an_import_right_after_the_start_makes_no_doubles(machines):
+    laptop, _ = machines
+    for number in range(300):
+        laptop.write(f"Task {number}.md", f"{number}\n")
+    laptop.sync()
+    lines = laptop.ferry("export")
+    laptop.stop()
+    laptop.start()
+    again = laptop.json("import", "-", input=lines)
+    assert not again["imported"] and len(again["alreadyThere"]) == 300
+
+
+def run(machine, command):
+    return subprocess.run(["bash", "-c", command], env={**os.environ, **machine.environment, "PATH": f"{BIN}:{os.environ['PATH']}"},
+                          capture_output=True, text=True, timeout=60)
+
+
+def test_what_is_printed_is_whole_or_an_error(root, machines):
+    laptop, _ = machines
+    laptop.write("Plain.md", "x" * 200_000)
+    laptop.sync()
+    for command in ("export", "list", "list --json", "list --ndjson", "show Plain", "cat Plain", "status", "lists --json", "manual",
+                    "--help", "completion bash", "config"):
+        full = run(laptop, f"ferry {command} > /dev/full")
+        assert full.returncode == 1 and "No space left" in full.stderr and full.stderr.count("\n") == 1, (command, full)
+        assert run(laptop, f"ferry {command} >&-").returncode == 1, command
+    broken = run(laptop, "set -o pipefail; ferry cat Plain | true")
+    assert broken.returncode == 141 and not broken.stderr
+    # Where the signal is ignored.
+    broken = run(laptop, "trap '' PIPE; set -o pipefail; ferry export | sleep 0")
+    assert broken.returncode == 141 and not broken.stderr
