@@ -127,8 +127,8 @@ def test_many_deletes_at_once_are_held_until_approved_or_restored(machines):
     def delete_all():
         for path in laptop.tasks.glob("Task *.md"):
             path.unlink()
-        # What has gone is not in step before it counts as deleted.
-        laptop.sync()
+        # What has gone is not in step before it counts as deleted, nor while its delete is held.
+        assert laptop.ferry("sync", "--wait", check=False).returncode == 6
         assert laptop.status()["heldDeletes"] == 30, laptop.status()
 
     delete_all()

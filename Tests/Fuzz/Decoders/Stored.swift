@@ -119,7 +119,11 @@ func decodeTaskDocument(_ input: [UInt8]) {
     check((try? TaskFile(parsing: made.bytes, named: file.name)) != nil, "the file of a task is read back")
 }
 
-func decodeTodoLine(_ input: [UInt8]) { _ = TodoLine.task(String(decoding: input, as: UTF8.self)) }
+func decodeTodoLine(_ input: [UInt8]) {
+    _ = TodoLine.record(String(decoding: input, as: UTF8.self))
+    _ = try? TaskRecord.record(input[...])
+    _ = SourceText.lines(SourceText.content(input), carriageReturnsEnd: true)
+}
 
 func decodeChunk(_ input: [UInt8]) {
     guard let chunk = try? ChunkCodec.decode(input, limit: 1 << 20) else { return }

@@ -43,6 +43,12 @@ package struct DaemonStatus: JSONCodable, Hashable {
     package var waitingTransfers: Int
     /// Why one of them waits to be tried again; nil where all only wait for their turn.
     package var transfersWaitFor: String?
+    /// Transfers that a command has paused.
+    package var pausedTransfers = 0
+    /// Transfers that are not tried again by themselves.
+    package var failedTransfers = 0
+    /// Changes that the remote refused; they are kept.
+    package var rejected = 0
     package var heldDeletes: Int
     package var conflicts: Int
     package var trashed: Int
@@ -87,6 +93,9 @@ package struct DaemonStatus: JSONCodable, Hashable {
         activeTransfers = count("activeTransfers")
         waitingTransfers = count("waitingTransfers")
         transfersWaitFor = json["transfersWaitFor"]?.stringValue
+        pausedTransfers = count("pausedTransfers")
+        failedTransfers = count("failedTransfers")
+        rejected = count("rejected")
         heldDeletes = count("heldDeletes")
         conflicts = count("conflicts")
         trashed = count("trashed")
@@ -103,20 +112,23 @@ package struct DaemonStatus: JSONCodable, Hashable {
             ("pendingUp", pendingUp.asJSON), ("pendingDown", pendingDown.asJSON),
             ("oldestPendingSeconds", oldestPendingSeconds?.asJSON), ("lastSync", lastSync?.asJSON),
             ("activeTransfers", activeTransfers.asJSON), ("waitingTransfers", waitingTransfers.asJSON),
-            ("transfersWaitFor", transfersWaitFor?.asJSON), ("heldDeletes", heldDeletes.asJSON),
-            ("conflicts", conflicts.asJSON), ("trashed", trashed.asJSON),
+            ("transfersWaitFor", transfersWaitFor?.asJSON), ("pausedTransfers", pausedTransfers.asJSON),
+            ("failedTransfers", failedTransfers.asJSON), ("rejected", rejected.asJSON),
+            ("heldDeletes", heldDeletes.asJSON), ("conflicts", conflicts.asJSON), ("trashed", trashed.asJSON),
             ("invitations", invitations.asJSON), ("sentInvitations", sentInvitations.asJSON),
             ("problems", problems.json))
     }
 
-    /// Whether a person should look: a held delete, a conflict or a problem.
+    /// Whether a person should look: a held delete, a conflict, a rejected change, a paused or failed transfer, or a problem.
     package var needsAttention: Bool {
-        heldDeletes > 0 || conflicts > 0 || !problems.isEmpty || state == .rootHeld || state == .serverHeld
+        heldDeletes > 0 || rejected > 0 || pausedTransfers > 0 || failedTransfers > 0 || conflicts > 0
+            || !problems.isEmpty || state == .rootHeld || state == .serverHeld
     }
 
     /// Whether everything known here is on the remote and everything known there is here.
     package var isInSync: Bool {
         state == .running && pendingUp == 0 && pendingDown == 0 && activeTransfers == 0 && waitingTransfers == 0
+            && pausedTransfers == 0 && failedTransfers == 0 && rejected == 0
     }
 }
 

@@ -66,6 +66,8 @@ struct SyncCounts: Sendable {
     var conflicts = 0
     var activeTransfers = 0
     var waitingTransfers = 0
+    var pausedTransfers = 0
+    var failedTransfers = 0
     /// Why one of the transfers waits to be tried again.
     var transfersWaitFor: String?
     var problems: [SyncProblem] = []
@@ -87,7 +89,9 @@ extension TaskSync {
             case .waiting(let why):
                 counts.waitingTransfers += 1
                 counts.transfersWaitFor = min(why, counts.transfersWaitFor ?? why)
-            case .paused, .done, .failed, .cancelled: break
+            case .paused: counts.pausedTransfers += 1
+            case .failed: counts.failedTransfers += 1
+            case .done, .cancelled: break
             }
         }
         counts.problems = allProblems
@@ -112,6 +116,8 @@ extension DaemonStatus {
         activeTransfers = counts.activeTransfers
         waitingTransfers = counts.waitingTransfers
         transfersWaitFor = counts.transfersWaitFor
+        pausedTransfers = counts.pausedTransfers
+        failedTransfers = counts.failedTransfers
         problems += counts.problems.map {
             Problem(code: $0.code, subject: $0.subject, message: $0.message, hint: $0.hint)
         }
@@ -119,6 +125,7 @@ extension DaemonStatus {
 
     mutating func take(_ client: ClientStatus) {
         pendingUp = client.pendingCount
+        rejected = client.parkedCount
         oldestPendingSeconds = client.oldestPendingMilliseconds.map {
             max(0, Double(Clocks.wallMilliseconds() - $0) / 1000)
         }

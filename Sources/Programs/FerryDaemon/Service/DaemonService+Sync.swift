@@ -9,7 +9,7 @@ extension DaemonService {
     func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus {
         _ = try await stack()
         if await engine.isPaused {
-            throw ControlError(.unavailable, "Syncing is paused.", hint: "ferry resume")
+            throw ControlError(.paused, "Syncing is paused.", hint: "ferry resume")
         }
         await identity.lookForAccounts()
         await engine.hurry()
@@ -35,13 +35,17 @@ extension DaemonService {
             let status = try await status()
             switch status.state {
             case .needsSignIn: throw ControlError(.needsSignIn, status.reason ?? "", hint: status.hint)
-            case .rootHeld, .serverHeld, .paused, .stopping:
+            case .paused: throw ControlError(.paused, status.reason ?? "", hint: status.hint)
+            case .rootHeld, .serverHeld, .stopping:
                 throw ControlError(.unavailable, status.reason ?? "", hint: status.hint)
             case .starting, .running, .offline, .unknown: break
             }
             let client = await stack.client.currentStatus
             let isSettled = try await stack.sync.isSettled()
-            if isSettled, client.connection == .online, client.isCurrent, client.pendingCount == 0 { return status }
+            if isSettled, client.connection == .online, client.isCurrent, client.pendingCount == 0 {
+                if let left = try await self.status().left { throw left }
+                return status
+            }
             await changes.wait()
         }
     }
@@ -116,4 +120,28 @@ extension DaemonService {
         try await engine.setPaused(isPaused)
         return try await status()
     }
+}
+
+extension DaemonStatus {
+    /// What does not move although everything else has: it waits for a person. Conflicts have travelled, and of files that cannot
+    /// be read nothing is known that could.
+    var left: ControlError? {
+        let stuck = problems.filter { Self.stuckCodes.contains($0.code) || $0.code.hasPrefix("attachment-") }
+        let parts = [
+            (rejected, "\(Count(rejected, "change was", "changes were")) refused by the server"),
+            (heldDeletes, "\(Count(heldDeletes, "delete is", "deletes are")) held for review"),
+            (pausedTransfers, "\(Count(pausedTransfers, "transfer is", "transfers are")) paused"),
+            (failedTransfers, "\(Count(failedTransfers, "transfer has", "transfers have")) failed"),
+            (stuck.count, "\(Count(stuck.count, "problem is", "problems are")) in the way"),
+        ].filter { $0.0 > 0 }.map(\.1)
+        guard !parts.isEmpty else { return nil }
+        return ControlError(
+            .attention, "Not everything is in sync: \(parts.joined(separator: ", ")).",
+            hint: "'ferry status' names each, and what to do.")
+    }
+
+    /// Problems of what is known and cannot be brought where it belongs.
+    private static let stuckCodes: Set<String> = [
+        "not-written", "not-removed", "scan-failed", "not-watched", "watch-limit", "list-not-made", "refused",
+    ]
 }

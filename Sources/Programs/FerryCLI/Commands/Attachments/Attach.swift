@@ -57,7 +57,13 @@ extension Command {
         }
         // The daemon has a copy; whatever ends the watching, this one does not stay.
         spool?.remove()
-        if !context.arguments.has("no-wait"), !transfers.isEmpty { transfers = try await context.watch(transfers) }
+        if !context.arguments.has("no-wait"), !transfers.isEmpty {
+            do { transfers = try await context.watch(transfers) } catch let standstill as CommandFailure {
+                failure = failure ?? standstill
+            }
+        } else if let standstill = try? await context.service.status().standstill {
+            context.terminal.note("Attached here, and not sent yet: \(standstill.message.printable)")
+        }
         if context.wantsJSON, !transfers.isEmpty { context.print(document: ("transfers", transfers.json)) }
         if let failure { throw failure }
         let status = context.status(of: transfers)

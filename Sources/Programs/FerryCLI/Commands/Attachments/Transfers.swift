@@ -34,8 +34,13 @@ extension Command {
             guard context.arguments.has("all") != !ids.isEmpty else {
                 throw UsageError("Name the transfers, or say --all.", path: ["transfers", name])
             }
-            context.show(try await context.service.changeTransfers(action, ids: ids))
-            return .success
+            guard !ids.isEmpty else {
+                context.show(try await context.service.changeTransfers(action, ids: []))
+                return .success
+            }
+            let outcome = try await context.each(ids) { try await context.service.changeTransfers(action, ids: [$0]) }
+            context.show(outcome.results.flatMap { $0 })
+            return outcome.status
         }
     }
 }
@@ -62,9 +67,20 @@ extension CommandContext {
             // What happened before the first event is in the list as it is now.
             progress.update(all: try await service.transfers())
             if progress.isOver { break }
-            for try await event in events where event.kind == .transfer {
-                progress.update(try TransferSummary(json: event.data))
+            for try await event in events {
+                switch event.kind {
+                case .transfer: progress.update(try TransferSummary(json: event.data))
+                case .status:
+                    if let standstill = try DaemonStatus(json: event.data).standstill {
+                        try progress.stand(still: standstill)
+                    }
+                default: continue
+                }
                 if progress.isOver { break }
+                if progress.isPaused {
+                    throw CommandFailure(
+                        "The transfers are paused.", hint: "ferry transfers resume --all", status: .offline)
+                }
             }
             // Otherwise the daemon has stopped, or more happened at once than it keeps for us.
         }
@@ -76,6 +92,9 @@ extension CommandContext {
 /// The lines of transfers that are being watched.
 private struct TransferProgress {
     private(set) var transfers: [TransferSummary]
+    /// Bytes that were done when the watching began.
+    private let firstBytes: Int64
+    private var toldStandstill: String?
     private let indices: [String: Int]
     private var openCount: Int
     private let terminal: Terminal
@@ -89,6 +108,7 @@ private struct TransferProgress {
 
     init(_ transfers: [TransferSummary], terminal: Terminal, isQuiet: Bool) {
         self.transfers = transfers
+        firstBytes = transfers.reduce(0) { $0 + $1.bytesDone }
         indices = Dictionary(zip(transfers.map(\.id), transfers.indices), uniquingKeysWith: { $1 })
         openCount = transfers.count { !$0.isOver }
         self.terminal = terminal
@@ -97,6 +117,23 @@ private struct TransferProgress {
     }
 
     var isOver: Bool { openCount == 0 }
+
+    /// Whether a command has paused all that are left.
+    var isPaused: Bool { !isOver && transfers.allSatisfy { $0.isOver || $0.state == .paused } }
+
+    /// Says once why nothing goes on for now.
+    /// - Throws: the reason, where nothing has moved yet: whoever waits would wait for a long time.
+    mutating func stand(still reason: CommandFailure) throws {
+        let hasMoved = openCount < transfers.count || transfers.reduce(0) { $0 + $1.bytesDone } > firstBytes
+        guard hasMoved else {
+            throw CommandFailure(
+                "\(reason.message) The transfers wait, and go on when that is over.", hint: reason.hint,
+                status: reason.status)
+        }
+        guard toldStandstill != reason.message else { return }
+        toldStandstill = reason.message
+        if !isQuiet { terminal.note("ferry: \(reason.message.printable) Waiting for it.") }
+    }
 
     mutating func update(_ transfer: TransferSummary) {
         guard let index = indices[transfer.id] else { return }

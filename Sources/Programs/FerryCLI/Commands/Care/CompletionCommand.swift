@@ -99,9 +99,9 @@ extension FerryTool {
 
             4 the daemon is not running
 
-            5 offline, or timed out
+            5 offline, paused, or timed out
 
-            6 attention needed: a conflict, a held delete or a problem
+            6 attention needed: a conflict, a held delete, a rejected change, a paused transfer or a problem
 
             7 sign-in needed
 
@@ -112,6 +112,7 @@ extension FerryTool {
             Anything else is a failure too.
             """
         ),
+        WaitingState.manualSection,
         (
             "Environment",
             """

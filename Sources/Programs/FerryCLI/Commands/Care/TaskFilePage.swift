@@ -12,7 +12,7 @@ extension FerryTool {
 
                 Renaming a file renames the task, moving it to another directory moves it to that list, removing it moves it to the
                 trash. A copy is a new task. Ferry changes only the bytes of what changed: comments, order of keys, quoting and line
-                endings stay. No id is written into a file.
+                endings stay, and travel to other machines as they are, be they LF, CRLF or mixed. No id is written into a file.
                 """
         ).manualPage(
             section: 7, version: version, date: releaseDate,
@@ -26,7 +26,7 @@ extension FerryTool {
 
                     due: a date, 2026-11-30, or a time, 2026-11-30T17:00+01:00
 
-                    tags: [errands, home]
+                    tags: [errands, home]; an empty entry of a list says nothing
 
                     completed: true
 

@@ -31,8 +31,15 @@ extension Command {
                 let held = try await context.service.heldDeletes()
                 try context.confirm("Delete \(Count(held.count, "task")) on every machine?")
             }
-            context.show(try await context.service.decideDeletes(decision, tasks: tasks))
-            return .success
+            guard !tasks.isEmpty else {
+                context.show(try await context.service.decideDeletes(decision, tasks: []))
+                return .success
+            }
+            let outcome = try await context.each(tasks) {
+                try await context.service.decideDeletes(decision, tasks: [$0])
+            }
+            context.show(outcome.results.flatMap { $0 })
+            return outcome.status
         }
     }
 }

@@ -5,7 +5,9 @@ import JSON
 extension Command {
     static let status = Command.daemon(
         "status", group: "Sync", summary: "shows on one screen how sync is doing",
-        discussion: "With --check the exit status tells: 0 in sync, 5 offline, 6 attention needed, 7 sign-in needed.",
+        discussion: """
+            With --check the exit status tells: 0 nothing needs you, 5 offline or paused, 6 attention needed, 7 sign-in needed. The manual has every state under 'What waits'.
+            """,
         options: [
             .json, Option("check", summary: "exit status only; prints nothing when all is well"),
             Option("watch", short: "w", summary: "print again with every change"),
@@ -25,7 +27,8 @@ extension DaemonStatus {
         case .needsSignIn: .needsSignIn
         case .offline, .starting, .stopping: .offline
         case .rootHeld, .serverHeld: .attention
-        case .running, .paused, .unknown: needsAttention ? .attention : .success
+        case .paused: needsAttention ? .attention : .offline
+        case .running, .unknown: needsAttention ? .attention : .success
         }
     }
 }
@@ -34,6 +37,7 @@ extension CommandContext {
     fileprivate func watchStatus() async throws -> ExitStatus {
         for try await event in try await service.events(after: nil) where event.kind == .status {
             show(try DaemonStatus(json: event.data))
+            try StandardOutput.check()
         }
         return .success
     }
@@ -43,10 +47,16 @@ extension CommandContext {
             terminal.print(status.json.text)
             return
         }
+        terminal.print(lines: lines(of: status))
+    }
+
+    /// One screen.
+    func lines(of status: DaemonStatus) -> [String] {
+        var lines: [String] = []
         let color: Terminal.Style = status.state == .running ? .green : status.state == .paused ? .yellow : .red
         let state = terminal.styled(status.state.rawValue, color)
-        terminal.print("\(state)\(status.reason.map { ": \($0)" } ?? "")")
-        if let hint = status.hint { terminal.print("  \(hint)") }
+        lines.append("\(state)\(status.reason.map { ": \($0)" } ?? "")")
+        if let hint = status.hint { lines.append("  \(hint)") }
         var table = Table()
         let account = status.account.map { "\($0.email ?? "anonymous (\($0.userID))") on \($0.server)" }
         table.add(["  account", account ?? "none"])
@@ -56,6 +66,9 @@ extension CommandContext {
         table.add(["  to write", status.pendingDown == 0 ? "nothing" : "\(status.pendingDown)"])
         table.add(["  transfers", transfers(status)])
         table.add(["  last sync", status.lastSync.map { MomentWords.text($0) } ?? "never"])
+        if status.rejected > 0 {
+            table.add(["  rejected", "\(Count(status.rejected, "change")) that the server refused: ferry doctor"])
+        }
         if status.heldDeletes > 0 {
             table.add(["  held", "\(Count(status.heldDeletes, "delete waits", "deletes wait")): ferry deletes"])
         }
@@ -66,25 +79,29 @@ extension CommandContext {
             table.add(["  invited", "\(Count(status.sentInvitations, "invitation", "invitations")) not answered yet"])
         }
         if status.conflicts > 0 { table.add(["  conflicts", "\(status.conflicts): ferry conflicts"]) }
-        for line in table.lines(width: nil, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 }) {
-            terminal.print(line)
-        }
+        lines += table.lines(width: nil, style: { $0 == 0 ? terminal.styled($1, .faint) : $1 })
         for problem in status.problems.prefix(Self.problemLimit) {
             let subject = problem.subject.map { "\($0.printable): " } ?? ""
-            terminal.print("  \(terminal.styled("problem", .red))  \(subject)\(problem.message.printable)")
-            if let hint = problem.hint { terminal.print("           \(hint)") }
+            lines.append("  \(terminal.styled("problem", .red))  \(subject)\(problem.message.printable)")
+            if let hint = problem.hint { lines.append("           \(hint)") }
         }
         let others = status.problems.count - Self.problemLimit
-        if others > 0 { terminal.print("  and \(Count(others, "more problem")): ferry status --json") }
+        if others > 0 { lines.append("  and \(Count(others, "more problem")): ferry status --json") }
+        return lines
     }
 
     /// One screen is what `status` promises.
     private static var problemLimit: Int { 10 }
 
     private func transfers(_ status: DaemonStatus) -> String {
-        guard status.activeTransfers + status.waitingTransfers > 0 else { return "none" }
-        let why = status.transfersWaitFor.map { ": \($0.printable)" } ?? ""
-        return "\(status.activeTransfers) running, \(status.waitingTransfers) waiting\(why)"
+        var parts: [String] = []
+        if status.activeTransfers + status.waitingTransfers > 0 {
+            let why = status.transfersWaitFor.map { ": \($0.printable)" } ?? ""
+            parts += ["\(status.activeTransfers) running", "\(status.waitingTransfers) waiting\(why)"]
+        }
+        if status.pausedTransfers > 0 { parts.append("\(status.pausedTransfers) paused: ferry transfers resume --all") }
+        if status.failedTransfers > 0 { parts.append("\(status.failedTransfers) failed: ferry transfers") }
+        return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 
     private func pending(_ status: DaemonStatus) -> String {

@@ -9,6 +9,9 @@ extension Command {
         discussion: """
             --dry-run shows what would be done and does nothing: 'send', 'upload' and 'delete' go to the server, 'write', 'download'
             and 'remove' change files here, 'hold' waits for 'ferry deletes', and 'leave' stays as it is.
+
+            The exit status is 5 when syncing is paused or the server cannot be reached. With --wait it is 6 when something is left that
+            waits for you: changes that the server refused, held deletes, paused or failed transfers.
             """,
         options: [
             Option("dry-run", short: "n", summary: "only show what would be done"),
@@ -21,10 +24,16 @@ extension Command {
             return .success
         }
         let timeout = try context.arguments.integer("timeout", in: 0...86_400) ?? 60
+        let waits = context.arguments.has("wait")
+        if waits, case let status = try await context.service.status(), status.state == .offline {
+            context.terminal.note("\(status.reason?.printable ?? "Offline.") Waiting up to \(timeout) s for it.")
+        }
         let telling = Task { await context.tellOfStandstill() }
         defer { telling.cancel() }
-        let status = try await context.service.sync(wait: context.arguments.has("wait"), timeout: .seconds(timeout))
+        let status = try await context.service.sync(wait: waits, timeout: .seconds(timeout))
         if context.wantsJSON { context.terminal.print(status.json.text) }
+        // What is here has been looked at, but goes nowhere.
+        if let standstill = status.standstill { throw standstill }
         return .success
     }
 

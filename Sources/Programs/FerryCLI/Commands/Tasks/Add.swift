@@ -40,6 +40,10 @@ extension CommandContext {
         if arguments.has("stdin") { change.notes = try readStandardInput(limit: 1 << 20) }
         let task = try await service.add(change)
         if wantsJSON { print(document: ("task", task.json)) } else { terminal.print(task.id) }
+        // It is safe, so this is no error; but it is not yet anywhere else.
+        if !wantsJSON, let standstill = try? await service.status().standstill {
+            terminal.note("Saved here, and not sent yet: \(standstill.message.printable)")
+        }
         return .success
     }
 }

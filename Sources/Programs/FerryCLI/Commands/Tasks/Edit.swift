@@ -18,7 +18,13 @@ extension Command {
                 hint: "Set VISUAL to the editor you like.")
         }
         // What cannot be read any more is told at once rather than found later.
-        let problems = try await context.service.sync(wait: false, timeout: .zero).problems
+        let problems: [Problem]
+        do { problems = try await context.service.sync(wait: false, timeout: .zero).problems } catch let error
+            as ControlError
+            where error.code == .paused
+        {
+            return .success
+        }
         guard let problem = problems.first(where: { $0.subject == path.relative }) else { return .success }
         throw CommandFailure(
             "\(path.relative.printable): \(problem.message)", hint: "'ferry edit' again mends it; nothing is lost.",

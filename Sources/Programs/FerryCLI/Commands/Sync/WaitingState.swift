@@ -1,0 +1,90 @@
+import CommandLineTool
+import Control
+
+/// A state in which something waits: what 'ferry status' says, what its `--check` answers, and what to do.
+struct WaitingState {
+    /// What waits, for people.
+    let name: String
+    /// Stands in what 'ferry status' prints.
+    let says: String
+    let check: ExitStatus
+    let remedy: String
+
+    /// Every one; the order of the manual.
+    static let all = [
+        WaitingState("syncing is paused", says: "paused: ", .offline, "ferry resume"),
+        WaitingState(
+            "the server cannot be reached", says: "offline: ", .offline,
+            "nothing; changes are kept and sent when it is back. 'ferry doctor' looks what is in the way"),
+        WaitingState(
+            "the daemon connects, or catches up", says: "starting: ", .offline,
+            "nothing; 'ferry log' shows what it does"),
+        WaitingState(
+            "the daemon is stopping", says: "stopping: ", .offline, "start it again: systemctl --user start ferryd"),
+        WaitingState("nobody is signed in", says: "needs-sign-in: ", .needsSignIn, "ferry login URL"),
+        WaitingState(
+            "the tasks directory is missing, or another one", says: "root-held: ", .attention,
+            "mount it or put it back; if the new one is right: ferry rebind"),
+        WaitingState(
+            "the server is another one, or was put back", says: "server-held: ", .attention,
+            "if that is right: ferry rebind"),
+        WaitingState(
+            "the server refused changes", says: "rejected", .attention,
+            "mend the task as the problem's line says; 'ferry doctor' names each"),
+        WaitingState(
+            "deletes are held for review", says: "held", .attention, "ferry deletes approve, or ferry deletes restore"),
+        WaitingState("a merge displaced values", says: "conflicts", .attention, "ferry conflicts"),
+        WaitingState("transfers are paused", says: " paused", .attention, "ferry transfers resume --all"),
+        WaitingState("transfers failed", says: " failed", .attention, "ferry transfers resume --all"),
+        WaitingState(
+            "a file or directory cannot be read, written or watched", says: "problem", .attention,
+            "as the line below it says"),
+        WaitingState("changes are on their way to the server", says: "to send", .success, "nothing"),
+        WaitingState("changes are on their way to files", says: "to write", .success, "nothing"),
+        WaitingState(
+            "transfers run, or wait to be tried again", says: " waiting", .success,
+            "nothing; 'ferry transfers' shows them"),
+    ]
+
+    private init(_ name: String, says: String, _ check: ExitStatus, _ remedy: String) {
+        self.name = name
+        self.says = says
+        self.check = check
+        self.remedy = remedy
+    }
+
+    static let manualSection = (
+        title: "What waits",
+        text: """
+        Each state in which something waits: what 'ferry status' says, the exit status of 'ferry status --check', and below it what to
+        do. 'ferry sync --wait' ends with 0 in none of them, but for conflicts, whose values have all travelled, and files that cannot
+        be read, which it does not wait for.
+
+
+        """ + (["    status says     --check  what waits"] + all.map(\.row)).joined(separator: "\n")
+    )
+
+    /// Two lines of the manual's table.
+    private var row: String {
+        func padded(_ text: String, _ width: Int) -> String {
+            text + String(repeating: " ", count: max(1, width - text.count))
+        }
+        let word = says.split(separator: " ").joined(separator: " ")
+        let indent = String(repeating: " ", count: 4 + 16 + 9 + 2)
+        return "    " + padded(word, 16) + padded("\(check.code)", 9) + name + "\n" + indent + remedy
+    }
+}
+
+extension DaemonStatus {
+    /// Why nothing travels at the moment; nil: it does, or is about to.
+    var standstill: CommandFailure? {
+        let status: ExitStatus? =
+            switch state {
+            case .running, .starting, .unknown: nil
+            case .paused, .offline, .stopping: .offline
+            case .needsSignIn: .needsSignIn
+            case .rootHeld, .serverHeld: .attention
+            }
+        return status.map { CommandFailure(reason ?? "Nothing is synced now.", hint: hint, status: $0) }
+    }
+}

@@ -1,0 +1,95 @@
+"""Nothing waits in silence: what is paused, offline, held or failed is told by status, --check, sync and attach."""
+import json
+import os
+
+import pytest
+
+from harness import until
+
+
+def check(machine):
+    return machine.ferry("status", "--check", check=False).returncode
+
+
+@pytest.fixture
+def report(root):
+    path = root / "report.bin"
+    path.write_bytes(os.urandom(3 << 20))
+    return path
+
+
+def test_paused_is_told_by_all_commands(machines, report):
+    laptop, _ = machines
+    laptop.write("Plan.md", "")
+    laptop.sync()
+    assert check(laptop) == 0
+    laptop.ferry("pause")
+    assert check(laptop) == 5 and laptop.ferry("status").startswith("paused: ")
+    for arguments in (["sync"], ["sync", "--wait"], ["attach", "Plan", report]):
+        result = laptop.ferry(*arguments, check=False, timeout=20)
+        assert result.returncode == 5 and "paused" in result.stderr and "ferry resume" in result.stderr, (arguments, result)
+    result = laptop.ferry("add", "Later", check=False)
+    assert result.returncode == 0 and "not sent yet" in result.stderr and "paused" in result.stderr
+    result = laptop.ferry("attach", "Plan", report, "--name", "again.bin", "--no-wait", check=False)
+    assert result.returncode == 0 and "not sent yet" in result.stderr
+    laptop.ferry("resume")
+    laptop.sync()
+    assert check(laptop) == 0 and "Later" in laptop.list()
+    assert {a["name"] for a in laptop.json("show", "Plan")["attachments"]} == {"report.bin", "again.bin"}
+
+
+def test_offline_is_told_at_once(server, machines, report):
+    laptop, _ = machines
+    laptop.write("Plan.md", "")
+    laptop.sync()
+    server.stop()
+    until(lambda: laptop.status()["state"] == "offline", laptop.status)
+    assert check(laptop) == 5 and laptop.ferry("status").startswith("offline: ")
+    for arguments in (["sync"], ["sync", "--wait", "--timeout", "1"], ["attach", "Plan", report]):
+        result = laptop.ferry(*arguments, check=False, timeout=20)
+        assert result.returncode == 5 and result.stderr, (arguments, result)
+    result = laptop.ferry("attach", "Plan", report, "--name", "b.bin", "--json", check=False, timeout=20)
+    assert result.returncode == 5 and json.loads(result.stdout)["transfers"], result
+    result = laptop.ferry("add", "Later", check=False)
+    assert result.returncode == 0 and "not sent yet" in result.stderr
+    server.start()
+    laptop.sync(60)
+    assert {a["state"] for a in laptop.json("show", "Plan")["attachments"]} == {"here"}
+
+
+def test_paused_transfers_are_told(server, machines, root):
+    laptop, _ = machines
+    laptop.write("Plan.md", "")
+    laptop.sync()
+    server.stop()
+    until(lambda: laptop.status()["state"] == "offline", laptop.status)
+    (root / "big.bin").write_bytes(os.urandom(8 << 20))
+    laptop.ferry("attach", "Plan", root / "big.bin", "--no-wait")
+    laptop.ferry("transfers", "pause", "--all")
+    server.start()
+    until(lambda: laptop.status()["state"] == "running", laptop.status)
+    assert check(laptop) == 6 and "1 paused: ferry transfers resume --all" in laptop.ferry("status")
+    assert laptop.status()["pausedTransfers"] == 1
+    result = laptop.ferry("sync", "--wait", check=False, timeout=30)
+    assert result.returncode == 6 and "1 transfer is paused" in result.stderr, result
+    watched = laptop.ferry("transfers", "list", "--watch", check=False, timeout=20)
+    assert watched.returncode == 5 and "ferry transfers resume" in watched.stderr
+    laptop.ferry("transfers", "resume", "--all")
+    laptop.sync()
+    assert check(laptop) == 0
+
+
+def test_held_deletes_keep_a_sync_from_being_done(machines):
+    laptop, _ = machines
+    for number in range(30):
+        laptop.write(f"Task {number}.md", "")
+    laptop.sync()
+    for number in range(25):
+        (laptop.tasks / f"Task {number}.md").unlink()
+    until(lambda: laptop.status()["heldDeletes"] == 25, laptop.status)
+    result = laptop.ferry("sync", "--wait", check=False)
+    assert result.returncode == 6 and "25 deletes are held" in result.stderr
+    assert check(laptop) == 6
+    laptop.ferry("deletes", "restore", "--all")
+    laptop.sync()
+    assert check(laptop) == 0

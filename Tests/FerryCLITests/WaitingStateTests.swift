@@ -1,0 +1,59 @@
+import CommandLineTool
+import Control
+import Testing
+
+@testable import FerryCLI
+
+@Suite struct WaitingStateTests {
+    /// A status for each row of the manual's table, by what the row says.
+    private static let samples: [String: @Sendable (inout DaemonStatus) -> Void] = [
+        "paused: ": { $0.state = .paused }, "offline: ": { $0.state = .offline },
+        "starting: ": { $0.state = .starting },
+        "stopping: ": { $0.state = .stopping }, "needs-sign-in: ": { $0.state = .needsSignIn },
+        "root-held: ": { $0.state = .rootHeld }, "server-held: ": { $0.state = .serverHeld },
+        "rejected": { $0.rejected = 1 },
+        "held": { $0.heldDeletes = 1 }, "conflicts": { $0.conflicts = 1 }, " paused": { $0.pausedTransfers = 1 },
+        " failed": { $0.failedTransfers = 1 }, "problem": { $0.problems = [Problem(code: "x", message: "m")] },
+        "to send": { $0.pendingUp = 2 }, "to write": { $0.pendingDown = 2 }, " waiting": { $0.waitingTransfers = 1 },
+    ]
+
+    private var context: CommandContext {
+        get throws {
+            guard case .run(_, let arguments) = try FerryTool.command.parse(["status"]) else {
+                throw CancellationError()
+            }
+            return CommandContext(
+                service: ControlClient(socketPath: "/none"), terminal: Terminal(color: "never"), arguments: arguments,
+                due: DueWords(today: CivilDate(days: 0)))
+        }
+    }
+
+    @Test func `every row of the manual's table is what status says and check answers`() throws {
+        #expect(Set(WaitingState.all.map(\.says)) == Set(Self.samples.keys))
+        let page = FerryTool.command.manualPage(section: 1, version: "1", date: "d", extra: FerryTool.manualSections)
+        let context = try context
+        for row in WaitingState.all {
+            let sample = try #require(Self.samples[row.says])
+            var status = DaemonStatus(version: "1", state: .running, tasksDirectory: "/t")
+            sample(&status)
+            if status.state != .running { status.reason = "Why." }
+            let lines = context.lines(of: status)
+            #expect(lines.contains { $0.contains(row.says) }, "\(row.name): \(lines)")
+            #expect(status.exitStatus.code == row.check.code, "\(row.name)")
+            #expect(page.contains(row.name.replacing("-", with: "\\-")), "\(row.name)")
+        }
+        #expect(DaemonStatus(version: "1", state: .running, tasksDirectory: "/t").exitStatus.code == 0)
+    }
+
+    @Test func `only what is connected, or about to be, moves`() {
+        for (state, code) in [
+            (DaemonStatus.State.paused, 5), (.offline, 5), (.stopping, 5), (.needsSignIn, 7), (.rootHeld, 6),
+            (.serverHeld, 6),
+        ] as [(DaemonStatus.State, Int32)] {
+            #expect(DaemonStatus(version: "1", state: state, tasksDirectory: "/t").standstill?.status.code == code)
+        }
+        for state in [DaemonStatus.State.running, .starting, .unknown] {
+            #expect(DaemonStatus(version: "1", state: state, tasksDirectory: "/t").standstill == nil)
+        }
+    }
+}
