@@ -43,6 +43,28 @@ struct StatusTests {
         #expect(status(.online, isCurrent: true, pending: 3).line == "running: 12 tasks, 3 changes to send")
     }
 
+    @Test func `a sync is not over while something waits for a person`() {
+        var status = status(.online, isCurrent: true)
+        #expect(status.left == nil)
+        status.conflicts = 2
+        status.problems = [Problem(code: "symlink", message: "m")]
+        #expect(status.left == nil)
+        status.heldDeletes = 1
+        status.pausedTransfers = 2
+        status.rejected = 3
+        status.failedTransfers = 1
+        status.problems.append(Problem(code: "attachment-damaged", message: "m"))
+        let words = [
+            "3 changes were refused", "1 delete is held", "2 transfers are paused", "1 transfer has failed",
+            "1 problem is",
+        ]
+        #expect(status.left?.code == .attention && words.allSatisfy { status.left?.message.contains($0) ?? false })
+        var client = ClientStatus()
+        client.parkedCount = 1
+        status.take(client)
+        #expect(status.rejected == 1 && status.needsAttention)
+    }
+
     @Test func `times are RFC 3339, before 1970 too`() {
         #expect(Timestamp(microseconds: 1_700_000_000_123_000).rfc3339 == "2023-11-14T22:13:20.123Z")
         #expect(Timestamp(microseconds: -1_000_000).rfc3339 == "1969-12-31T23:59:59Z")

@@ -25,6 +25,8 @@ import Testing
         let head = "---\n# both\ntags:\n  - old\n  - older\ncolor: red\ntags: [new]\n---\n"
         let files = try files(head)
         #expect(files == Array(repeating: "---\n# both\ncolor: red\ntags: [new]\n---\nOat.\n", count: 2))
+        let windows = try self.files(head.replacing("\n", with: "\r\n"))
+        #expect(windows == Array(repeating: "---\r\n# both\r\ncolor: red\r\ntags: [new]\r\n---\r\nOat.\n", count: 2))
     }
 
     @Test func `a file that says what Ferry would is laid out as Ferry does, another one keeps its order`() throws {
