@@ -12,12 +12,14 @@ STEPS = {
         3: "DROP TABLE sync_trash",
         4: "DROP TABLE sync_write",
         5: "ALTER TABLE sync_attachment DROP COLUMN content; ALTER TABLE sync_attachment DROP COLUMN marks",
+        6: ";".join(f"ALTER TABLE {table} DROP COLUMN sum" for table in ("sync_file", "sync_list", "sync_attachment", "sync_step")),
     },
     "client": {
         2: """ALTER TABLE client_state RENAME TO client_state_after;
               CREATE TABLE client_state(key TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
               INSERT INTO client_state SELECT key, value FROM client_state_after;
               DROP TABLE client_state_after""",
+        3: "ALTER TABLE client_document DROP COLUMN sum; ALTER TABLE client_mutation DROP COLUMN sum",
     },
     "buckets": {
         2: "DROP TABLE condemned",
@@ -33,6 +35,8 @@ STEPS = {
                   document INTEGER NOT NULL, PRIMARY KEY(collection, field, key, id)) WITHOUT ROWID""",
         3: "DROP TABLE recent; DELETE FROM setting WHERE name='recent'",
         4: "DROP TABLE exemption",
+        5: "ALTER TABLE document DROP COLUMN sum; ALTER TABLE change DROP COLUMN sum",
+        6: "DROP TABLE received",
     },
     "identity": {},
 }

@@ -36,7 +36,8 @@ final class Machine: Sendable {
     ///   - refusing: the documents that the remote lets nobody write.
     init(
         _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
-        rebinds: Bool = false, trashDays: Int = 30, wallClock: @escaping @Sendable () -> Int64 = { 0 },
+        rebinds: Bool = false, repairs: Bool = false, trashDays: Int = 30,
+        wallClock: @escaping @Sendable () -> Int64 = { 0 },
         followedLists: Int = 400, refusing: @escaping @Sendable (DocumentName) -> Bool = { _ in false }
     ) async throws {
         self.home = home ?? Home()
@@ -46,11 +47,13 @@ final class Machine: Sendable {
         counted = CountedRemote(remote, refusing: refusing)
         var options = ClientOptions()
         options.policies = .tasks
+        options.repairs = repairs
         client = try DocumentClient(
             path: "\(root)/replica.db", database: Self.database, remote: counted, options: options)
         var configuration = TaskSync.Configuration(
             userID: "alice", remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock)
         configuration.followedLists = followedLists
+        configuration.repairs = repairs
         sync = TaskSync(
             configuration: configuration,
             folder: disk.map { MemoryTaskFolder(disk: $0) } ?? DirectoryTaskFolder(path: "\(root)/Tasks"),

@@ -113,7 +113,7 @@ import Testing
         await desk.stop()
         mkdir(desk.path("Work"), 0o700)
         let state = try SQLiteDatabase(path: "\(desk.root)/replica.db")
-        try state.execute("INSERT INTO sync_list VALUES (?, 'Work')", [.text(list)])
+        try state.execute("INSERT INTO sync_list VALUES (?1, 'Work', row_sum(?1, 'Work'))", [.text(list)])
         state.close()
         try laptop.write("Work/Mark.md", "soon\n")
         let again = try await Machine(store, home: desk.home)

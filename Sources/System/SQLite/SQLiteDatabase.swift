@@ -56,6 +56,7 @@ package final class SQLiteDatabase {
         csqlite_set_option(connection, SQLITE_DBCONFIG_DEFENSIVE, 1)
         csqlite_set_option(connection, SQLITE_DBCONFIG_DQS_DML, 0)
         csqlite_set_option(connection, SQLITE_DBCONFIG_DQS_DDL, 0)
+        csqlite_add_row_sum(connection)
         if !configuration.isReadOnly {
             try executeScript("PRAGMA page_size=\(configuration.pageSize)")
             try executeScript("PRAGMA journal_mode=WAL")

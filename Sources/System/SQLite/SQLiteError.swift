@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// What SQLite, or this wrapper, could not do.
 ///
@@ -23,7 +24,8 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure a caller can act on.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
-            case full, corrupt, busy, readOnly, constraint, cannotOpen, inputOutput, interrupted, newerSchema
+            case full, corrupt, damagedRow, busy, readOnly, constraint, cannotOpen, inputOutput, interrupted,
+                newerSchema
             case tooBig, misuse, other
         }
 
@@ -33,6 +35,8 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
         package static let full = Code(kind: .full)
         /// The file is damaged, truncated, or not a database.
         package static let corrupt = Code(kind: .corrupt)
+        /// The values of a row are not what was stored, as their checksum tells. Other rows may be used.
+        package static let damagedRow = Code(kind: .damagedRow)
         /// Another connection held the lock for longer than the busy timeout. Trying again can help.
         package static let busy = Code(kind: .busy)
         /// The file, its directory, or this connection may not be written.
@@ -62,6 +66,8 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
         init(resultCode: Int32) {
             switch resultCode & 0xFF {
             case SQLITE_FULL: self = .full
+            // An index that contradicts its table is made again from it.
+            case SQLITE_CORRUPT where resultCode == csqlite_corrupt_index: self = .damagedRow
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: self = .corrupt
             case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
             case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: self = .readOnly
@@ -92,19 +98,52 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+extension SQLiteError.Code {
+    /// The code of a failure, where a full disk is one however SQLite calls it.
+    ///
+    /// - Parameters:
+    ///   - systemError: the `errno` of the failing call; 0 where it is not known.
+    ///   - isRoomLeft: whether the file's disk has room for another page and inode.
+    init(resultCode: Int32, systemError: Int32, isRoomLeft: @autoclosure () -> Bool) {
+        let code = SQLiteError.Code(resultCode: resultCode)
+        guard code == .inputOutput || code == .cannotOpen else {
+            self = code
+            return
+        }
+        switch systemError {
+        case ENOSPC, EDQUOT: self = .full
+        // SQLite does not keep the reason for which it could not enlarge the WAL's index.
+        case 0 where !isRoomLeft(): self = .full
+        default: self = resultCode == csqlite_shm_size && !isRoomLeft() ? .full : code
+        }
+    }
+}
+
 extension SQLiteError {
+    /// Whether a file beside `path` could be enlarged.
+    private static func isRoomLeft(beside path: String) -> Bool {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return true }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow || bytes >= 64 << 10
+    }
+
     /// An error from a result code and the connection's own words for it.
     init(resultCode: Int32, connection: OpaquePointer?, path: String, doing action: String, sql: String? = nil) {
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? resultCode
         // The connection's code describes its latest call; it is used only when it is about this failure.
         let best = extended & 0xFF == resultCode & 0xFF ? extended : resultCode
+        // Where a side file finds no room, SQLite calls that an I/O error.
+        let number = connection.map { sqlite3_system_errno($0) } ?? 0
+        let code = Code(resultCode: best, systemError: number, isRoomLeft: Self.isRoomLeft(beside: path))
         let words: String
-        if let connection, best == extended, let text = sqlite3_errmsg(connection) {
+        if code == .full, resultCode & 0xFF != SQLITE_FULL {
+            words = "the disk is full"
+        } else if let connection, best == extended, let text = sqlite3_errmsg(connection) {
             words = String(cString: text)
         } else {
             words = String(cString: sqlite3_errstr(resultCode))
         }
-        let code = Code(resultCode: best)
         let remedy = code.remedy.map { " \($0)" } ?? ""
         self.init(
             code: code, extendedCode: best, message: "Cannot \(action) the database \(path): \(words).\(remedy)",

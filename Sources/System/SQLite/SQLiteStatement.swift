@@ -144,6 +144,23 @@ package final class SQLiteStatement {
 
     package func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
 
+    /// Whether a run of columns is what was stored, judged by the checksum in column `sum`: what the SQL function
+    /// `row_sum(…)` made of the same values in the same order.
+    ///
+    /// SQLite itself does not notice a flipped bit in a value. A row whose sum is NULL counts as damaged.
+    package func isIntact(_ columns: Range<Int32>, sum: Int32) -> Bool {
+        guard sqlite3_column_type(handle, sum) == SQLITE_INTEGER else { return false }
+        let expected = Int64(csqlite_column_sum(handle, columns.lowerBound, columns.upperBound))
+        return sqlite3_column_int64(handle, sum) == expected
+    }
+
+    /// Throws `.damagedRow` unless the columns are intact; see `isIntact`.
+    package func checkIntact(_ columns: Range<Int32>, sum: Int32) throws(SQLiteError) {
+        guard !isIntact(columns, sum: sum) else { return }
+        throw SQLiteError(
+            code: .damagedRow, message: "A row in the database \(database.path) is damaged.", sql: sql)
+    }
+
     package func value(_ column: Int32) -> SQLiteValue {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer(int64(column))

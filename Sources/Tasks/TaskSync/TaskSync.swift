@@ -33,6 +33,8 @@ package actor TaskSync {
         /// Lists of others that this machine follows at most: each takes two of the 1,000 listen targets that a server allows a
         /// connection.
         package var followedLists = 400
+        /// Whether the state file was opened for repair; see `repairTables`.
+        package var repairs = false
         /// The local clock in seconds since 1970, for showing; and where it is behind, the trash keeps things for longer.
         package var wallClock: @Sendable () -> Int64
 
@@ -247,6 +249,10 @@ package actor TaskSync {
     package func load() async throws {
         guard !isLoaded else { return }
         let objectStore = configuration.objectStore
+        if configuration.repairs {
+            try await client.transaction { try $0.database.migrate(SyncSchema.component, SyncSchema.migrations) }
+            try await repairTables()
+        }
         let tables = try await client.transaction { transaction in
             try transaction.database.migrate(SyncSchema.component, SyncSchema.migrations)
             let tables = SyncTables(transaction)

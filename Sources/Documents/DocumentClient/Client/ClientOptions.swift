@@ -12,6 +12,8 @@ public struct ClientOptions: Sendable {
     public var silence = Duration.seconds(120)
     /// Memory for pages of the state file.
     public var cacheKiB = 2048
+    /// Whether the state file is searched for damaged rows when it is opened: after an error that `isDamage`.
+    package var repairs = false
     package var surroundings = Surroundings.system
     /// As `SQLiteConfiguration.fileSystem`.
     package var fileSystem: String?

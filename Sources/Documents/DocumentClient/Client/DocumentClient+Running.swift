@@ -247,12 +247,27 @@ extension DocumentClient {
                     size = names.count / 2
                     continue
                 }
-                try await handle(try replica.resolveMissing(names, nil))
+                if error.code == .damaged, names.count > 1 {
+                    // One of them: what is known of it here stays, and the others are asked for alone.
+                    for name in names { try await resolveMissing(alone: name) }
+                } else if error.code != .damaged {
+                    try await handle(try replica.resolveMissing(names, nil))
+                }
             } catch is CancellationError {
                 missing += names
                 return
             }
             size = min(300, size * 2)
+        }
+    }
+
+    private func resolveMissing(alone name: DocumentName) async throws {
+        do {
+            try await handle(try replica.resolveMissing([name], try await remote.documents([name])))
+        } catch let error as RemoteError {
+            if error.code.isTransient || error.code == .unauthenticated { missing.append(name) }
+        } catch is CancellationError {
+            missing.append(name)
         }
     }
 

@@ -59,7 +59,7 @@ public actor DocumentClient {
         let id = options.replicaID.isEmpty ? DocumentID.make(in: options.surroundings) : options.replicaID
         let replica = try Replica(
             database: file, databaseName: database, replicaID: id, policies: options.policies,
-            receipt: options.receipt, clock: options.surroundings.wallClock)
+            receipt: options.receipt, repairs: options.repairs, clock: options.surroundings.wallClock)
         if let identity = options.remoteIdentity, let known = try replica.bindRemote(identity) {
             status.connection = .otherRemote("The state belongs to \(known), but the remote is \(identity).")
         }
@@ -72,6 +72,9 @@ public actor DocumentClient {
         status.parkedCount = replica.journal.parkedCount
         executor = surroundings.executor?() ?? SerialThread()
     }
+
+    /// What opening the state file found damaged; empty unless it was opened for repair.
+    package var repairs: Repairs { replica.repaired }
 
     deinit { (executor as? SerialThread)?.stop() }
 

@@ -13,6 +13,9 @@ enum Base: Sendable, Hashable {
 }
 
 extension Mutation {
+    /// Whether it changes some fields of a document and leaves the others.
+    var hasMask: Bool { kind == .merge || kind == .update }
+
     /// Whether a commit must wait until the base has been read: a precondition could not be chosen otherwise.
     func needsRead(on base: Base) -> Bool {
         guard base == .unknown else { return false }
@@ -25,7 +28,6 @@ extension Mutation {
     /// The same, noting in the document that it has this replica's mutation of this number. What is displaced is told together with
     /// that, so that a commit of nothing else is done once, too.
     func signed(in field: String, by replica: String, number: Int64, on base: Base) -> Mutation {
-        let hasMask = kind == .merge || kind == .update
         if kind == .delete || isOnlyCompanions && base.fields == nil { return self }
         let path = FieldPath(key: field).appending(replica)
         let isTold = !hasMask || mask.contains { $0.isPrefix(of: path) }

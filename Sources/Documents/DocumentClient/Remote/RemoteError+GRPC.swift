@@ -17,8 +17,9 @@ extension RemoteError {
         // A proxy or a captive portal answers in the server's place, and gRPC makes a status of its HTTP code.
         if message.contains("http2 header with status") { return .transient }
         switch code {
-        case .ok, .cancelled, .unknown, .deadlineExceeded, .internal, .unavailable, .dataLoss, .unimplemented:
+        case .ok, .cancelled, .unknown, .deadlineExceeded, .internal, .unavailable, .unimplemented:
             return .transient
+        case .dataLoss: return .damaged
         case .aborted: return .contention
         case .resourceExhausted:
             if message.hasPrefix(quotaPrefix) { return .quota }

@@ -3,7 +3,7 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
             case transient, overloaded, contention, unauthenticated, permission, precondition, invalid, tooLarge, quota
-            case notFound
+            case notFound, damaged
         }
 
         private let kind: Kind
@@ -28,6 +28,9 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         public static let quota = Code(kind: .quota)
         /// The database does not exist.
         public static let notFound = Code(kind: .notFound)
+
+        /// A document that the request needs cannot be read by the remote. Nothing was changed.
+        public static let damaged = Code(kind: .damaged)
 
         /// Whether the same request may succeed later without anybody's help.
         public var isTransient: Bool { self == .transient || self == .overloaded || self == .contention }

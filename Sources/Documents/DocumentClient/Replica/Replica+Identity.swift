@@ -43,7 +43,7 @@ extension Replica {
         try transaction {
             if let identity { try setRemote(identity) }
             var paths: [String] = []
-            try database.query("SELECT collection, name FROM client_document WHERE state IN (0, 2)") { row in
+            try database.query("SELECT collection, name FROM client_document WHERE state IN (0, 2, 4)") { row in
                 paths.append("\(row.text(0))/\(row.text(1))")
             }
             for path in paths {
@@ -71,7 +71,12 @@ extension Replica {
             held = []
             forgetDecoded()
             journal.forgetJobs()
-            try database.execute("UPDATE client_document SET state=0, fields=NULL, version=0 WHERE state<>0")
+            try database.execute(
+                """
+                UPDATE client_document SET state=0, fields=NULL, created=0, version=0,
+                    sum=row_sum(collection, name, 0, NULL, 0, 0)
+                WHERE state<>0
+                """)
             try database.execute("DELETE FROM client_member")
             try database.execute("UPDATE client_target SET token=x''")
             try database.execute("DELETE FROM client_state WHERE key IN ('read_time', 'newest', 'lineage')")

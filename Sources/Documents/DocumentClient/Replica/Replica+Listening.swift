@@ -132,7 +132,9 @@ extension Replica {
         }
         if row?.state == .missing, case .missing(let time) = state, let row {
             try database.execute(
-                "UPDATE client_document SET version=? WHERE id=?", [.integer(time.microseconds), .integer(row.id)])
+                """
+                UPDATE client_document SET version=?1, sum=row_sum(collection, name, state, fields, created, ?1) WHERE id=?2
+                """, [.integer(time.microseconds), .integer(row.id)])
             return row.id
         }
         guard !journal.sequences(of: path).isEmpty else { return try store(state, at: path, row: row) }
@@ -155,7 +157,10 @@ extension Replica {
     private func setState(_ state: DocumentRow.State, of id: Int64, at path: String) throws {
         changedPaths.insert(path)
         try database.execute(
-            "UPDATE client_document SET state=?, sequence=? WHERE id=?",
+            """
+            UPDATE client_document SET state=?1, sequence=?2, sum=row_sum(collection, name, ?1, fields, created, version)
+            WHERE id=?3
+            """,
             [.integer(state.rawValue), .integer(nextNumber()), .integer(id)])
     }
 

@@ -20,7 +20,8 @@ extension Replica {
         return DocumentSnapshot(
             name: name, view: view, createTime: base.updateTime == nil ? nil : row?.created,
             updateTime: base.updateTime, hasPendingWrites: !chain.isEmpty,
-            hasParkedWrites: chain.contains { journal.entries[$0]?.isParked == true })
+            hasParkedWrites: chain.contains { journal.entries[$0]?.isParked == true },
+            isAwaited: try row?.isDamaged == true && (chain.first.map { try mutation($0).hasMask } ?? true))
     }
 
     /// The documents that match a query here, in its order. Reads the query's collections, one document at a time.
@@ -44,7 +45,7 @@ extension Replica {
     ) throws -> (found: [DocumentSnapshot], last: Int64)? {
         let collection = plan.query.parent.collectionPath(plan.query.collectionID ?? "")
         // As the file has them: by the index of names each would be a look at another page.
-        let sql = "SELECT \(Self.columns) FROM client_document WHERE +collection=? AND id>? ORDER BY id LIMIT ?"
+        let sql = "SELECT \(DocumentRow.columns) FROM client_document WHERE +collection=? AND id>? ORDER BY id LIMIT ?"
         let keys = keys.union(plan.fieldKeys)
         var found: [DocumentSnapshot] = []
         var last: Int64?
@@ -56,20 +57,18 @@ extension Replica {
         return last.map { (found, $0) }
     }
 
-    private static let columns = "\(DocumentRow.columns), collection, name"
-
     private func snapshot(
         _ row: SQLiteStatement, in plan: QueryPlan, only keys: Set<String>? = nil
     ) throws -> DocumentSnapshot? {
-        let path = "\(row.text(6))/\(row.text(7))"
-        let document = DocumentRow(row)
+        let document = try DocumentRow(row)
+        let path = "\(row.text(3))/\(row.text(4))"
         guard document.state == .exists || !journal.sequences(of: path).isEmpty else { return nil }
         let name = try DocumentName(database: databaseName, path: path)
         return plan.isInScope(name) ? try snapshot(name, row: document, only: keys) : nil
     }
 
     private func forEachDocument(in plan: QueryPlan, _ body: (DocumentSnapshot) throws -> Void) throws {
-        var sql = "SELECT \(Self.columns) FROM client_document"
+        var sql = "SELECT \(DocumentRow.columns) FROM client_document"
         var values: [SQLiteValue] = []
         if let id = plan.query.collectionID, !id.isEmpty {
             if plan.query.allDescendants {
@@ -144,13 +143,14 @@ extension Replica {
         where condition: String, orderedBy order: String, _ values: [SQLiteValue]
     ) throws -> [PendingMutation] {
         var pending: [PendingMutation] = []
-        let columns = "sequence, content, parked, appended"
+        let columns = "sequence, path, content, sum, parked, appended"
         let sql = "SELECT \(columns) FROM client_mutation WHERE \(condition) ORDER BY \(order)"
         try database.query(sql, values) { row in
+            try row.checkIntact(0..<3, sum: 3)
             pending.append(
                 PendingMutation(
-                    id: row.int64(0), mutation: try MutationRecord(decoding: row.bytes(1)).mutation,
-                    parkedReason: row.optionalText(2), appendedMilliseconds: row.int64(3)))
+                    id: row.int64(0), mutation: try Self.mutation(decoding: row.bytes(2)),
+                    parkedReason: row.optionalText(4), appendedMilliseconds: row.int64(5)))
         }
         return pending
     }

@@ -14,6 +14,8 @@ final class Replica {
     let policies: RebasePolicies
     let receipt: CommitReceipt?
     var receiptState = ReceiptState.unproven
+    /// What was damaged when the file was opened, if it was opened for repair.
+    let repaired: Repairs
 
     var journal = Journal()
     /// Boundaries that wait for the outcome of a commit on a document they touch, oldest first.
@@ -34,7 +36,7 @@ final class Replica {
     init(
         database: SQLiteDatabase, databaseName: DatabaseName, replicaID: String,
         policies: RebasePolicies = RebasePolicies(), receipt: CommitReceipt? = nil,
-        clock: @escaping () -> Int64 = { 0 }
+        repairs: Bool = false, clock: @escaping () -> Int64 = { 0 }
     ) throws {
         self.database = database
         self.databaseName = databaseName
@@ -48,7 +50,8 @@ final class Replica {
             self.replicaID = replicaID
             try database.execute("INSERT INTO client_state VALUES('replica', ?)", [.text(replicaID)])
         }
-        number = try database.first("SELECT value FROM client_state WHERE key='number'") { $0.int64(0) } ?? 0
+        repaired = repairs ? try Self.repair(database) : Repairs()
+        number = try Self.latestNumber(in: database)
         try loadJournal(keeping: [:])
     }
 
@@ -101,18 +104,19 @@ final class Replica {
         var entries: [JournalEntry] = []
         var seen: Set<String> = []
         let sql = """
-            SELECT m.sequence, m.path, m.batch, m.content, m.parked IS NOT NULL, m.position FROM client_mutation m
-            ORDER BY m.position, m.sequence
+            SELECT sequence, path, content, sum, batch, position, parked IS NOT NULL FROM client_mutation
+            ORDER BY position, sequence
             """
         try database.query(sql) { row in
-            let content = row.bytes(3)
-            let mutation = try MutationRecord(decoding: content).mutation
+            try row.checkIntact(0..<3, sum: 3)
+            let content = row.bytes(2)
+            let mutation = try Self.mutation(decoding: content)
             let path = row.text(1)
             let isFirst = seen.insert(path).inserted
             var entry = JournalEntry(
-                sequence: row.int64(0), position: row.int64(5), path: path, group: row.int64(2), bytes: content.count,
+                sequence: row.int64(0), position: row.int64(5), path: path, group: row.int64(4), bytes: content.count,
                 writeCount: mutation.writeCount, needsRead: false)
-            entry.isParked = row.bool(4)
+            entry.isParked = row.bool(6)
             let isUnknown = try isFirst && self.row(path).map { $0.state == .unknown } ?? true
             entry.needsRead = isUnknown && mutation.needsRead(on: .unknown)
             // A parked mutation was proven not to have been applied before it was parked.
@@ -129,12 +133,16 @@ final class Replica {
 
     func mutation(_ sequence: Int64) throws -> Mutation {
         if let known = decoded[sequence] { return known }
-        let sql = "SELECT content FROM client_mutation WHERE sequence=?"
-        guard let content = try database.first(sql, [.integer(sequence)], { $0.bytes(0) }) else {
+        let sql = "SELECT sequence, path, content, sum FROM client_mutation WHERE sequence=?"
+        let found = try database.first(sql, [.integer(sequence)]) { row in
+            try row.checkIntact(0..<3, sum: 3)
+            return row.bytes(2)
+        }
+        guard let content = found else {
             throw DocumentClientError(
                 .corrupt, "The journal lacks mutation \(sequence), which its index names. Restore the state file.")
         }
-        let mutation = try MutationRecord(decoding: content).mutation
+        let mutation = try Self.mutation(decoding: content)
         keep(mutation, sequence, size: content.count)
         return mutation
     }
@@ -184,7 +192,10 @@ final class Replica {
             journal.append(entry)
         }
         try database.execute(
-            "INSERT INTO client_mutation VALUES(?,?,?,?,?,?,?)",
+            """
+            INSERT INTO client_mutation(sequence, position, path, content, batch, parked, appended, sum)
+            VALUES(?1,?2,?3,?4,?5,?6,?7, row_sum(?1, ?3, ?4))
+            """,
             [
                 .integer(sequence), .integer(position), .text(mutation.name.path), .blob(content),
                 .integer(entry.group), .optional(parked), .integer(appended),
@@ -283,35 +294,46 @@ final class Replica {
         changedPaths.insert(path)
         if decodedBase?.id == row?.id { decodedBase = nil }
         let sequence = nextNumber()
+        let parts = PathParts(path)
         let values: [SQLiteValue]
         switch state {
         case .missing(let time):
-            values = [1, nil, 0, .integer(time.microseconds), .integer(sequence)]
+            values = [
+                .text(parts.collection), .text(parts.name), 1, nil, 0, .integer(time.microseconds), .integer(sequence),
+            ]
         case .exists(let document):
             values = [
-                2, .blob(document.fields.bytes), .integer(document.createTime.microseconds),
-                .integer(document.updateTime.microseconds), .integer(sequence),
+                .text(parts.collection), .text(parts.name), 2, .blob(document.fields.bytes),
+                .integer(document.createTime.microseconds), .integer(document.updateTime.microseconds),
+                .integer(sequence),
             ]
         }
         if let row {
             try database.execute(
-                "UPDATE client_document SET state=?, fields=?, created=?, version=?, sequence=? WHERE id=?",
-                values + [.integer(row.id)])
+                """
+                UPDATE client_document SET collection=?1, name=?2, state=?3, fields=?4, created=?5, version=?6, sequence=?7,
+                    sum=row_sum(?1,?2,?3,?4,?5,?6)
+                WHERE id=?8
+                """, values + [.integer(row.id)])
             return row.id
         }
-        let parts = PathParts(path)
         try database.execute(
             """
-            INSERT INTO client_document(state, fields, created, version, sequence, collection, name)
-            VALUES(?,?,?,?,?,?,?)
-            """, values + [.text(parts.collection), .text(parts.name)])
+            INSERT INTO client_document(\(DocumentRow.summed), sequence, sum)
+            VALUES(?1,?2,?3,?4,?5,?6,?7, row_sum(?1,?2,?3,?4,?5,?6))
+            """, values)
         return database.lastInsertedRowID
     }
 
     /// Makes the remote's version of a document unknown again.
     func forgetBase(of id: Int64) throws {
         decodedBase = nil
-        try database.execute("UPDATE client_document SET state=0, fields=NULL, version=0 WHERE id=?", [.integer(id)])
+        try database.execute(
+            """
+            UPDATE client_document SET state=0, fields=NULL, created=0, version=0,
+                sum=row_sum(collection, name, 0, NULL, 0, 0)
+            WHERE id=?
+            """, [.integer(id)])
     }
 
     /// Notes that what a reader sees of a document changed, though not the remote's version of it.
@@ -320,7 +342,8 @@ final class Replica {
         let parts = PathParts(path)
         try database.execute(
             """
-            INSERT INTO client_document(state, created, version, sequence, collection, name) VALUES(0,0,0,?,?,?)
+            INSERT INTO client_document(state, created, version, sequence, collection, name, sum)
+            VALUES(0,0,0,?1,?2,?3, row_sum(?2, ?3, 0, NULL, 0, 0))
             ON CONFLICT(collection, name) DO UPDATE SET sequence=excluded.sequence
             """, [.integer(nextNumber()), .text(parts.collection), .text(parts.name)])
     }

@@ -45,5 +45,14 @@ enum ReplicaSchema {
                     WHERE key<>'lineage' OR typeof(value)='text';
                 DROP TABLE client_state_before;
                 """),
+        SQLiteMigration(
+            "checksums of documents and mutations",
+            // sum: of `DocumentRow.summed`, and of `sequence, content`. state 4: was damaged, is to be read again.
+            sql: """
+                ALTER TABLE client_document ADD COLUMN sum INTEGER;
+                UPDATE client_document SET sum=row_sum(\(DocumentRow.summed));
+                ALTER TABLE client_mutation ADD COLUMN sum INTEGER;
+                UPDATE client_mutation SET sum=row_sum(sequence, path, content);
+                """),
     ]
 }

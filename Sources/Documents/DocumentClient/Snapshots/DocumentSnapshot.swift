@@ -21,12 +21,15 @@ public struct DocumentSnapshot: Sendable, Hashable {
     public let hasPendingWrites: Bool
     /// Whether the remote refuses one of those changes for good, and it waits for somebody's decision.
     public let hasParkedWrites: Bool
+    /// Whether this replica's copy was damaged and the remote has not sent the document again: nothing is known of it but the
+    /// changes made here, and it must not be taken for one that does not exist.
+    public let isAwaited: Bool
     private let content: [String: Value]
     private let pendingTimes: [FieldPath: Value?]
 
     init(
         name: DocumentName, view: LocalView, createTime: Timestamp?, updateTime: Timestamp?, hasPendingWrites: Bool,
-        hasParkedWrites: Bool
+        hasParkedWrites: Bool, isAwaited: Bool = false
     ) {
         self.name = name
         exists = view.fields != nil
@@ -34,6 +37,7 @@ public struct DocumentSnapshot: Sendable, Hashable {
         self.updateTime = updateTime
         self.hasPendingWrites = hasPendingWrites
         self.hasParkedWrites = hasParkedWrites
+        self.isAwaited = isAwaited
         content = view.fields ?? [:]
         pendingTimes = view.pendingTimes
     }

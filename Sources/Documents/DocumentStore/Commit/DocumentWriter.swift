@@ -41,7 +41,7 @@ struct DocumentWriter {
 
     private func insert(_ after: EncodedDocument, collection: Int64, id: [UInt8]) throws -> Int64 {
         try sqlite.withStatement(
-            "INSERT INTO document(collection, id, create_time, update_time, fields) VALUES(?,?,?,?,?)"
+            "INSERT INTO document(\(RowSum.document), sum) VALUES(?1,?2,?3,?4,?5, row_sum(?1,?2,?3,?4,?5))"
         ) { statement in
             try statement.bind(1, collection)
             try statement.bind(2, id)
@@ -54,8 +54,13 @@ struct DocumentWriter {
     }
 
     private func update(_ after: EncodedDocument, document: Int64) throws {
-        try sqlite.withStatement("UPDATE document SET create_time=?, update_time=?, fields=? WHERE document=?") {
-            statement in
+        // Its other columns were read, and so compared with their sum, in this transaction.
+        try sqlite.withStatement(
+            """
+            UPDATE document SET create_time=?1, update_time=?2, fields=?3, sum=row_sum(collection, id, ?1, ?2, ?3)
+            WHERE document=?4
+            """
+        ) { statement in
             try statement.bind(1, after.createTime.microseconds)
             try statement.bind(2, after.updateTime.microseconds)
             try statement.bind(3, after.fields.bytes)
@@ -66,7 +71,7 @@ struct DocumentWriter {
 
     private func log(collection: Int64, id: [UInt8], replaced row: DocumentTables.Row?, at time: Int64) throws {
         try sqlite.withStatement(
-            "INSERT INTO change(time, collection, id, create_time, update_time, fields) VALUES(?,?,?,?,?,?)"
+            "INSERT INTO change(\(RowSum.change), sum) VALUES(?1,?2,?3,?4,?5,?6, row_sum(?1,?2,?3,?4,?5,?6))"
         ) { statement in
             try statement.bind(1, time)
             try statement.bind(2, collection)

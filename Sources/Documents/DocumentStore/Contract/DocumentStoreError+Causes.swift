@@ -24,7 +24,8 @@ extension DocumentStoreError {
                 cause: "A stored document cannot be read (\(error)). Run the check of the database.")
         case let error as StoredDataError:
             self.init(
-                .dataLoss, "A stored document cannot be read.", cause: "\(error) Run the check of the database.")
+                .dataLoss, "A stored document cannot be read.",
+                cause: "\(error) Other documents are not affected; 'ferry-server check' lists all that are damaged.")
         case is CancellationError:
             self.init(.aborted, "The call was cancelled.")
         default:
@@ -36,7 +37,8 @@ extension DocumentStoreError {
         let (code, message): (Code, String) =
             switch error.code {
             case .full: (.resourceExhausted, "The server's disk is full; nothing of this change was kept.")
-            case .corrupt: (.dataLoss, "The server's data is damaged; its log has the reason.")
+            // Not DATA_LOSS, which is said of one document: clients keep what they have and try again.
+            case .corrupt, .damagedRow: (.unavailable, "The server's data is damaged; its log has the reason.")
             case .busy, .interrupted, .misuse, .readOnly, .cannotOpen, .inputOutput:
                 (.unavailable, "The server cannot use its data now; its log has the reason.")
             default: (.internal, "The server failed; its log has the reason.")

@@ -91,15 +91,17 @@ struct IndexBuilder {
         let composites = try tables.composites(of: collection).map(\.column).filter { $0.number == field }
         var last: [UInt8]?
         try tables.sqlite.query(
-            "SELECT document, id, fields FROM document WHERE collection=? AND id>=? ORDER BY id LIMIT ?",
+            "SELECT sum, \(RowSum.document), document FROM document WHERE collection=? AND id>=? ORDER BY id LIMIT ?",
             [.integer(collection), .blob(first), .int(Self.step)]
         ) { row in
-            let id = row.bytes(1)
-            let entries = IndexEntries(collection: collection, id: id, composites: composites, exempt: []) { _ in nil }
-            for entry in try entries.rows(of: try EncodedFields(bytes: row.bytes(2)).decoded()) {
-                changes.append(entry, document: row.int64(0), time: time)
-            }
+            let id = row.bytes(2)
             last = id
+            // What is damaged gets no entries, as nobody can read it.
+            guard row.isIntact(1..<6, sum: 0) else { return }
+            let entries = IndexEntries(collection: collection, id: id, composites: composites, exempt: []) { _ in nil }
+            for entry in try entries.rows(of: try EncodedFields(bytes: row.bytes(5)).decoded()) {
+                changes.append(entry, document: row.int64(6), time: time)
+            }
         }
         progress[place].next = last.map { $0 + [0] }
         return changes

@@ -5,18 +5,24 @@ import SQLite
 /// Makes from the log what `PendingIndex` had when the process ended: the index entries that its latest commits changed.
 enum IndexRecovery {
     /// The changes of the commits that the table lacks. A part of them may be in it already.
+    ///
+    /// Damaged rows are left out: a server must start with the rest.
     static func pending(in tables: DocumentTables) throws -> IndexChanges {
         let (visible, indexed) = try tables.progress()
         guard indexed < visible else { return IndexChanges() }
+        let damage = tables.damage
+        tables.damage = .isSkipped
+        defer { tables.damage = damage }
         var documents: [DocumentName: (collection: Int64, id: [UInt8], replaced: [[String: Value]])] = [:]
         try tables.sqlite.query(
-            "SELECT collection, id, update_time IS NULL, fields FROM change WHERE time>?", [.integer(indexed)]
+            "SELECT sum, \(RowSum.change) FROM change WHERE time>?", [.integer(indexed)]
         ) { row in
-            let (collection, id) = (row.int64(0), row.bytes(1))
+            guard try tables.isIntact(row, 1..<7, collection: 2) else { return }
+            let (collection, id) = (row.int64(2), row.bytes(3))
             let name = try tables.name(collection: collection, id: id)
             if documents[name] == nil { documents[name] = (collection, id, []) }
             // Any version since then may have come into the table.
-            if !row.bool(2) { documents[name]?.replaced.append(try EncodedFields(bytes: row.bytes(3)).decoded()) }
+            if !row.isNull(5) { documents[name]?.replaced.append(try EncodedFields(bytes: row.bytes(6)).decoded()) }
         }
         var changes = IndexChanges()
         for (collection, id, replaced) in documents.values {
@@ -67,7 +73,9 @@ enum IndexRecovery {
         let entries = IndexEntries(
             collection: document.int64(1), id: document.bytes(2), composites: composites, exempt: exempt
         ) { try tables.makeField($0) }
-        for row in try entries.rows(of: try EncodedFields(bytes: document.bytes(3)).decoded()) {
+        // Of a document that cannot be read there are no entries.
+        guard let fields = try? EncodedFields(bytes: document.bytes(3)).decoded() else { return }
+        for row in try entries.rows(of: fields) {
             try tables.sqlite.execute(
                 "INSERT OR REPLACE INTO entry(row, document) VALUES(?,?)",
                 [.blob(row), .integer(document.int64(0))])

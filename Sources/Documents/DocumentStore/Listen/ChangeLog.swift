@@ -27,34 +27,41 @@ struct ChangeLog {
         }
         try tables.sqlite.withStatement(
             """
-            SELECT time, collection, id, create_time, update_time, fields FROM change
+            SELECT sum, \(RowSum.change) FROM change
             WHERE time>? AND time<=? ORDER BY time, change
             """
         ) { statement in
             try statement.bind(1, start)
             try statement.bind(2, end)
             while try statement.step() {
-                if statement.int64(0) != time {
+                if statement.int64(1) != time {
                     close()
                     if count >= limit || bytes >= Self.byteLimit {
                         isCut = true
                         break
                     }
-                    time = statement.int64(0)
+                    time = statement.int64(1)
                 }
                 count += 1
-                let (collection, id) = (statement.int64(1), statement.bytes(2))
+                let (collection, id) = (statement.int64(2), statement.bytes(3))
+                // Of a damaged row only the replaced version is missed; what the document is now is stored elsewhere.
+                let isIntact = statement.isIntact(1..<7, sum: 0)
+                guard isIntact || (try? tables.name(collection: collection, id: id)) != nil else { continue }
                 let name = try tables.name(collection: collection, id: id)
                 guard isWanted(name) else { continue }
                 var before: Document?
-                if !statement.isNull(4) {
-                    let fields = statement.bytes(5)
+                if isIntact, !statement.isNull(5) {
+                    let fields = statement.bytes(6)
                     bytes += fields.count
                     before = try Document(
                         EncodedDocument(
-                            name: name, createTime: statement.int64(3), updateTime: statement.int64(4), fields: fields))
+                            name: name, createTime: statement.int64(4), updateTime: statement.int64(5), fields: fields))
                 }
-                let encoded = try tables.document(name, collection: collection, id: id, at: time)
+                guard
+                    case .known(let encoded) = try tables.unlessDamaged({
+                        try tables.document(name, collection: collection, id: id, at: time)
+                    })
+                else { continue }
                 bytes += encoded?.fields.bytes.count ?? 0
                 changes.append(
                     CommitRecord.Change(
@@ -82,8 +89,15 @@ struct ChangeLog {
         var changes: [CommitRecord.Change] = []
         var bytes = 0
         for name in names.sorted() {
-            let before = try tables.document(name, at: start)
-            let after = try tables.document(name, at: end)
+            // A damaged document is not one that was deleted.
+            guard case .known(let after) = try tables.unlessDamaged({ try tables.document(name, at: end) }) else {
+                continue
+            }
+            let before: EncodedDocument? =
+                switch try tables.unlessDamaged({ try tables.document(name, at: start) }) {
+                case .known(let document): document
+                case .damaged: nil
+                }
             guard before != after else { continue }
             bytes += (before?.fields.bytes.count ?? 0) + (after?.fields.bytes.count ?? 0)
             guard bytes <= Self.byteLimit else { return nil }

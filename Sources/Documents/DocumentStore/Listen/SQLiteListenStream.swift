@@ -180,15 +180,15 @@ actor SQLiteListenStream: ListenStream {
     }
 
     private func load(_ names: [DocumentName], into id: Int32, at time: Timestamp) async throws -> [ListenEvent] {
-        let documents = try await readers.read(for: account) { tables, _ in
-            try names.map { try tables.document($0, at: time.microseconds) }
+        let documents = try await readers.read(for: account, damage: .isSkipped) { tables, _ in
+            try names.map { name in try tables.unlessDamaged { try tables.document(name, at: time.microseconds) } }
         }
         var events: [ListenEvent] = []
         for (name, document) in zip(names, documents) {
-            if let document {
-                events += machine.load(id, [document])
-            } else {
-                events.append(.deleted(name, readTime: time, removedTargetIDs: [id]))
+            switch document {
+            case .known(let document?): events += machine.load(id, [document])
+            case .known(nil): events.append(.deleted(name, readTime: time, removedTargetIDs: [id]))
+            case .damaged: break
             }
         }
         return events
@@ -201,7 +201,7 @@ actor SQLiteListenStream: ListenStream {
         case .documents(let names):
             events = try await load(names, into: loading.id, at: loading.time)
         case .query(let execution):
-            let (next, page) = try await readers.read(for: account) { tables, visible in
+            let (next, page) = try await readers.read(for: account, damage: .isSkipped) { tables, visible in
                 try tables.checkHorizon(execution.readTime)
                 var execution = execution
                 let page = try execution.nextPage(in: tables, visible: visible)
@@ -238,7 +238,7 @@ actor SQLiteListenStream: ListenStream {
         var heldCount: Int?
         var growth = 0
         if case .query(let plan) = selection, selection.isWindow {
-            let windows = try await readers.read(for: account) {
+            let windows = try await readers.read(for: account, damage: .isSkipped) {
                 tables, visible -> (old: [EncodedDocument], new: [EncodedDocument])? in
                 guard try tables.setting("horizon") <= start.microseconds else { return nil }
                 return (
@@ -252,7 +252,7 @@ actor SQLiteListenStream: ListenStream {
             let gone = try await missing(windows.old.map(\.name), at: time)
             events += machine.updateWindow(id, windows.new, deleted: gone, at: time)
         } else {
-            let difference = try await readers.read(for: account) { tables, _ -> CommitRecord? in
+            let difference = try await readers.read(for: account, damage: .isSkipped) { tables, _ -> CommitRecord? in
                 guard try tables.setting("horizon") <= start.microseconds else { return nil }
                 return try ChangeLog(tables: tables).difference(
                     from: start.microseconds, to: time.microseconds, limit: Self.differenceLimit,
@@ -274,8 +274,12 @@ actor SQLiteListenStream: ListenStream {
     }
 
     private func missing(_ names: [DocumentName], at time: Timestamp) async throws -> Set<DocumentName> {
-        try await readers.read(for: account) { tables, _ in
-            Set(try names.filter { try tables.document($0, at: time.microseconds) == nil })
+        try await readers.read(for: account, damage: .isSkipped) { tables, _ in
+            Set(
+                try names.filter { name in
+                    let found = try tables.unlessDamaged { try tables.document(name, at: time.microseconds) }
+                    return if case .known(nil) = found { true } else { false }
+                })
         }
     }
 
@@ -283,7 +287,7 @@ actor SQLiteListenStream: ListenStream {
     private func documents(
         of selection: ListenMachine.Selection, at time: Timestamp
     ) async throws -> [(name: DocumentName, updateTime: Timestamp)] {
-        try await readers.read(for: account) { tables, visible in
+        try await readers.read(for: account, damage: .isSkipped) { tables, visible in
             switch selection {
             case .query(let plan):
                 try QueryExecution.all(plan, at: time.microseconds, in: tables, visible: visible)
@@ -302,7 +306,7 @@ actor SQLiteListenStream: ListenStream {
         var (events, windows) = machine.commit(record, candidates: candidates)
         for id in windows {
             guard case .query(let plan)? = machine.selection(of: id) else { continue }
-            let documents = try await readers.read(for: account) { tables, visible in
+            let documents = try await readers.read(for: account, damage: .isSkipped) { tables, visible in
                 try QueryExecution.all(plan, at: record.time.microseconds, in: tables, visible: visible)
             }
             let deleted = Set(record.changes.filter { $0.after == nil }.map(\.name))
@@ -320,7 +324,8 @@ actor SQLiteListenStream: ListenStream {
         guard let range = catchUp else { return [] }
         let ids = machine.targetIDs
         let selections = ids.compactMap { machine.selection(of: $0) }
-        let part = try await readers.read(for: account) { tables, _ -> (records: [CommitRecord], through: Int64)? in
+        let part = try await readers.read(for: account, damage: .isSkipped) {
+            tables, _ -> (records: [CommitRecord], through: Int64)? in
             guard try tables.setting("horizon") <= range.after else { return nil }
             return try ChangeLog(tables: tables).commits(
                 after: range.after, through: range.through, limit: Self.catchUpChunk

@@ -16,13 +16,13 @@ final class DocumentReader: Sendable {
 
     /// Runs `body` on the reader's thread, on one snapshot; `visible` is the time of its newest commit.
     func read<Result: Sendable>(
-        for account: String?,
+        for account: String?, _ damage: DocumentTables.Damage,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         try await thread.run { [self] in
             try tables.withLock { tables in
-                tables.account = account
-                defer { tables.account = nil }
+                (tables.account, tables.damage) = (account, damage)
+                defer { (tables.account, tables.damage) = (nil, .fails) }
                 return try Self.read(tables, index, body)
             }
         }
@@ -70,8 +70,9 @@ final class ReaderPool: Sendable {
     ///   - isShort: the read takes no longer than to wake a thread for it: it is done at once, on the caller's, if any reader
     ///     is free. It plans no query.
     ///   - account: for whose queries an index may be suggested; nil for the operator's.
+    ///   - damage: what becomes of documents that cannot be read, where `isShort` is false.
     func read<Result: Sendable>(
-        isShort: Bool = false, for account: String? = nil,
+        isShort: Bool = false, for account: String? = nil, damage: DocumentTables.Damage = .fails,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) async throws -> Result {
         let index = loads.withLock { loads in
@@ -82,7 +83,7 @@ final class ReaderPool: Sendable {
         defer { loads.withLock { $0[index] -= 1 } }
         do {
             if isShort, let result = try readers[index].readHere(body) { return result }
-            return try await readers[index].read(for: account, body)
+            return try await readers[index].read(for: account, damage, body)
         } catch {
             throw DocumentStoreError(error)
         }

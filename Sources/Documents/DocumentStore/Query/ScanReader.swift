@@ -41,7 +41,7 @@ struct ScanReader {
     private func readNames(_ scan: Scan, ids: IndexRange, _ body: Body) throws {
         try tables.sqlite.withStatement(
             """
-            SELECT id, create_time, update_time, fields FROM document
+            SELECT sum, \(RowSum.document) FROM document
             WHERE collection=? AND id>=? AND id<? ORDER BY id \(scan.descending ? "DESC" : "ASC")
             """
         ) { statement in
@@ -49,10 +49,11 @@ struct ScanReader {
             try statement.bind(2, ids.lower)
             try statement.bind(3, ids.upper)
             while try statement.step() {
-                let id = statement.bytes(0)
+                guard try tables.isIntact(statement, 1..<6, collection: 1) else { continue }
+                let id = statement.bytes(2)
                 let document = EncodedDocument(
-                    name: try tables.name(collection: scan.collection, id: id), createTime: statement.int64(1),
-                    updateTime: statement.int64(2), fields: statement.bytes(3))
+                    name: try tables.name(collection: scan.collection, id: id), createTime: statement.int64(3),
+                    updateTime: statement.int64(4), fields: statement.bytes(5))
                 let position = ScanPosition(row: id, keyLength: 0, isCut: false)
                 guard try body(Candidate(position: position, document: document)) else { return }
             }
@@ -66,6 +67,7 @@ struct ScanReader {
         }
         try IndexReader(tables: tables).read(lower: lower, upper: upper, descending: scan.descending) { entry in
             guard let (id, document) = try tables.document(entry.document) else {
+                if tables.damage == .isSkipped { return true }
                 throw StoredDataError.missingDocument(entry.document)
             }
             let keyLength = entry.row.count - id.count

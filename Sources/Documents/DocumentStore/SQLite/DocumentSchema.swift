@@ -14,9 +14,13 @@ import SQLite
 /// - `change`: the log: one row for each changed document of each commit, with the version that it replaced (NULLs where
 ///   there was none). A document as of time T is its present version if that is no later than T, else the version replaced
 ///   by its first change after T.
+/// - `received`: when commits were received, where their times are ahead of the clock; see `ReceiptTimes`.
 /// - `stream`: the commits of Write streams, by `StreamPosition`; `response` is a CommitResponse.
 /// - `usage`: how many documents each user owns; see `DocumentOwner`. `inherited` has the owners of those documents that do not
 ///   name one themselves.
+///
+/// `document.sum` and `change.sum` are checksums of the columns of `RowSum`; NULL for a row that was damaged already when
+/// checksums came.
 /// - `setting`: `epoch` random bytes that name this database's history, `commit` the newest commit's time, `clock` the
 ///   lease of `CommitClock`, `horizon` the log is complete after this time, `indexed` the index has all commits up to it,
 ///   `recent` the number of rows in that table,
@@ -85,5 +89,9 @@ enum DocumentSchema {
                 """)
             try OwnerCounts.countAll(in: sqlite)
         },
+        SQLiteMigration("checksums of documents and the log", apply: RowSum.addAll),
+        SQLiteMigration(
+            "when commits were received",
+            sql: "CREATE TABLE received(time INTEGER PRIMARY KEY, wall INTEGER NOT NULL)"),
     ]
 }

@@ -12,8 +12,19 @@ final class DocumentTables {
         let fields: [UInt8]
     }
 
+    /// What a read does about a row that is not what was stored.
+    enum Damage {
+        /// It throws `StoredDataError.damaged`: an answer that lacks a document would be wrong.
+        case fails
+        /// It goes on as if the row were not there, for listeners, which would otherwise hear nothing of any other document.
+        case isSkipped
+    }
+
     let sqlite: SQLiteDatabase
     let name: DatabaseName
+    var damage = Damage.fails
+    /// Is notified of damage that is skipped.
+    var onDamage: @Sendable (StoredDataError) -> Void = { _ in }
     let tuning: QueryTuning
     var index: IndexTables { IndexTables(sqlite: sqlite) }
     /// What is laid over the index tables while a reader has its snapshot.
@@ -104,29 +115,58 @@ final class DocumentTables {
 
     func row(collection: Int64, id: [UInt8]) throws -> Row? {
         try sqlite.withStatement(
-            "SELECT document, create_time, update_time, fields FROM document WHERE collection=? AND id=?"
+            "SELECT sum, \(RowSum.document), document FROM document WHERE collection=? AND id=?"
         ) { statement in
             try statement.bind(1, collection)
             try statement.bind(2, id)
-            guard try statement.step() else { return nil }
+            guard try statement.step(), try isIntact(statement, 1..<6, collection: 1) else { return nil }
             return Row(
-                document: statement.int64(0), createTime: statement.int64(1), updateTime: statement.int64(2),
-                fields: statement.bytes(3))
+                document: statement.int64(6), createTime: statement.int64(3), updateTime: statement.int64(4),
+                fields: statement.bytes(5))
         }
     }
 
     /// A document by its number.
     func document(_ number: Int64) throws -> (id: [UInt8], document: EncodedDocument)? {
-        try sqlite.withStatement(
-            "SELECT collection, id, create_time, update_time, fields FROM document WHERE document=?"
-        ) { statement in
+        try sqlite.withStatement("SELECT sum, \(RowSum.document) FROM document WHERE document=?") { statement in
             try statement.bind(1, number)
-            guard try statement.step() else { return nil }
-            let id = statement.bytes(1)
+            guard try statement.step(), try isIntact(statement, 1..<6, collection: 1) else { return nil }
+            let id = statement.bytes(2)
             let document = EncodedDocument(
-                name: try name(collection: statement.int64(0), id: id), createTime: statement.int64(2),
-                updateTime: statement.int64(3), fields: statement.bytes(4))
+                name: try name(collection: statement.int64(1), id: id), createTime: statement.int64(3),
+                updateTime: statement.int64(4), fields: statement.bytes(5))
             return (id, document)
+        }
+    }
+
+    /// Whether the current row of a statement whose first column is its sum is what was stored; where it is not, see `Damage`.
+    ///
+    /// - Parameter collection: the column of the collection's number; the document's id is in the next one.
+    func isIntact(_ row: SQLiteStatement, _ columns: Range<Int32>, collection: Int32) throws -> Bool {
+        if row.isIntact(columns, sum: 0) { return true }
+        let error = StoredDataError.damaged(label(collection: row.int64(collection), id: row.bytes(collection + 1)))
+        guard damage == .isSkipped else { throw error }
+        onDamage(error)
+        return false
+    }
+
+    /// What is known of a document: it, nil where there is none, or that it cannot be read.
+    enum Finding<Value: Sendable>: Sendable {
+        case known(Value?)
+        case damaged
+    }
+
+    /// Reads a document for a listener: a damaged one must not keep others from being told, nor be taken for a deleted one.
+    func unlessDamaged<Value>(_ read: () throws -> Value?) throws -> Finding<Value> {
+        let former = damage
+        damage = .fails
+        defer { damage = former }
+        do {
+            return .known(try read())
+        } catch let error as StoredDataError {
+            guard case .damaged = error else { throw error }
+            onDamage(error)
+            return .damaged
         }
     }
 
@@ -152,17 +192,24 @@ final class DocumentTables {
         }
         return try sqlite.withStatement(
             """
-            SELECT create_time, update_time, fields FROM change
+            SELECT sum, \(RowSum.change) FROM change
             WHERE collection=? AND id=? AND time>? AND update_time IS NOT NULL ORDER BY time LIMIT 1
             """
         ) { statement in
             try statement.bind(1, collection)
             try statement.bind(2, id)
             try statement.bind(3, time)
-            guard try statement.step(), statement.int64(1) <= time else { return nil }
+            guard try statement.step(), try isIntact(statement, 1..<7, collection: 2), statement.int64(5) <= time
+            else { return nil }
             return EncodedDocument(
-                name: name, createTime: statement.int64(0), updateTime: statement.int64(1), fields: statement.bytes(2))
+                name: name, createTime: statement.int64(4), updateTime: statement.int64(5), fields: statement.bytes(6))
         }
+    }
+
+    /// What a row calls itself, for messages about one that may be damaged.
+    func label(collection: Int64, id: [UInt8]) -> String {
+        let name = try? name(collection: collection, id: id)
+        return name?.path ?? "a document of collection number \(collection)"
     }
 
     func name(collection: Int64, id: [UInt8]) throws -> DocumentName {
@@ -289,12 +336,15 @@ extension EncodedDocument {
 
 /// The tables contradict each other: the file was damaged or changed by hand.
 enum StoredDataError: Error, CustomStringConvertible {
+    /// A row of the document at this path is not what was stored.
+    case damaged(String)
     case missingCollection(Int64)
     case badID(Int64)
     case missingDocument(Int64)
 
     var description: String {
         switch self {
+        case .damaged(let path): "\(path) is damaged."
         case .missingCollection(let number): "The table of collections lacks number \(number)."
         case .missingDocument(let number): "The index refers to document number \(number), which is not there."
         case .badID(let number): "A document of collection number \(number) has an id that is no UTF-8."

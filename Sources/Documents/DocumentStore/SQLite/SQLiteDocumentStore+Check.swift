@@ -11,29 +11,41 @@ extension SQLiteDocumentStore {
     }
 
     /// The same for a file that no store of this process has open; a server may run on it. Nothing is changed.
-    package static func check(_ database: DatabaseName, path: String) throws -> [String] {
+    ///
+    /// - Parameter isFileSound: whether SQLite's own check has found nothing wrong already.
+    package static func check(
+        _ database: DatabaseName, path: String, isFileSound: Bool = false
+    ) throws -> [String] {
         try withSnapshot(database, path: path) { tables, visible in
-            try ConsistencyCheck(tables: tables).problems(visible: visible)
+            try ConsistencyCheck(tables: tables).problems(visible: visible, isFileSound: isFileSound)
         }
     }
 
     /// Calls `body` with every document of one moment, collection by collection, in the order of ids. For files as in
     /// `check`.
+    ///
+    /// - Returns: the paths of documents that are damaged and left out.
     package static func forEachDocument(
         _ database: DatabaseName, path: String, _ body: (EncodedDocument) throws -> Void
-    ) throws {
+    ) throws -> [String] {
         try withSnapshot(database, path: path) { tables, _ in
+            var damaged: [String] = []
             try tables.sqlite.query(
                 """
-                SELECT d.collection, d.id, d.create_time, d.update_time, d.fields
+                SELECT d.sum, d.collection, d.id, d.create_time, d.update_time, d.fields
                 FROM collection c CROSS JOIN document d USING(collection) ORDER BY c.path, d.id
                 """
             ) { row in
+                guard row.isIntact(1..<6, sum: 0) else {
+                    damaged.append(tables.label(collection: row.int64(1), id: row.bytes(2)))
+                    return
+                }
                 try body(
                     EncodedDocument(
-                        name: try tables.name(collection: row.int64(0), id: row.bytes(1)), createTime: row.int64(2),
-                        updateTime: row.int64(3), fields: row.bytes(4)))
+                        name: try tables.name(collection: row.int64(1), id: row.bytes(2)), createTime: row.int64(3),
+                        updateTime: row.int64(4), fields: row.bytes(5)))
             }
+            return damaged
         }
     }
 
@@ -67,10 +79,26 @@ private struct ConsistencyCheck {
     let tables: DocumentTables
     private var sqlite: SQLiteDatabase { tables.sqlite }
 
-    func problems(visible: Int64) throws -> [String] {
-        let problems = try sqlite.quickCheck()
+    func problems(visible: Int64, isFileSound: Bool = false) throws -> [String] {
+        let problems = isFileSound ? [] : try sqlite.quickCheck()
         // Nothing more can be trusted in a damaged file.
-        return problems.isEmpty ? try index() + log(visible: visible) + owners() : problems
+        guard problems.isEmpty else { return problems }
+        let damaged = try damaged()
+        // Entries of documents that cannot be read cannot be checked.
+        return damaged.isEmpty ? try index() + log(visible: visible) + owners() : damaged
+    }
+
+    /// The rows that are not what was stored.
+    private func damaged() throws -> [String] {
+        var problems: [String] = []
+        for (table, columns, what) in [
+            ("document", RowSum.document, "is damaged"), ("change", RowSum.change, "is damaged in the log of changes"),
+        ] {
+            try sqlite.query(
+                "SELECT collection, id FROM \(table) WHERE sum IS NOT row_sum(\(columns)) LIMIT \(Self.limit)"
+            ) { problems.append("\(tables.label(collection: $0.int64(0), id: $0.bytes(1))) \(what)") }
+        }
+        return problems
     }
 
     /// Every user owns as many documents as are counted.

@@ -35,6 +35,8 @@ package final class SQLiteDocumentStore: DocumentStore {
         package var tuning = QueryTuning()
         /// Returns once what was written to the file before is on the disk.
         package var synchronize: @Sendable (borrowing FileDescriptor) throws -> Void = { try $0.synchronizeContent() }
+        /// Is notified of each document that listeners are not told of, because it cannot be read.
+        package var onDamage: @Sendable (DocumentStoreError) -> Void = { _ in }
         /// Microseconds since 1970.
         package var now: @Sendable () -> Int64 = CommitClock.system
 
@@ -109,6 +111,7 @@ package final class SQLiteDocumentStore: DocumentStore {
             }
         }
         try await writer.start()
+                    tables.onDamage = { [report = configuration.onDamage] in report(DocumentStoreError($0)) }
         try await writer.barrier()
         try await alignInheritedFields()
     }

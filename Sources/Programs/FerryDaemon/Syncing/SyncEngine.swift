@@ -157,9 +157,10 @@ actor SyncEngine {
         (takesOver, rebinds) = (false, false)
         let logger = logger
         let settings = configuration
-        func loaded() async throws -> SyncStack {
+        func loaded(repairing: Bool) async throws -> SyncStack {
             let stack = try SyncStack(
-                server, userID: userID, account: account, replica: replica, objects: RetryingObjectStore(objects),
+                server, userID: userID, account: account, replica: replica, repairs: repairing,
+                objects: RetryingObjectStore(objects),
                 configuration: settings, activity: activity, logger: logger)
             do { try await stack.sync.load() } catch {
                 await stack.close()
@@ -168,11 +169,19 @@ actor SyncEngine {
             return stack
         }
         do {
-            return try await loaded()
+            return try await loaded(repairing: false)
         } catch  where error.isCorruption {
             try setAside(replica)
-            return try await loaded()
+        } catch  where error.isRowDamage {
+            do {
+                let stack = try await loaded(repairing: true)
+                noteRepair(replica, await stack.client.repairs)
+                return stack
+            } catch  where error.isCorruption || error.isRowDamage || error.isConstraint {
+                try setAside(replica)
+            }
         }
+        return try await loaded(repairing: false)
     }
 
     private func keys(for server: ServerDescription) -> S3Credentials.Provider {
@@ -225,6 +234,22 @@ actor SyncEngine {
             }
         }
         hub.poke()
+    }
+
+    /// Rows of the state file were damaged, and are made again from the server and the files.
+    private func noteRepair(_ replica: String, _ repairs: Repairs) {
+        var message =
+            "Some entries of the state file \(replica) were damaged. They are read again from the server and from the files."
+        if !repairs.mutations.isEmpty {
+            message +=
+                " Changes of \(repairs.mutations.count) documents that were not sent yet are taken from the files."
+        }
+        logger.error("\(message)", ["documents": "\(repairs.documents.union(repairs.mutations).sorted())"])
+        notices.removeAll { $0.code == "state-repaired" }
+        notices.append(
+            Problem(
+                code: "state-repaired", subject: replica, message: message,
+                hint: "Check the disk (smartctl) and the memory; this stays until ferryd is started again."))
     }
 
     /// A damaged state file is kept for whoever wants to look at it; a new one is made from the files and the server.
@@ -293,6 +318,17 @@ actor SyncEngine {
 }
 
 extension Error {
+    /// Whether single rows of the state file are damaged, which can be made again.
+    fileprivate var isRowDamage: Bool {
+        switch self {
+        case let error as SQLiteError: error.code == .damagedRow
+        case let error as DocumentClientError: error.cause?.isRowDamage ?? false
+        default: false
+        }
+    }
+
+    fileprivate var isConstraint: Bool { (self as? SQLiteError)?.code == .constraint }
+
     /// Whether the state file is damaged.
     fileprivate var isCorruption: Bool {
         switch self {

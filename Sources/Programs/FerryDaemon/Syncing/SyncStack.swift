@@ -28,7 +28,7 @@ final class SyncStack: Sendable {
 
     /// Opens the state file, which blocks.
     init(
-        _ server: ServerDescription, userID: String, account: Account, replica: String,
+        _ server: ServerDescription, userID: String, account: Account, replica: String, repairs: Bool,
         objects: any ObjectStore, configuration: DaemonConfiguration, activity: Activity, logger: Logger
     ) throws {
         self.configuration = configuration
@@ -44,13 +44,16 @@ final class SyncStack: Sendable {
         var options = ClientOptions()
         options.policies = .tasks
         options.remoteIdentity = server.identity(of: userID)
+        options.repairs = repairs
         client = try DocumentClient(path: replica, database: database, remote: remote, options: options)
+        var settings = TaskSync.Configuration(
+            userID: userID, remote: server.url, rebinds: configuration.rebinds,
+            downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), compression: configuration.compression,
+            trashDays: configuration.trashDays,
+            objectStore: server.keepsObjects ? "" : server.objectsPlace, wallClock: Clocks.wallSeconds)
+        settings.repairs = repairs
         sync = TaskSync(
-            configuration: TaskSync.Configuration(
-                userID: userID, remote: server.url, rebinds: configuration.rebinds,
-                downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), compression: configuration.compression,
-                trashDays: configuration.trashDays,
-                objectStore: server.keepsObjects ? "" : server.objectsPlace, wallClock: Clocks.wallSeconds),
+            configuration: settings,
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
             logger: logger, activity: activity)
         devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)

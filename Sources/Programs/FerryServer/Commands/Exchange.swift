@@ -27,13 +27,15 @@ extension Command {
             }
             guard let target = arguments.argument("FILE") else {
                 let output = FileDescriptor(owning: dup(STDOUT_FILENO), path: "standard output")
-                _ = try lines.write(documentsOf: source, to: output)
+                try report(damaged: try lines.write(documentsOf: source, to: output).damaged)
                 return .success
             }
             let partial = "\(target).partial"
+            let damaged: [String]
             do {
                 let output = try FileDescriptor(path: partial, [.readWrite, .create, .truncate], mode: 0o600)
-                let count = try lines.write(documentsOf: source, to: output)
+                let count: Int
+                (count, damaged) = try lines.write(documentsOf: source, to: output)
                 try output.synchronize()
                 try FileSystem.rename(partial, to: target)
                 Console().print("exported \(count) documents to \(target)")
@@ -41,8 +43,20 @@ extension Command {
                 unlink(partial)
                 throw error
             }
+            try report(damaged: damaged)
             return .success
         })
+
+    /// Names the documents that were left out, and fails if there are any.
+    private static func report(damaged: [String]) throws {
+        for path in damaged { Console().note("\(path) is damaged and was left out") }
+        guard damaged.isEmpty else {
+            throw ServerError(
+                .damaged,
+                "\(damaged.count) damaged documents were left out; all others were written. Restore these from a backup."
+            )
+        }
+    }
 
     static let `import`: Command = Command(
         "import", summary: "stores documents from lines of JSON, while the server is stopped",

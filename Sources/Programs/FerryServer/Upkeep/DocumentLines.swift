@@ -13,11 +13,13 @@ struct DocumentLines {
     private static let bufferSize = 1 << 20
     private static let batch = 400
 
-    /// Writes all documents of a database file, as of one moment; a server may run on it. Answers how many.
-    func write(documentsOf path: String, to output: borrowing FileDescriptor) throws -> Int {
+    /// Writes all documents of a database file, as of one moment; a server may run on it. Answers how many, and the paths of
+    /// damaged documents, which are left out.
+    func write(documentsOf path: String, to output: borrowing FileDescriptor) throws -> (count: Int, damaged: [String])
+    {
         var count = 0
         var buffer: [UInt8] = []
-        try SQLiteDocumentStore.forEachDocument(database, path: path) { document in
+        let damaged = try SQLiteDocumentStore.forEachDocument(database, path: path) { document in
             buffer += RESTWriter.write(try document.decoded())
             buffer.append(UInt8(ascii: "\n"))
             count += 1
@@ -27,7 +29,7 @@ struct DocumentLines {
             }
         }
         try output.write(buffer)
-        return count
+        return (count, damaged)
     }
 
     /// Stores the documents of a file; those of the same names are replaced. Nothing is stored unless all lines are good.

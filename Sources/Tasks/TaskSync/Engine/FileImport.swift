@@ -19,9 +19,11 @@ struct FileImport {
     ///   - view: the document as this replica sees it.
     ///   - id: names what the merge displaces; not used before.
     func mutation(shadow: Said?, file: Said, view: DocumentSnapshot, id: String) -> Mutation? {
-        guard view.exists else { return creation(file) }
+        // Of a document that is awaited, what the file said when it was in step is all that is known.
+        let awaited = view.isAwaited ? shadow : nil
+        guard view.exists || awaited != nil else { return creation(file) }
         // Through the model, so that another client's way of writing a value (a priority as a word) is no difference.
-        var known = view.fields(pendingTimes: .previous)
+        var known = awaited?.fields ?? view.fields(pendingTimes: .previous)
         // An edit survives a delete, also one of this replica's that is still on its way.
         let isBeingDeleted = FileExport.isBeingDeleted(view)
         if isBeingDeleted { known["deletedTime"] = .timestamp(.distantPast) }

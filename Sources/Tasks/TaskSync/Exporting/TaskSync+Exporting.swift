@@ -80,8 +80,10 @@ extension TaskSync {
     private func write(_ tasks: [String]) async throws {
         let pending = try await client.reading { transaction in
             let tables = SyncTables(transaction)
-            return try tasks.map { task in
+            return try tasks.compactMap { task -> Pending? in
                 let view = try transaction.task(task)
+                // The feed of changes tells when it has come.
+                guard !view.isAwaited else { return nil }
                 let refusal = try view.hasParkedWrites ? transaction.pending(view.name).firstRefusal : nil
                 return Pending(task: task, view: view, row: try tables.file(task), refusal: refusal)
             }

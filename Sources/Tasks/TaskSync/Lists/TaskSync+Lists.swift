@@ -65,6 +65,7 @@ extension TaskSync {
     private func exportList(_ document: DocumentSnapshot) async throws -> Bool {
         var view = document
         let name = view.name
+        guard !view.isAwaited else { return false }
         let host = hosts[name.id]
         try await followSharing(of: view)
         // One that was let go is not here any more.
@@ -265,7 +266,8 @@ extension TaskSync {
     /// again, as by `importFiles`: whoever deleted it did not see them.
     func removeDeletedList(_ name: DocumentName) async throws {
         let list = name.id
-        guard let path = lists.path(list), try await !client.document(name).exists else { return }
+        let view = try await client.document(name)
+        guard let path = lists.path(list), !view.exists, !view.isAwaited else { return }
         if let view = try await makeAgain(deleted: name, at: path) { return learn(list: view) }
         guard (try? folder.removeDirectoryIfEmpty(path)) == true else {
             if deletedLists.insert(name).inserted { retryMisnamedLists() }

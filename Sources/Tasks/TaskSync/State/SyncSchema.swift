@@ -56,6 +56,28 @@ enum SyncSchema {
                 ALTER TABLE sync_attachment ADD COLUMN content TEXT;
                 ALTER TABLE sync_attachment ADD COLUMN marks BLOB;
                 """),
+        SQLiteMigration(
+            "checksums",
+            // sum: of the columns in `SyncSums`.
+            sql: SyncSums.all.map { table, columns in
+                """
+                ALTER TABLE \(table) ADD COLUMN sum INTEGER;
+                UPDATE \(table) SET sum=row_sum(\(columns));
+                """
+            }.joined(separator: "\n")),
+    ]
+}
+
+/// The columns that the checksums of the bridge's tables cover: what may become an edit, a move or a delete if it is damaged.
+enum SyncSums {
+    static let stamp = "device, inode, size, modified, modified_nanos, changed, changed_nanos"
+    static let file = "task, path, list, \(stamp), bytes"
+    static let list = "list, path"
+    static let attachment = "task, attachment, name, sha256, \(stamp), content, marks"
+    static let step = "task, kind, before, before_list, after, after_list"
+
+    static let all = [
+        ("sync_file", file), ("sync_list", list), ("sync_attachment", attachment), ("sync_step", step),
     ]
 }
 

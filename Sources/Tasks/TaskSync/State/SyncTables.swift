@@ -52,21 +52,21 @@ struct SyncTables {
 
     // MARK: Files
 
-    private static let fileColumns =
-        "task, path, list, device, inode, size, modified, modified_nanos, changed, changed_nanos"
+    private static let findFile = "SELECT \(SyncSums.file), sum FROM sync_file WHERE task = ?"
 
-    private static let findFile = "SELECT \(fileColumns), bytes FROM sync_file WHERE task = ?"
-
+    /// - Throws: `SQLiteError` with `.damagedRow`, as all that reads rows with checksums.
     func file(_ task: String) throws -> FileRow? {
         try database.first(Self.findFile, [.text(task)]) { row in
-            Self.file(row, bytes: row.bytes(10))
+            try row.checkIntact(0..<11, sum: 11)
+            return Self.file(row, bytes: row.bytes(10))
         } ?? nil
     }
 
     /// Every file without its bytes.
     func files() throws -> [FileRow] {
         var rows: [FileRow] = []
-        try database.query("SELECT \(Self.fileColumns) FROM sync_file") { row in
+        try database.query("SELECT \(SyncSums.file), sum FROM sync_file") { row in
+            try row.checkIntact(0..<11, sum: 11)
             if let file = Self.file(row, bytes: []) { rows.append(file) }
         }
         return rows
@@ -83,7 +83,10 @@ struct SyncTables {
         try database.execute(
             "DELETE FROM sync_file WHERE path = ? AND task <> ?", [.text(row.path.string), .text(row.task)])
         try database.execute(
-            "INSERT OR REPLACE INTO sync_file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            """
+            INSERT OR REPLACE INTO sync_file(\(SyncSums.file), sum)
+            VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11, row_sum(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11))
+            """,
             [.text(row.task), .text(row.path.string), .optional(row.list)] + Self.values(row.stamp) + [.blob(row.bytes)]
         )
         try database.execute("DELETE FROM sync_write WHERE task = ?", [.text(row.task)])
@@ -112,7 +115,8 @@ struct SyncTables {
 
     func lists() throws -> [(list: String, path: TaskPath)] {
         var lists: [(list: String, path: TaskPath)] = []
-        try database.query("SELECT list, path FROM sync_list") { row in
+        try database.query("SELECT list, path, sum FROM sync_list") { row in
+            try row.checkIntact(0..<2, sum: 2)
             if let path = try? TaskPath(row.text(1)) { lists.append((row.text(0), path)) }
         }
         return lists
@@ -121,7 +125,9 @@ struct SyncTables {
     func put(list: String, at path: TaskPath) throws {
         try database.execute(
             "DELETE FROM sync_list WHERE path = ? AND list <> ?", [.text(path.string), .text(list)])
-        try database.execute("INSERT OR REPLACE INTO sync_list VALUES (?, ?)", [.text(list), .text(path.string)])
+        try database.execute(
+            "INSERT OR REPLACE INTO sync_list(\(SyncSums.list), sum) VALUES (?1, ?2, row_sum(?1, ?2))",
+            [.text(list), .text(path.string)])
     }
 
     func remove(list: String) throws {
@@ -140,9 +146,8 @@ struct SyncTables {
 
     func attachments() throws -> [AttachmentRow] {
         var rows: [AttachmentRow] = []
-        let columns = "device, inode, size, modified, modified_nanos, changed, changed_nanos"
-        try database.query("SELECT task, attachment, name, sha256, \(columns), content, marks FROM sync_attachment") {
-            row in
+        try database.query("SELECT \(SyncSums.attachment), sum FROM sync_attachment") { row in
+            try row.checkIntact(0..<13, sum: 13)
             rows.append(
                 AttachmentRow(
                     task: row.text(0), attachment: row.text(1), name: row.text(2), sha256: row.text(3),
@@ -154,7 +159,10 @@ struct SyncTables {
 
     func put(_ row: AttachmentRow) throws {
         try database.execute(
-            "INSERT OR REPLACE INTO sync_attachment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            """
+            INSERT OR REPLACE INTO sync_attachment(\(SyncSums.attachment), sum)
+            VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13, row_sum(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13))
+            """,
             [.text(row.task), .text(row.attachment), .text(row.name), .text(row.sha256)] + Self.values(row.stamp)
                 + [.optional(row.content), .optional(row.marks?.bytes)])
     }
@@ -220,6 +228,32 @@ struct SyncTables {
 
     func removeTrashed(_ entry: String) throws {
         try database.execute("DELETE FROM sync_trash WHERE entry = ?", [.text(entry)])
+    }
+
+    // MARK: Damage
+
+    /// The rows of files that are not what was stored, by their row ids. Any of their values may be wrong.
+    func damagedFiles() throws -> [(id: Int64, row: FileRow?)] {
+        var damaged: [(id: Int64, row: FileRow?)] = []
+        try database.query("SELECT \(SyncSums.file), sum, rowid FROM sync_file") { row in
+            guard !row.isIntact(0..<11, sum: 11) else { return }
+            damaged.append((row.int64(12), Self.file(row, bytes: [])))
+        }
+        return damaged
+    }
+
+    func removeFile(row id: Int64) throws {
+        try database.execute("DELETE FROM sync_file WHERE rowid = ?", [.integer(id)])
+    }
+
+    /// Removes the damaged rows of the other tables, which are found out again. Returns how many there were.
+    func removeDamaged() throws -> Int64 {
+        var count: Int64 = 0
+        for (table, columns) in SyncSums.all where table != "sync_file" {
+            try database.execute("DELETE FROM \(table) WHERE sum IS NOT row_sum(\(columns))")
+            count += database.changedRowCount
+        }
+        return count
     }
 
     // MARK: Stamps

@@ -96,8 +96,8 @@ struct UndoSteps {
         batch: Int64, _ time: Int64
     ) throws {
         try database.execute(
-            "INSERT INTO sync_step(batch, task, kind, before, before_list, after, after_list, time, undone) "
-                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sync_step(batch, task, kind, before, before_list, after, after_list, time, undone, sum) "
+                + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, row_sum(?2, ?3, ?4, ?5, ?6, ?7))",
             [
                 .integer(batch), .text(step.task), .text(step.kind.rawValue), before.map { .blob($0) } ?? .null,
                 .optional(beforeList), after.map { .blob($0) } ?? .null, .optional(afterList), .integer(time),
@@ -108,10 +108,11 @@ struct UndoSteps {
     private func steps(_ condition: String, _ values: [SQLiteValue], limit: Int) throws -> [UndoStep] {
         var steps: [UndoStep] = []
         try database.query(
-            "SELECT id, batch, task, kind, before, before_list, after, after_list FROM sync_step WHERE \(condition) "
-                + "ORDER BY id DESC LIMIT \(limit)", values
+            "SELECT id, batch, task, kind, before, before_list, after, after_list, sum FROM sync_step "
+                + "WHERE \(condition) ORDER BY id DESC LIMIT \(limit)", values
         ) { row in
-            guard let kind = UndoStep.Kind(rawValue: row.text(3)) else { return }
+            // What cannot be trusted cannot be brought back.
+            guard row.isIntact(2..<8, sum: 8), let kind = UndoStep.Kind(rawValue: row.text(3)) else { return }
             var step = UndoStep(kind, row.text(2))
             step.id = row.int64(0)
             step.batch = row.int64(1)

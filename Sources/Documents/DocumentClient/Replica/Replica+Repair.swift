@@ -1,0 +1,72 @@
+import FirestoreProtocol
+import SQLite
+
+/// What of a replica's file was damaged, by the paths of documents.
+package struct Repairs: Sendable, Hashable {
+    /// Their copies are awaited from the remote.
+    package var documents: Set<String> = []
+    /// Changes that were still to be sent are lost: what is in files is all that is left of them.
+    package var mutations: Set<String> = []
+
+    package var isEmpty: Bool { documents.isEmpty && mutations.isEmpty }
+}
+
+extension Replica {
+    /// Finds every row that is not what was stored, or that cannot be decoded, and does without it: a document is awaited from
+    /// the remote, whose targets start afresh, and a mutation is removed. Indexes are made again from their tables.
+    ///
+    /// - Throws: `SQLiteError` where the file is damaged beyond that.
+    static func repair(_ database: SQLiteDatabase) throws -> Repairs {
+        try database.transaction {
+            try database.executeScript("REINDEX")
+            var repairs = Repairs()
+            var documents: [Int64] = []
+            try database.query("SELECT \(DocumentRow.columns) FROM client_document") { row in
+                let isGood = (try? DocumentRow(row).base()) != nil
+                guard !isGood else { return }
+                documents.append(row.int64(0))
+                repairs.documents.insert("\(row.text(3))/\(row.text(4))")
+            }
+            for id in documents {
+                try database.execute(
+                    """
+                    UPDATE client_document SET state=?1, fields=NULL, created=0, version=0,
+                        sum=row_sum(collection, name, ?1, NULL, 0, 0)
+                    WHERE id=?2
+                    """, [.integer(DocumentRow.State.damaged), .integer(id)])
+            }
+            var mutations: [Int64] = []
+            try database.query("SELECT sequence, path, content, sum FROM client_mutation") { row in
+                if row.isIntact(0..<3, sum: 3), (try? mutation(decoding: row.bytes(2))) != nil { return }
+                mutations.append(row.int64(0))
+                repairs.mutations.insert(row.text(1))
+            }
+            for sequence in mutations {
+                try database.execute("DELETE FROM client_mutation WHERE sequence=?", [.integer(sequence)])
+            }
+            if !documents.isEmpty { try database.execute("UPDATE client_target SET token=x''") }
+            return repairs
+        }
+    }
+
+    /// - Throws: `SQLiteError` with `.damagedRow`.
+    static func mutation(decoding content: [UInt8]) throws -> Mutation {
+        do {
+            return try MutationRecord(decoding: content).mutation
+        } catch {
+            throw SQLiteError(code: .damagedRow, message: "A stored change cannot be decoded (\(error)).")
+        }
+    }
+
+    /// The newest number given out. A number that is given out twice hides a change, so that no single stored value is trusted.
+    static func latestNumber(in database: SQLiteDatabase) throws -> Int64 {
+        let sql = """
+            SELECT max(
+                coalesce((SELECT value FROM client_state WHERE key='number'), 0),
+                coalesce((SELECT max(sequence) FROM client_document), 0),
+                coalesce((SELECT max(sequence) FROM client_mutation), 0),
+                coalesce((SELECT max(acknowledged) FROM client_consumer), 0))
+            """
+        return try database.first(sql) { $0.int64(0) } ?? 0
+    }
+}

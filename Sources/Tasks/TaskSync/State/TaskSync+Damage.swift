@@ -1,0 +1,44 @@
+import DocumentClient
+import SQLite
+import TaskFolder
+
+/// What becomes of damaged rows in the bridge's tables.
+extension TaskSync {
+    /// Does without rows that are not what was stored. Called where the state file was opened for repair.
+    ///
+    /// A file that is as it was when it was last in step is read again, and is in step. Any other counts as never seen: it is
+    /// united with its document, and what gives way is in the history. So are the files of tasks whose unsent changes are lost.
+    func repairTables() async throws {
+        let lost = await client.repairs.mutations
+        let damaged = try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            _ = try tables.removeDamaged()
+            for path in lost where path.hasPrefix("tasks/") {
+                try tables.removeFile(String(path.dropFirst("tasks/".count)))
+            }
+            return try tables.damagedFiles()
+        }
+        var good: [FileRow] = []
+        for (_, row) in damaged {
+            guard var row, (try? folder.stamp(row.path)) == row.stamp, let content = try? folder.read(row.path),
+                try await isFile(row)
+            else { continue }
+            row.bytes = content.bytes
+            good.append(row)
+        }
+        let found = good
+        try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            for (id, _) in damaged { try tables.removeFile(row: id) }
+            for row in found { try tables.put(row) }
+        }
+    }
+
+    /// Whether a file is that of the task that its row names, which may be wrong, too.
+    private func isFile(_ row: FileRow) async throws -> Bool {
+        if let identifier = (try? folder.identifier(row.path)) ?? nil { return identifier == row.task }
+        let task = row.task
+        let view = try await client.reading { try $0.task(task) }
+        return view.exists || view.isAwaited
+    }
+}
