@@ -99,6 +99,9 @@ static inline int ferry_tcp_progress(int socket, uint64_t *acknowledged, int *un
     __builtin_memcpy(acknowledged, info + 120, sizeof *acknowledged);
     return ioctl(socket, SIOCOUTQ, unsent);
 }
+// Bytes of the heap that are in use, without allocations that have pages of their own.
+static inline size_t ferry_heap_in_use(void) { return mallinfo2().uordblks; }
+
 static inline void ferry_trim_heap(void) { malloc_trim(0); }
 
 // posix_madvise(3) ignores its own DONTNEED, and madvise(2) is visible under _DEFAULT_SOURCE only.

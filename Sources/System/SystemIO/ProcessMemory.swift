@@ -25,6 +25,12 @@ package enum ProcessMemory {
         }
     }
 
+    /// Gives back free pages of the heap, malloc_trim(3).
+    package static func trim() { ferry_trim_heap() }
+
+    /// Bytes of the heap that are in use, mallinfo2(3); allocations that have pages of their own are not counted.
+    package static var heapInUse: Int { Int(clamping: ferry_heap_in_use()) }
+
     /// Of a line of proc_pid_maps(5): the addresses, if these are a file's pages that are run and never written, so that
     /// dropping them loses nothing.
     static func codeRange(_ line: some StringProtocol) -> Range<UInt>? {

@@ -42,6 +42,7 @@ private struct ServerRun {
         ProcessMemory.keepFree(upTo: 8 << 20)
         Signal.ignoreBrokenPipes()
         umask(0o077)
+        FileDescriptor.raiseLimit()
         let signals = try SignalEvents([.terminate, .interrupt, .hangup])
         let supervisor = Supervisor()
         var collections = try CollectionService(configuration, logger: logger)
@@ -53,6 +54,7 @@ private struct ServerRun {
         let group = ServiceGroup(
             [
                 .init("data", DataService(server: server, supervisor: supervisor, logger: logger)),
+                .init("memory", MemoryService()),
                 .init("objects", collections, stopLimit: .seconds(3)),
                 .init("http", WebService(server: server), stopLimit: .seconds(3)),
                 .init("documents", DocumentService(server: server), stopLimit: .seconds(3)),

@@ -3,6 +3,14 @@ import Glibc
 
 /// An open file that closes itself. Every call retries EINTR and names `path` in its errors.
 package struct FileDescriptor: ~Copyable, Sendable {
+    /// Lets the process open as many descriptors as it may ask for, up to 65,536; RLIMIT_NOFILE of getrlimit(2).
+    package static func raiseLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 65_536))
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
     package private(set) var rawValue: Int32
     /// For messages only: the path, or what else is behind the number.
     package let path: String
