@@ -162,13 +162,51 @@ struct RawClient: Sendable {
         }
     }
 
+    /// What a client sends on a connection; each call is on the next stream, and data belong to the last call.
+    enum Part: Sendable {
+        case settingsAnswer
+        /// Settings that keep the server from sending any message.
+        case noWindow
+        case call(String, fields: [(String, String)] = [])
+        case data([UInt8])
+    }
+
+    private func bytes(_ parts: [Part]) -> [UInt8] {
+        var stream: UInt8 = 255
+        return parts.flatMap { part -> [UInt8] in
+            switch part {
+            case .settingsAnswer: return frame(type: 4, flags: 1, stream: 0, [])
+            case .noWindow: return frame(type: 4, flags: 0, stream: 0, [0, 4, 0, 0, 0, 0])
+            case .call(let path, let fields):
+                stream &+= 2
+                return headers(path, stream: stream, more: fields)
+            case .data(let bytes): return frame(type: 0, flags: 0, stream: stream, bytes)
+            }
+        }
+    }
+
+    /// The frames of all streams until they are enough or the connection is closed.
+    func frames(
+        of parts: [Part], until isEnough: @escaping @Sendable ([String]) -> Bool
+    ) async throws -> [String] {
+        try await exchange(bytes(parts), of: { $0.stream != 0 || $0.type == 7 }, until: isEnough)
+    }
+
+    /// A connection that sends this and reads nothing; to be closed by the caller.
+    func open(_ parts: [Part]) -> Int32 {
+        let greeting = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(type: 4, flags: 0, stream: 0, [])
+        return connection(sending: greeting + bytes(parts))
+    }
+
     private func headers(
-        _ path: String, type: String = "application/grpc", encoding: String = "identity", stream: UInt8
+        _ path: String, type: String = "application/grpc", encoding: String = "identity", stream: UInt8,
+        more: [(String, String)] = []
     ) -> [UInt8] {
-        let fields = [
-            (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "test"), ("te", "trailers"),
-            ("content-type", type), ("grpc-encoding", encoding),
-        ]
+        let fields =
+            [
+                (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "test"), ("te", "trailers"),
+                ("content-type", type), ("grpc-encoding", encoding),
+            ] + more
         // Literal fields without indexing, names and values unencoded: RFC 7541, 6.2.2.
         var block: [UInt8] = []
         for (name, value) in fields {

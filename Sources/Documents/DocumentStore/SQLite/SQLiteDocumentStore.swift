@@ -98,6 +98,7 @@ package final class SQLiteDocumentStore: DocumentStore {
                     let sqlite = try SQLiteDatabase(path: path, configuration: settings.readOnly)
                     let tables = DocumentTables(sqlite, name: database, tuning: configuration.tuning)
                     tables.onWish = { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) }
+                    tables.onDamage = { [report = configuration.onDamage] in report(DocumentStoreError($0)) }
                     return DocumentReader(tables, index: index)
                 })
         } catch {
@@ -111,7 +112,6 @@ package final class SQLiteDocumentStore: DocumentStore {
             }
         }
         try await writer.start()
-                    tables.onDamage = { [report = configuration.onDamage] in report(DocumentStoreError($0)) }
         try await writer.barrier()
         try await alignInheritedFields()
     }

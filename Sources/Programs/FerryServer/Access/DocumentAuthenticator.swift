@@ -1,4 +1,5 @@
 import DocumentStore
+import GRPC
 import Identity
 
 /// Says who a call's `authorization` header stands for.
@@ -32,6 +33,24 @@ struct DocumentAuthenticator: Sendable {
             throw DocumentStoreError.tooManyRequests(limits.requestsPerSecond(of: token.userID))
         }
         return .user(id: token.userID, expires: token.expiresAt, address: token.email)
+    }
+}
+
+extension DocumentAuthenticator {
+    /// The account that a call counts for in the limits of the transport, from its metadata; nil for nobody's call.
+    /// - Throws: the status that the call ends with before any message of it is taken.
+    func account(of metadata: GRPCMetadata) throws(GRPCStatus) -> String? {
+        do {
+            switch try caller(authorization: metadata["authorization"]) {
+            case .administrator: return "administrator"
+            case .user(let id, _): return "user \(id)"
+            case .nobody: return nil
+            }
+        } catch let error as DocumentStoreError {
+            throw GRPCStatus(error)
+        } catch {
+            throw GRPCStatus(.unauthenticated, "Missing or invalid authentication.")
+        }
     }
 }
 

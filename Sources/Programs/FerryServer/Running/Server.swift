@@ -115,14 +115,15 @@ struct Server: Sendable {
         _ identity: IdentityServer, _ limits: AccountQuotas, _ closing: Closing, _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
+        let authenticator = DocumentAuthenticator(
+            authenticator: identity.authenticator, isEmulator: configuration.isEmulator, limits: limits)
         let service = FirestoreService(
-            catalog: stores.catalog,
-            authenticator: DocumentAuthenticator(
-                authenticator: identity.authenticator, isEmulator: configuration.isEmulator, limits: limits),
-            access: DocumentAccess(objects: shared), closing: closing, now: WallClock.seconds,
+            catalog: stores.catalog, authenticator: authenticator, access: DocumentAccess(objects: shared),
+            closing: closing, now: WallClock.seconds,
             onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
             host: configuration.documents.host, port: configuration.documents.port)
+        settings.authorize = { metadata throws(GRPCStatus) in try authenticator.account(of: metadata) }
         settings.trustedProxies = configuration.trustedProxies
         if let certificate { settings.security = certificate.grpc }
         return GRPCServer(settings, routes: service.routes)

@@ -55,7 +55,8 @@ package final class GRPCServerCall: MessageSource {
     }
 
     /// Sends a message; returns when the transport has room for the next one.
-    /// - Throws: `cancelled` if the call has ended, `failedPrecondition` after `finish`.
+    /// - Throws: `cancelled` if the call has ended, `failedPrecondition` after `finish`, `resourceExhausted` if the client
+    ///   leaves too many bytes unread, on this call or on others.
     package nonisolated(nonsending) func send(_ message: [UInt8]) async throws(GRPCStatus) {
         try await send(Outgoing(message: message))
     }
@@ -71,7 +72,12 @@ package final class GRPCServerCall: MessageSource {
 
     private nonisolated(nonsending) func send(_ batch: Outgoing) async throws(GRPCStatus) {
         if core.isSendingEnded { throw GRPCStatus(.failedPrecondition, "The call was finished before.") }
-        guard !core.isCancelled, await core.send(batch) else { throw Self.ended }
+        guard !core.isCancelled else { throw Self.ended }
+        switch await core.send(batch) {
+        case .accepted: break
+        case .dropped: throw Self.ended
+        case .refused: throw ServerCallCore.tooMuchUnread
+        }
     }
 
     private static let ended = GRPCStatus(.cancelled, "The call has ended.")

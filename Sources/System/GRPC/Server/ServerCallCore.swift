@@ -12,6 +12,8 @@ final class ServerCallCore: Sendable {
         var queue = ReceiveQueue<UnsafeContinuation<Received, Never>>()
         /// The connection keeps the client from sending more.
         var isHeldBack = false
+        /// Bytes of the message that the handler has got last.
+        var given = 0
     }
 
     private struct State {
@@ -25,6 +27,10 @@ final class ServerCallCore: Sendable {
     let peer: String
     let deadline: ContinuousClock.Instant?
     private let encoding: MessageEncoding
+    private let usage: CallerUsage
+    /// What the call counts for in `usage.held`, and in `usage.unread`.
+    private let held = Atomic(0)
+    private let unread = Atomic(0)
     private let connection: ServerConnection
     private let stream: Int32
     private let sends = Mutex(SendQueue<UnsafeContinuation<Void, Never>>())
@@ -33,15 +39,21 @@ final class ServerCallCore: Sendable {
 
     init(
         _ connection: ServerConnection, stream: Int32, path: String, metadata: GRPCMetadata,
-        peer: GRPCPeer, deadline: ContinuousClock.Instant?, encoding: MessageEncoding
+        peer: GRPCPeer, usage: CallerUsage, deadline: ContinuousClock.Instant?, encoding: MessageEncoding
     ) {
         self.connection = connection
         self.stream = stream
         self.path = path
         self.metadata = metadata
         self.peer = peer.description
+        self.usage = usage
         self.deadline = deadline
         self.encoding = encoding
+    }
+
+    deinit {
+        releaseAll()
+        releaseUnread()
     }
 
     var isCancelled: Bool { state.withLock { $0.end == .cancelled } }
@@ -50,8 +62,8 @@ final class ServerCallCore: Sendable {
 
     /// Finds the method and starts its task, on the thread of the connection. The task belongs to this call: it is
     /// cancelled with it, and the server's shutdown waits for its end.
-    func run() {
-        guard let method = connection.server.resolve(path) else {
+    func run(_ method: GRPCMethod?) {
+        guard let method else {
             return finish(GRPCStatus(.unimplemented, "The method \(path.prefix(200)) is not known here."))
         }
         let call = GRPCServerCall(self)
@@ -63,6 +75,7 @@ final class ServerCallCore: Sendable {
                 case .streaming(let handler): await runStreaming(handler, call)
                 }
                 self.state.withLock { $0.task = nil }
+                releaseAll()
                 connection.server.handlerEnded()
             }
         }
@@ -104,7 +117,78 @@ final class ServerCallCore: Sendable {
             trailers = [:]
         }
         if !status.details.isEmpty { trailers.add(status.details, for: GRPCStatus.detailsKey) }
-        enqueue(Outgoing(message: message, end: .status(status, trailers: trailers)))
+        let batch = Outgoing(message: message, end: .status(status, trailers: trailers))
+        guard case .refused = enqueue(batch) else { return }
+        enqueue(Outgoing(end: .status(Self.tooMuchUnread, trailers: [:])))
+    }
+
+    // MARK: Limits
+
+    static let tooMuchHeld = GRPCStatus(
+        .resourceExhausted, "Too many large requests of this client are in progress at once.")
+    static let tooMuchUnread = GRPCStatus(
+        .resourceExhausted, "Too many answers wait for this client, which does not read them.")
+
+    /// Counts bytes that the server keeps for the request.
+    /// - Returns: false if the caller may not hold so many.
+    func hold(_ bytes: Int) -> Bool {
+        let limits = connection.server.configuration.limits
+        let mayBeMany = usage.hasAccount || connection.server.configuration.authorize == nil
+        guard usage.held.add(bytes, within: mayBeMany ? limits.heldPerAccount : limits.heldPerAddress) else {
+            return false
+        }
+        held.add(bytes, ordering: .relaxed)
+        return true
+    }
+
+    /// What `hold` was called with for a message.
+    private func size(of answer: Received?) -> Int {
+        guard case .message(let message)? = answer else { return 0 }
+        // A flag and a length go ahead; the flag is still there where messages may be compressed.
+        return message.count + (encoding == .identity ? 5 : 4)
+    }
+
+    /// The stream is closed, so nothing more comes; what its handler works on stays until that ends.
+    func streamClosed() {
+        if state.withLock({ $0.task == nil }) { releaseAll() }
+    }
+
+    /// The handler is done with a message.
+    private func release(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        // The call may have ended meanwhile.
+        let (old, _) = held.subtract(bytes, ordering: .relaxed)
+        let released = min(max(0, old), bytes)
+        if released < bytes { held.add(bytes - released, ordering: .relaxed) }
+        usage.held.subtract(released)
+    }
+
+    /// The request is no longer needed.
+    func releaseAll() { usage.held.subtract(held.exchange(0, ordering: .relaxed)) }
+
+    /// Counts the bytes of a message on its way to the client.
+    private func addUnread(_ bytes: Int) -> Bool {
+        let limits = connection.server.configuration.limits
+        guard usage.unread.add(bytes, within: limits.unreadPerCaller) else { return false }
+        guard connection.unread.add(bytes, within: limits.unreadPerConnection) else {
+            usage.unread.subtract(bytes)
+            return false
+        }
+        unread.add(bytes, ordering: .relaxed)
+        return true
+    }
+
+    private func subtractUnread(_ bytes: Int) {
+        guard bytes > 0 else { return }
+        unread.subtract(bytes, ordering: .relaxed)
+        usage.unread.subtract(bytes)
+        connection.unread.subtract(bytes)
+    }
+
+    private func releaseUnread() {
+        let bytes = unread.exchange(0, ordering: .relaxed)
+        usage.unread.subtract(bytes)
+        connection.unread.subtract(bytes)
     }
 
     // MARK: Sending
@@ -115,28 +199,43 @@ final class ServerCallCore: Sendable {
     /// Whether an end was handed in; nothing can be sent after it.
     var isSendingEnded: Bool { sends.withLock { $0.isEnded } }
 
+    /// What became of a batch that was handed in.
+    enum Admission {
+        case accepted
+        /// The call has failed, or the batch may not follow the ones before.
+        case dropped
+        /// The client has too much to read already.
+        case refused
+    }
+
     /// Hands in a batch behind those that wait; does not wait itself.
-    /// - Returns: false if it was dropped, because the call has failed or the batch may not follow the ones before.
     @discardableResult
-    func enqueue(_ batch: Outgoing) -> Bool {
+    func enqueue(_ batch: Outgoing) -> Admission {
+        let size = batch.message?.count ?? 0
+        if size > 0, !addUnread(size) { return .refused }
         switch sends.withLock({ $0.add(batch) }) {
-        case .dropped: return false
+        case .dropped:
+            subtractUnread(size)
+            return .dropped
         case .accepted(let start):
             if let start { connection.loop.perform { [self] in connection.start(start.batch, on: stream, of: self) } }
-            return true
+            return .accepted
         }
     }
 
     /// Hands in a batch and waits until there is room for the next one.
-    /// - Returns: false if it was dropped, or the call failed meanwhile.
-    nonisolated(nonsending) func send(_ batch: Outgoing) async -> Bool {
-        guard enqueue(batch) else { return false }
-        return await sends.waitForRoom()
+    /// - Returns: `.dropped` also if the call failed meanwhile.
+    nonisolated(nonsending) func send(_ batch: Outgoing) async -> Admission {
+        let admission = enqueue(batch)
+        guard case .accepted = admission else { return admission }
+        return await sends.waitForRoom() ? .accepted : .dropped
     }
 
-    /// The connection has sent the batch, or never will.
-    func sent(_ success: Bool) {
+    /// The connection has sent a batch with so many bytes of a message, or never will.
+    func sent(_ success: Bool, bytes: Int = 0) {
+        subtractUnread(bytes)
         let (start, waiters) = sends.withLock { $0.sent(success) }
+        if !success { releaseUnread() }
         if let start { connection.start(start.batch, on: stream, of: self) }
         for waiter in waiters { waiter.resume() }
     }
@@ -145,21 +244,34 @@ final class ServerCallCore: Sendable {
 
     /// The message that `receive` gave.
     func decoded(_ message: [UInt8]) throws(GRPCStatus) -> [UInt8] {
-        try encoding.decoded(message, limit: connection.server.configuration.maximumReceiveSize)
+        let decoded = try encoding.decoded(message, limit: connection.server.configuration.maximumReceiveSize)
+        let more = decoded.count - message.count
+        if more > 0 {
+            guard hold(more) else { throw Self.tooMuchHeld }
+            receiving.withLock { $0.given += more }
+        }
+        return decoded
     }
 
     /// Waits for the next message.
     nonisolated(nonsending) func receive() async -> Received {
-        let (answer, mayGoOn) = receiving.withLock { receiving in
+        let (answer, mayGoOn, done) = receiving.withLock { receiving in
             let answer = receiving.queue.ask().answer
-            guard receiving.isHeldBack, receiving.queue.hasRoom else { return (answer, false) }
+            let done = receiving.given
+            receiving.given = size(of: answer)
+            guard receiving.isHeldBack, receiving.queue.hasRoom else { return (answer, false, done) }
             receiving.isHeldBack = false
-            return (answer, true)
+            return (answer, true, done)
         }
+        release(done)
         if mayGoOn { connection.loop.perform { [self] in connection.resumeReceiving(stream) } }
         if let answer { return answer }
         return await withUnsafeContinuation { continuation in
-            let answer = receiving.withLock { $0.queue.wait(continuation) }
+            let answer = receiving.withLock { receiving in
+                let answer = receiving.queue.wait(continuation)
+                receiving.given = size(of: answer)
+                return answer
+            }
             if let answer { continuation.resume(returning: answer) }
         }
     }
@@ -169,6 +281,7 @@ final class ServerCallCore: Sendable {
     func received(_ message: [UInt8]?) -> Bool {
         let (reader, answer, hasRoom) = receiving.withLock { receiving in
             let (reader, answer, _) = receiving.queue.received(message)
+            if reader != nil { receiving.given = size(of: answer) }
             receiving.isHeldBack = !receiving.queue.hasRoom
             return (reader, answer, receiving.queue.hasRoom)
         }

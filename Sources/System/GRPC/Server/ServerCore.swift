@@ -8,6 +8,8 @@ final class ServerCore: Sendable {
         var listeners: [Listener] = []
         var connections = 0
         var accepted = 0
+        var limiter: ConnectionLimiter<Int>
+        var open: [Int: ServerConnection] = [:]
         var handlers = 0
         var isShuttingDown = false
         var waiters: [UnsafeContinuation<Void, Never>] = []
@@ -22,13 +24,18 @@ final class ServerCore: Sendable {
     let resolve: @Sendable (String) -> GRPCMethod?
     private let descriptors: [Int32]
     private let loops: [NetworkLoop]
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    let usages = UsageRegistry()
 
     /// Binds the port; calls are taken after `run`.
     init(
         _ configuration: GRPCServerConfiguration, resolve: @escaping @Sendable (String) -> GRPCMethod?
     ) throws(GRPCServerError) {
         self.configuration = configuration
+        let limits = configuration.limits
+        state = Mutex(
+            State(
+                limiter: .init(.init(total: max(1, limits.connections), perSite: limits.connectionsPerAddress))))
         self.resolve = resolve
         let address = "\(configuration.host):\(configuration.port)"
         switch configuration.security {
@@ -67,20 +74,42 @@ final class ServerCore: Sendable {
     }
 
     private func accept(_ descriptor: Int32, peer: GRPCPeer) {
-        let number = state.withLock { state in
-            state.connections += 1
+        let isProxy = peer.client.map { configuration.trustedProxies.contains($0.address) } ?? false
+        let site = isProxy ? nil : peer.client?.address.site
+        let (connection, victim) = state.withLock { state -> (ServerConnection?, ServerConnection?) in
             state.accepted += 1
-            return state.accepted
+            let id = state.accepted
+            let admission: ConnectionLimiter<Int>.Admission
+            do {
+                let open = state.open
+                admission = state.limiter.open(id, site) { open[$0]?.use ?? (.busy, .now) }
+            }
+            if admission == .refused { return (nil, nil) }
+            let loop = loops[id % loops.count]
+            let connection = ServerConnection(descriptor, id: id, peer: peer, server: self, loop: loop)
+            state.connections += 1
+            state.open[id] = connection
+            guard case .replacing(let other) = admission else { return (connection, nil) }
+            return (connection, state.open.removeValue(forKey: other))
         }
-        let loop = loops[number % loops.count]
-        let connection = ServerConnection(descriptor, peer: peer, server: self, loop: loop)
-        loop.perform { [self] in
+        if let victim { victim.loop.perform { victim.giveUp() } }
+        guard let connection else {
+            _ = Glibc.close(descriptor)
+            return
+        }
+        connection.loop.perform { [self] in
             connection.open()
             if state.withLock({ $0.isShuttingDown }) { connection.shutDown() }
         }
     }
 
-    func connectionClosed() { resumeIfEnded { $0.connections -= 1 } }
+    func connectionClosed(_ id: Int) {
+        resumeIfEnded { state in
+            state.connections -= 1
+            state.limiter.close(id)
+            state.open[id] = nil
+        }
+    }
 
     // MARK: Handlers
 

@@ -11,7 +11,8 @@ struct RequestHead {
     private(set) var problem: Problem?
     private var isPost = false
     private var isGRPC = false
-    private var size = 0
+    /// The sum of names and values, and of 32 bytes for each field (RFC 9113, 6.5.2).
+    private(set) var size = 0
     private let limit: Int
 
     enum Problem {
@@ -20,13 +21,14 @@ struct RequestHead {
         case call(GRPCStatus)
     }
 
-    /// - Parameter limit: the largest sum of names and values, in bytes.
+    /// - Parameter limit: the largest `size`.
     init(limit: Int) { self.limit = limit }
 
     mutating func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
-        size += name.count + value.count
+        size += name.count + value.count + 32
         guard size <= limit else {
             metadata = GRPCMetadata()
+            path = ""
             return problem = .call(
                 GRPCStatus(.resourceExhausted, "The headers of the call are larger than the limit of \(limit) bytes."))
         }

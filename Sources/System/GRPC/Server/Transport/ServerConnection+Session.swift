@@ -56,6 +56,7 @@ extension ServerConnection {
         streams[frame.hd.stream_id] = ServerStream(
             frame.hd.stream_id, metadataLimit: configuration.maximumMetadataSize,
             messageLimit: configuration.maximumReceiveSize)
+        countStreams()
     }
 
     private func received(_ frame: nghttp2_frame) {
@@ -83,15 +84,61 @@ extension ServerConnection {
         case .call(let status): return refuse(stream, status)
         case nil: break
         }
-        stream.reader.encoding = stream.head.encoding
-        let deadline = stream.head.timeout.map { ContinuousClock.now + $0 }
+        let head = stream.head
+        stream.head = RequestHead(limit: 0)
+        stream.reader.encoding = head.encoding
+        let client = peer.client(of: head.metadata, server.configuration.trustedProxies)
+        let method = server.resolve(head.path)
+        let usage: CallerUsage
+        do throws(GRPCStatus) {
+            // A method that does not exist is refused by the call.
+            var account: String?
+            if method != nil { account = try authorize(head.metadata) }
+            usage = self.usage(of: account, client)
+            try count(usage)
+        } catch {
+            return refuse(stream, error, of: method)
+        }
+        let deadline = head.timeout.map { ContinuousClock.now + $0 }
         let call = ServerCallCore(
-            self, stream: stream.id, path: stream.head.path, metadata: stream.head.metadata,
-            peer: peer.client(of: stream.head.metadata, server.configuration.trustedProxies), deadline: deadline,
-            encoding: stream.head.encoding)
+            self, stream: stream.id, path: head.path, metadata: head.metadata, peer: client, usage: usage,
+            deadline: deadline, encoding: head.encoding)
+        guard call.hold(head.size + Self.callSize) else { return refuse(stream, ServerCallCore.tooMuchHeld) }
         stream.call = call
         if let deadline { loop.check(at: deadline) }
-        call.run()
+        call.run(method)
+    }
+
+    /// What a call costs without its header and its messages, roughly.
+    private static let callSize = 4 << 10
+
+    private func authorize(_ metadata: GRPCMetadata) throws(GRPCStatus) -> String? {
+        guard let authorize = server.configuration.authorize else { return nil }
+        let account = try authorize(metadata)
+        if account != nil { signIn() }
+        return account
+    }
+
+    private func usage(of account: String?, _ client: GRPCPeer) -> CallerUsage {
+        let caller: CallerUsage.Caller =
+            account.map { .account($0) } ?? client.client.map { .site($0.address.site) } ?? .unknown
+        if let usage, usage.caller == caller { return usage }
+        let found = server.usages.usage(of: caller)
+        usage = found
+        return found
+    }
+
+    /// Counts the connection for the account of its first call, unless it is a proxy's.
+    private func count(_ usage: CallerUsage) throws(GRPCStatus) {
+        guard account == nil, usage.hasAccount else { return }
+        if let client = peer.client, server.configuration.trustedProxies.contains(client.address) { return }
+        let limit = server.configuration.limits.connectionsPerAccount
+        guard usage.connections.add(1, within: limit) else {
+            throw GRPCStatus(
+                .resourceExhausted, "The account has \(limit) connections open, which is the limit. Close some of them."
+            )
+        }
+        account = usage
     }
 
     private func received(_ bytes: UnsafeBufferPointer<UInt8>, on id: Int32) {
@@ -99,6 +146,11 @@ extension ServerConnection {
         guard let stream = streams[id], let call = stream.call, !stream.isDead else {
             nghttp2_session_consume(session, id, bytes.count)
             return
+        }
+        guard call.hold(bytes.count) else {
+            nghttp2_session_consume(session, id, bytes.count)
+            refuse(stream, ServerCallCore.tooMuchHeld)
+            return forgetUnfinished(of: stream)
         }
         let before = stream.reader.unfinished
         do {
@@ -210,7 +262,7 @@ extension ServerConnection {
             stream.isEnding = true
             submit(.trailers(status, trailers), isLast: true, on: stream)
         }
-        stream.call?.sent(true)
+        stream.call?.sent(true, bytes: batch?.message?.count ?? 0)
     }
 
     private func submit(_ fields: ResponseFields, isLast: Bool, on stream: ServerStream) {
@@ -227,6 +279,15 @@ extension ServerConnection {
         guard !stream.isDead else { return }
         guard !stream.hasHeaders else { return reset(stream) }
         submit(.trailers(status, [:], alone: [:]), isLast: true, on: stream)
+        kill(stream)
+    }
+
+    /// Ends a call that has not begun, after headers of its own if it is one of a stream: clients take a status without
+    /// headers for a refusal of the transport, and try such calls again.
+    private func refuse(_ stream: ServerStream, _ status: GRPCStatus, of method: GRPCMethod?) {
+        guard case .streaming? = method else { return refuse(stream, status) }
+        submit(.headers([:]), isLast: false, on: stream)
+        submit(.trailers(status, [:]), isLast: true, on: stream)
         kill(stream)
     }
 
@@ -249,7 +310,9 @@ extension ServerConnection {
 
     private func closed(_ id: Int32) {
         guard let stream = streams.removeValue(forKey: id) else { return }
+        countStreams()
         forgetUnfinished(of: stream)
+        stream.call?.streamClosed()
         stream.call?.ended(stream.isSendingEnded && !stream.isDead ? .finished : .cancelled)
     }
 }

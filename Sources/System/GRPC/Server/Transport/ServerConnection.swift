@@ -1,5 +1,6 @@
 import CNGHTTP2
 import Glibc
+import Synchronization
 import SystemIO
 
 /// One client's connection: its socket, and the HTTP/2 that nghttp2 speaks on it.
@@ -7,6 +8,7 @@ import SystemIO
 /// `@unchecked Sendable`: everything is called on the loop's thread, except where it says so.
 final class ServerConnection: NetworkSource, @unchecked Sendable {
     let descriptor: Int32
+    let id: Int
     let peer: GRPCPeer
     let server: ServerCore
     let loop: NetworkLoop
@@ -15,6 +17,14 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     var pings: PingGuard
     /// Bytes of messages that are not whole yet, of all streams.
     var unfinished = 0
+    /// Bytes of answers that the client has not read, of all streams.
+    let unread = ByteCount()
+    /// The caller of the last call, whose calls seldom come alone.
+    var usage: CallerUsage?
+    /// The account that the connection counts for.
+    var account: CallerUsage?
+    private let signedIn: Atomic<Bool>
+    private let openStreams = Atomic(0)
     private let socket: SocketStream
     private var output: [UInt8] = []
     private var sent = 0
@@ -41,8 +51,10 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     private static let outputLimit = 256 << 10
 
     /// Takes over the descriptor.
-    init(_ descriptor: Int32, peer: GRPCPeer, server: ServerCore, loop: NetworkLoop) {
+    init(_ descriptor: Int32, id: Int, peer: GRPCPeer, server: ServerCore, loop: NetworkLoop) {
         self.descriptor = descriptor
+        self.id = id
+        signedIn = Atomic(server.configuration.authorize == nil)
         self.peer = peer
         self.server = server
         self.loop = loop
@@ -65,8 +77,7 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
         self.session = session
         let settings = [
             nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
-                value: UInt32(clamping: server.configuration.maximumStreamsPerConnection)),
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: streamLimit),
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(Self.streamWindow)),
             nghttp2_settings_entry(
@@ -81,6 +92,44 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     /// What a client may send ahead on one call, and on all calls of a connection.
     private static let streamWindow: Int32 = 256 << 10
     private static let connectionWindow: Int32 = 4 << 20
+
+    private var streamLimit: UInt32 {
+        let configuration = server.configuration
+        let limit = configuration.maximumStreamsPerConnection
+        return UInt32(clamping: isSignedIn ? limit : min(limit, configuration.maximumStreamsBeforeSignIn))
+    }
+
+    // MARK: Limits
+
+    var isSignedIn: Bool { signedIn.load(ordering: .relaxed) }
+
+    /// A call was authorized: the client may make as many as it likes.
+    func signIn() {
+        guard !isSignedIn, let session else { return }
+        signedIn.store(true, ordering: .relaxed)
+        let settings = [
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: streamLimit)
+        ]
+        nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
+        sendSoon()
+    }
+
+    func countStreams() { openStreams.store(streams.count, ordering: .relaxed) }
+
+    /// What the connection is used for, and since when; on any thread.
+    var use: (ConnectionLimiter<Int>.Use, ContinuousClock.Instant) {
+        guard isSignedIn else { return (.unproven, opened) }
+        return (openStreams.load(ordering: .relaxed) == 0 ? .idle : .busy, opened)
+    }
+
+    /// Closes for another connection, or because of abuse; the client is told, if it reads.
+    func giveUp() {
+        guard !isClosed, let session else { return }
+        nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
+        send()
+        close()
+    }
 
     // MARK: Socket
 
@@ -162,7 +211,10 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
         streams = [:]
         nghttp2_session_del(session)
         session = nil
-        server.connectionClosed()
+        account?.connections.subtract(1)
+        account = nil
+        usage = nil
+        server.connectionClosed(id)
     }
 
     // MARK: Time
