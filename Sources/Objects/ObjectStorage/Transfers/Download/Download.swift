@@ -285,8 +285,8 @@ struct Download: Sendable {
         } catch let error as ObjectStorageError where error.code == .corrupt || error.code == .invalid {
             do {
                 return try await body()
-            } catch let error as ObjectStorageError where error.code == .corrupt || error.code == .invalid {
-                throw ObjectStorageError(error.code, "\(what) is damaged in the store: \(error)", cause: error)
+            } catch let error as ObjectStorageError where error.code == .corrupt {
+                throw ObjectStorageError(.corrupt, "\(what) is damaged in the store: \(error)", cause: error)
             } catch let error as ObjectStorageError where error.code == .notFound {
                 throw ObjectStorageError(.notFound, "\(what) is missing from the store", cause: error)
             }

@@ -10,6 +10,8 @@ package enum ExpectedSize: Hashable, Sendable {
     /// No more bytes than this; it is not known how many.
     case atMost(Int64)
 
+    private static let shortManifest: Int64 = 64 << 10
+
     /// The most bytes that can come.
     var limit: Int64 {
         switch self {
@@ -17,11 +19,13 @@ package enum ExpectedSize: Hashable, Sendable {
         }
     }
 
-    /// The longest manifest that a file of this size can have: no chunk but the last is shorter than the least length.
+    /// The longest manifest that is read for a file of this size. No chunk but the last is shorter than the least length; a
+    /// short manifest is read in any case, so that a wrong size is told by its number.
     var manifestLimit: Int {
         let chunkCount = limit / Int64(ChunkSizes.standard.minimum) + 1
         let bytes = chunkCount.saturatingMultiplied(by: Int64(Manifest.entryLimit))
-        return Int(clamping: min(bytes.saturatingAdded(to: Int64(Manifest.frameLimit)), Int64(Manifest.byteLimit)))
+        let most = bytes.saturatingAdded(to: Int64(Manifest.frameLimit))
+        return Int(clamping: min(max(most, Self.shortManifest), Int64(Manifest.byteLimit)))
     }
 
     /// Throws `.corrupt` where `size` is not the size that was declared, `.invalid` where it is beyond a limit.

@@ -82,20 +82,22 @@ extension TransferTask where Outcome == DownloadedFile {
     /// The same in other surroundings.
     ///
     /// - Parameters:
+    ///   - name: of the file, for messages; nil for that of the destination.
     ///   - size: how many bytes there will be, as far as that is known. Content of another size is refused.
     ///   - baseListing: the manifest of what is in `base`, as far as that is known: then it need not be looked through.
     ///   - isMarked: whether the outcome has the marks of the chunks, if the file is long.
     ///   - sha256: of the whole content, as far as it is known: what comes must have it.
     ///   - modified: the time that the file gets; nil for that of its coming.
     package convenience init(
-        _ content: ContentReference, size: ExpectedSize, sha256: ContentHash? = nil, to destination: String,
+        _ content: ContentReference, name: String? = nil, size: ExpectedSize, sha256: ContentHash? = nil,
+        to destination: String,
         from store: any ObjectStore,
         namespace: ObjectNamespace,
         partial: String?, base: String?, baseListing: ObjectKey? = nil, isMarked: Bool = false, isSynced: Bool,
         modified: FileTime? = nil, isExecutable: Bool = false,
         placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
     ) {
-        let name = FileSystem.split(destination).name
+        let name = name ?? FileSystem.split(destination).name
         let limiter = LimitedObjectStore(store, surroundings: surroundings)
         let download = Download(
             store: limiter, namespace: namespace, content: content, name: name, destination: destination,
