@@ -12,27 +12,33 @@ struct DocumentAuthenticator: Sendable {
     /// Yields when a token that was good may no longer be.
     var changes: AsyncStream<Void> { authenticator.revocationChanges }
 
-    /// Also counts the request for the caller's account.
+    /// Returns who makes a call, and counts the call for the caller's account.
     ///
     /// - Throws: `DocumentStoreError` with `.unauthenticated` for a token that is not valid, `.resourceExhausted` for an account
     ///   that makes too many requests.
     func caller(authorization: String?) throws -> Caller {
+        let caller = try identify(authorization: authorization)
+        if !isEmulator, case .user(let id, _, _) = caller, !limits.admit(id) {
+            throw DocumentStoreError.tooManyRequests(limits.requestsPerSecond(of: id))
+        }
+        return caller
+    }
+
+    /// Returns who a call's `authorization` header stands for.
+    ///
+    /// - Throws: `DocumentStoreError` with `.unauthenticated` for a token that is not valid.
+    private func identify(authorization: String?) throws -> Caller {
         guard let authorization else {
             guard isEmulator else { throw DocumentStoreError.unauthenticated }
             return .nobody
         }
-        let token: VerifiedToken
         do {
             if case .administrator = try authenticator.requester(authorization: authorization) { return .administrator }
-            token = try authenticator.verify(String(authorization.split(separator: " ").last ?? ""))
+            let token = try authenticator.verify(String(authorization.split(separator: " ").last ?? ""))
+            return .user(id: token.userID, expires: isEmulator ? nil : token.expiresAt, address: token.email)
         } catch {
             throw DocumentStoreError(.unauthenticated, error.message)
         }
-        guard !isEmulator else { return .user(id: token.userID, expires: nil, address: token.email) }
-        guard limits.admit(token.userID) else {
-            throw DocumentStoreError.tooManyRequests(limits.requestsPerSecond(of: token.userID))
-        }
-        return .user(id: token.userID, expires: token.expiresAt, address: token.email)
     }
 }
 
@@ -41,9 +47,9 @@ extension DocumentAuthenticator {
     /// - Throws: the status that the call ends with before any message of it is taken.
     func account(of metadata: GRPCMetadata) throws(GRPCStatus) -> String? {
         do {
-            switch try caller(authorization: metadata["authorization"]) {
+            switch try identify(authorization: metadata["authorization"]) {
             case .administrator: return "administrator"
-            case .user(let id, _): return "user \(id)"
+            case .user(let id, _, _): return "user \(id)"
             case .nobody: return nil
             }
         } catch let error as DocumentStoreError {

@@ -230,6 +230,8 @@ extension TaskSync {
                 continue
             }
             // What was here once is wanted here.
+            // Its mark is about to be written.
+            if markedDamage.contains(Self.damageKey(task, id, attachment.sha256)) { continue }
             let limit = rows[id] == nil && !pinned.contains(task) ? configuration.downloadsUpTo : nil
             if let limit, attachment.size ?? 0 > limit { continue }
             queueDownload(task, id, attachment, limit: limit)

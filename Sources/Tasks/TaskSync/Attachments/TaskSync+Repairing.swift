@@ -24,8 +24,10 @@ extension TaskSync {
             hint: isFirst
                 ? Self.waitForRepair : "Putting it there again did not help: look at the server's disk and its log.")
         guard isFirst else { return }
+        markedDamage.insert(key)
         Task {
             try? await self.exclusively {
+                defer { self.markedDamage.remove(key) }
                 try await self.client.transaction { transaction in
                     let name = try DocumentName(
                         database: transaction.databaseName, collection: "tasks", id: transfer.task)
@@ -41,7 +43,7 @@ extension TaskSync {
 
     static let waitForRepair = "A machine that has the file puts it there again by itself; let it run and be in touch."
 
-    private static func damageKey(_ task: String, _ attachment: String, _ sha256: String?) -> String {
+    static func damageKey(_ task: String, _ attachment: String, _ sha256: String?) -> String {
         "down \(task) \(attachment) \(sha256 ?? "")"
     }
 

@@ -60,6 +60,9 @@ extension TaskSync {
     /// The most bytes that come of an attachment whose document does not say how many there are.
     static let undeclaredLimit: Int64 = 1 << 30
 
+    /// So many refusals in a row end a download of another user's object.
+    static let refusalLimit = 4
+
     /// - Parameter limit: the most bytes that may come; nil for as many as the document says.
     @discardableResult
     func queueDownload(
@@ -140,7 +143,7 @@ extension TaskSync {
                 _ = try folder.openIncoming(incoming)
                 let base = earlierVersion(of: transfer)
                 let download = DownloadTask(
-                    content, size: transfer.expected,
+                    content, name: transfer.name, size: transfer.expected,
                     sha256: transfer.sha256.flatMap { ContentHash(hex: $0) }, to: incoming, from: objects,
                     namespace: namespace,
                     partial: try folder.absolutePath(ofIncoming: incoming), base: base?.path,
@@ -231,6 +234,18 @@ extension TaskSync {
                         message: "\(error)"),
                     for: "transfer \(transfer.pauseKey)")
             }
+            return end(id, .failed("\(error)"))
+        case .permission? where !transfer.isUpload && transfer.owner != configuration.userID:
+            // A document may name objects of anybody. Those of a list that has just been shared are given a little later.
+            transfer.refusals += 1
+            guard transfer.refusals >= Self.refusalLimit else { break }
+            note(
+                SyncProblem(
+                    code: "attachment-refused",
+                    subject: "\(catalog[transfer.task]?.title ?? transfer.task): \(transfer.name)",
+                    message: "The server does not give this attachment: it is among the objects of another account.",
+                    hint: "Ask whoever has attached it to attach it again; 'ferry transfers resume' tries once more."),
+                for: "transfer \(transfer.pauseKey)")
             return end(id, .failed("\(error)"))
         default: break
         }

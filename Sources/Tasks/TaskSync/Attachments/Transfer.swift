@@ -75,6 +75,8 @@ package struct Transfer: Sendable {
     /// Whether it puts everything anew, since what the store has is damaged.
     var isRepair = false
     var delay = Backoff()
+    /// How many times in a row the store has refused to give another user's object.
+    var refusals = 0
     /// Grows with each start, so that news of an earlier run is told from that of this one.
     package var run = 0
     /// The order in which transfers came.

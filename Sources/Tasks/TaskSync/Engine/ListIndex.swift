@@ -51,11 +51,18 @@ struct ListIndex {
     {
         let parts = name.split(separator: "/").map(String.init)
         var path = TaskPath.root
-        for part in parts.dropLast() { path = try path.appending(TaskFileName.folder(for: part).name) }
+        for part in parts.dropLast() { path = try path.appending(component(for: part, 1)) }
         for number in NameBook.numbers(from: first) {
-            let found = try path.appending(TaskFileName.folder(for: parts.last ?? "", number: number).name)
+            let found = try path.appending(component(for: parts.last ?? "", number))
             if try !isTaken(found) { return found }
         }
         throw FolderError(.exists, "there is no free name for another list '\(name)'; rename some of them")
+    }
+
+    /// A directory whose name ends like a task's file would be taken for neither.
+    private static func component(for part: String, _ number: Int) -> String {
+        let name = TaskFileName.folder(for: part, number: number).name
+        guard name.lowercased().hasSuffix(TaskFileName.suffix) else { return name }
+        return name.dropLast(TaskFileName.suffix.count) + "-md"
     }
 }

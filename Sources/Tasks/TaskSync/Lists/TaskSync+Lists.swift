@@ -133,7 +133,8 @@ extension TaskSync {
         } catch let error as FolderError {
             note(
                 SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
-            retriedLists.insert(name)
+            // A name that no directory can have stays so until the document says another.
+            if error.isTransient { retriedLists.insert(name) }
             // Its tasks wait with it: one that went to the root would stay there where the next one's try makes the directory.
             return error.isTransient && error.code != .wrongKind && error.code != .blockedParent
         }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import FerryServer
 
-struct AccountUsageTests {
+struct AccountHoldingsTests {
     @Test func `an account takes up to its limit, and others go on`() throws {
         var limits = AccountLimits()
         limits.listenStreams = 2
-        var usage = AccountUsage(limits: limits)
+        var usage = AccountHoldings(limits: limits)
         for _ in 0..<2 { try usage.take(.listenStreams, 1, for: "bob") }
         let error = #expect(throws: DocumentStoreError.self) { try usage.take(.listenStreams, 1, for: "bob") }
         #expect(error?.code == .resourceExhausted && error?.message.contains("2 listen streams") == true)
@@ -19,7 +19,7 @@ struct AccountUsageTests {
     }
 
     @Test func `what is given back leaves nothing behind`() throws {
-        var usage = AccountUsage(limits: AccountLimits())
+        var usage = AccountHoldings(limits: AccountLimits())
         try usage.take(.listenBytes, 1000, for: "bob")
         try usage.take(.listenBytes, 24, for: "bob")
         try usage.take(.reads, 1, for: "bob")

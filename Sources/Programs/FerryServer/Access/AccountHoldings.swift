@@ -2,7 +2,7 @@ import DocumentStore
 import Synchronization
 
 /// How much each account holds of what `AccountLimits` limits in the documents' service. A pure value.
-struct AccountUsage: Sendable {
+struct AccountHoldings: Sendable {
     enum Resource: Sendable, Hashable {
         case reads, commits, listenStreams, listenTargets, listenBytes, writeStreams
     }
@@ -46,25 +46,25 @@ struct AccountUsage: Sendable {
 
 /// The usage of a running service. Administrators are not counted.
 final class AccountMeter: Sendable {
-    private let usage: Mutex<AccountUsage>
+    private let usage: Mutex<AccountHoldings>
 
     init(limits: AccountLimits = AccountLimits()) {
-        usage = Mutex(AccountUsage(limits: limits))
+        usage = Mutex(AccountHoldings(limits: limits))
     }
 
-    func take(_ resource: AccountUsage.Resource, _ amount: Int = 1, for caller: Caller) throws(DocumentStoreError) {
+    func take(_ resource: AccountHoldings.Resource, _ amount: Int = 1, for caller: Caller) throws(DocumentStoreError) {
         guard let account = caller.account else { return }
         try usage.withLock { usage throws(DocumentStoreError) in try usage.take(resource, amount, for: account) }
     }
 
-    func release(_ resource: AccountUsage.Resource, _ amount: Int = 1, for caller: Caller) {
+    func release(_ resource: AccountHoldings.Resource, _ amount: Int = 1, for caller: Caller) {
         guard let account = caller.account else { return }
         usage.withLock { $0.release(resource, amount, for: account) }
     }
 
     /// Runs `body` while the caller holds one more of a resource.
     func holding<Result>(
-        _ resource: AccountUsage.Resource, for caller: Caller, _ body: () async throws -> Result
+        _ resource: AccountHoldings.Resource, for caller: Caller, _ body: () async throws -> Result
     ) async throws -> Result {
         try take(resource, for: caller)
         defer { release(resource, for: caller) }
