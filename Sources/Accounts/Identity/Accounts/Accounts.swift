@@ -132,13 +132,17 @@ package final class Accounts: Sendable {
     /// One error, and about one time, for an unknown e-mail and for a wrong password.
     package func signIn(email: String, password: String, address: NetworkAddress, now: Int64) async throws -> Tokens {
         let email = try Self.normalized(email)
-        let delay = limiter.withLock { $0.delay(account: email, address: address, now: now) }
+        let (delay, isKnown) = limiter.withLock {
+            ($0.delay(account: email, address: address, now: now), $0.isKnown(account: email, address: address))
+        }
         guard delay == 0 else {
             throw IdentityError(.tooManyAttempts, "Too many failed sign-ins; try again in \(delay) s.")
         }
         let found = try await store.account(email: email)
         let hash = found?.1 ?? decoy
-        let matches = try await hasher.run(for: address.description) { try hash.matches(password) }
+        // Who signed in here before does not wait behind a flood from the same address.
+        let turn = isKnown ? "\(address) \(email)" : address.description
+        let matches = try await hasher.run(for: turn) { try hash.matches(password) }
         guard let (account, stored) = found, stored != nil, matches else {
             limiter.withLock { $0.fail(account: email, exists: found != nil, address: address, now: now) }
             throw IdentityError(.invalidCredentials, "The e-mail or the password is wrong.")

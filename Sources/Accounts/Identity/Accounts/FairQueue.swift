@@ -13,13 +13,26 @@ struct FairQueue<Key: Hashable & Sendable, Element: Sendable>: Sendable {
         self.limitPerKey = limitPerKey
     }
 
-    /// Returns false where the queue, or the key's part of it, is full.
-    mutating func append(_ element: Element, for key: Key) -> Bool {
-        guard count < limit, waiting[key]?.count ?? 0 < limitPerKey else { return false }
-        if waiting[key] == nil { turns.append(key) }
+    /// Adds an element, unless the key has too many. Where the queue is full, the newest element of the busiest key gives way to
+    /// a less busy one.
+    ///
+    /// - Returns: the element that is refused: the new one, or the one that gave way; nil: none.
+    mutating func append(_ element: Element, for key: Key) -> Element? {
+        let own = waiting[key]?.count ?? 0
+        guard own < limitPerKey else { return element }
+        var evicted: Element?
+        if count >= limit {
+            guard let busiest = waiting.max(by: { $0.value.count < $1.value.count }), busiest.value.count > own + 1
+            else {
+                return element
+            }
+            evicted = waiting[busiest.key]?.popLast()
+            count -= 1
+        }
+        if own == 0 { turns.append(key) }
         waiting[key, default: []].append(element)
         count += 1
-        return true
+        return evicted
     }
 
     mutating func next() -> Element? {

@@ -8,8 +8,13 @@ final class PasswordHasher: Sendable {
     static let limit = 200
     static let limitPerAddress = 100
 
+    private struct Job: Sendable {
+        let run: @Sendable () -> Void
+        let refuse: @Sendable () -> Void
+    }
+
     private struct State {
-        var queue = FairQueue<String, @Sendable () -> Void>(limit: limit, perKey: limitPerAddress)
+        var queue = FairQueue<String, Job>(limit: limit, perKey: limitPerAddress)
         var isRunning = false
     }
 
@@ -18,31 +23,36 @@ final class PasswordHasher: Sendable {
 
     deinit { thread.stop() }
 
-    /// Runs `body` when it is the address's turn.
+    /// Runs `body` when it is the turn of `address`, or of whatever else the request is counted by.
     ///
     /// - Throws: what `body` throws; `IdentityError` with `.tooManyAttempts` where too many wait.
     func run<Result: Sendable>(
         for address: String, _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
-            let (isAccepted, mustStart) = state.withLock { state in
-                let isAccepted = state.queue.append(
-                    { continuation.resume(with: Swift.Result { try body() }) }, for: address)
-                defer { if isAccepted { state.isRunning = true } }
-                return (isAccepted, isAccepted && !state.isRunning)
+            let job = Job(
+                run: { continuation.resume(with: Swift.Result { try body() }) },
+                refuse: {
+                    continuation.resume(
+                        throwing: IdentityError(
+                            .tooManyAttempts, "Too many people sign in at once; try again in a moment."))
+                })
+            let (refused, mustStart) = state.withLock { state in
+                let refused = state.queue.append(job, for: address)
+                let mustStart = !state.isRunning && state.queue.count > 0
+                if mustStart { state.isRunning = true }
+                return (refused, mustStart)
             }
             if mustStart { thread.async { [self] in drain() } }
-            guard !isAccepted else { return }
-            continuation.resume(
-                throwing: IdentityError(.tooManyAttempts, "Too many people sign in at once; try again in a moment."))
+            refused?.refuse()
         }
     }
 
     private func drain() {
-        while let job = next() { job() }
+        while let job = next() { job.run() }
     }
 
-    private func next() -> (@Sendable () -> Void)? {
+    private func next() -> Job? {
         state.withLock { state in
             let job = state.queue.next()
             if job == nil { state.isRunning = false }

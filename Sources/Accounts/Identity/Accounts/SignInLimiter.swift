@@ -65,6 +65,11 @@ struct SignInLimiter: Sendable {
         bound()
     }
 
+    /// Whether the account was signed in to from the address before.
+    func isKnown(account: String, address: NetworkAddress) -> Bool {
+        known[Pair(account: account, address: address)] != nil
+    }
+
     /// A success forgives the pair's failures.
     mutating func succeed(account: String, address: NetworkAddress, now: Int64) {
         let pair = Pair(account: account, address: address)
