@@ -126,7 +126,8 @@ extension DocumentStoreContract {
             try await test.set("tasks/2", bob)
             let seen = Recorder()
             func commit(_ writes: [Write]) async throws -> [ProposedCommit.Growth] {
-                _ = try await test.store.commit(writes, transaction: nil) { seen.growth = try $0.growth() }
+                let guarding = CommitGuard(account: "anna") { seen.growth = try $0.growth() }
+                _ = try await test.store.commit(writes, transaction: nil, guarding: guarding)
                 return seen.growth.sorted { $0.owner < $1.owner }
             }
             func update(_ path: String, _ fields: [String: Value]) throws -> Write {

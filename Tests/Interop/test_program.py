@@ -41,7 +41,8 @@ def test_discovery_names_every_endpoint(server):
     assert document["project"] == "ferry" and document["database"] == "(default)" and document["version"]
     assert document["documents"] == {"address": server.documents, "tls": False}
     assert document["objects"] == {"url": server.url, "bucket": "ferry", "region": "us-east-1", "keys": "sts"}
-    assert document["identity"] == {"url": server.url} and document["sts"] == {"url": server.url}
+    assert document["identity"]["url"] == server.url and len(document["identity"]["accounts"]) == 32
+    assert document["sts"] == {"url": server.url}
     with urllib.request.urlopen(f"{server.url}/healthz") as answer:
         assert answer.read() == b"ok\n"
     with urllib.request.urlopen(server.url) as answer:

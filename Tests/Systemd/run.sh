@@ -33,6 +33,8 @@ eventually() { in_lab sh -c "for i in \$(seq 300); do $1 && exit 0; sleep 0.1; d
 
 for program in ferryd ferry ferry-server; do "$lab" copy "$FERRY_BIN/$program" "/usr/bin/$program"; done
 "$lab" copy "$units/ferry-server.service" /usr/lib/systemd/system/ferry-server.service
+"$lab" copy "$units/ferry-server.sysusers" /usr/lib/sysusers.d/ferry-server.conf
+in_lab systemd-sysusers
 "$lab" copy "$units/ferryd.service" /usr/lib/systemd/user/ferryd.service
 "$lab" copy "$units/ferryd.socket" /usr/lib/systemd/user/ferryd.socket
 
@@ -42,8 +44,24 @@ check "the user units are valid" in_lab sh -c 'XDG_RUNTIME_DIR=$(mktemp -d) syst
 check "the server's exposure is at most 1.5" in_lab systemd-analyze security --offline=true --no-pager --threshold=15 \
     /usr/lib/systemd/system/ferry-server.service
 
+# As the unit of earlier versions: the data lies in /var/lib/private.
+in_lab sh -c 'mkdir -p /run/systemd/system/ferry-server.service.d &&
+    printf "[Service]\nUser=ferry-dynamic\nGroup=ferry-dynamic\nDynamicUser=yes\n" >/run/systemd/system/ferry-server.service.d/old.conf &&
+    systemctl daemon-reload && systemctl start ferry-server && systemctl stop ferry-server && test -d /var/lib/private/ferry-server &&
+    rm /run/systemd/system/ferry-server.service.d/old.conf && systemctl daemon-reload'
 check "the server starts and says so" in_lab systemctl start ferry-server
+check "the data of an earlier unit is the new user's" in_lab sh -c \
+    'test ! -L /var/lib/ferry-server && test "$(stat -c %U /var/lib/ferry-server/accounts/accounts.sqlite)" = ferry-server'
 check "the server answers" eventually "journalctl -u ferry-server -o cat --no-pager | grep -q '^ready http'"
+
+check "root administers the running server" in_lab sh -c \
+    'set -e; ferry-server user add b@example.org | grep -q "^b@example.org"; ferry-server user list | grep -q invited
+     ferry-server invite --uses 2 | grep -q -- -; ferry-server user show b@example.org; ferry-server user quota b@example.org --objects 1G
+     ferry-server user reset-password b@example.org; ferry-server user disable b@example.org; ferry-server user enable b@example.org
+     ferry-server keys add backup; ferry-server keys list | grep -q backup; ferry-server check; ferry-server objects check
+     mkdir -m 1777 /backup; ferry-server backup /backup/one; ferry-server user delete b@example.org --yes
+     ! ferry-server user list | grep b@example.org'
+check "and leaves nothing that is root's" in_lab sh -c 'test -z "$(find /var/lib/ferry-server ! -user ferry-server)"'
 
 in_lab useradd -m alice
 in_lab loginctl enable-linger alice

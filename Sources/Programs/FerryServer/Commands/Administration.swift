@@ -32,13 +32,14 @@ enum Administration {
         guard FileSystem.exists(path) || create else {
             throw ServerError(.notFound, "There is no server's data in \(path). Name its directory with --data.")
         }
-        try FileSystem.makeDirectories("\(path)/accounts", mode: 0o700)
         var status = stat()
         if geteuid() == 0, stat(path, &status) == 0, status.st_uid != 0 {
             guard setegid(status.st_gid) == 0, seteuid(status.st_uid) == 0 else {
                 throw ServerError(.failed, "\(path) belongs to user \(status.st_uid); run the command as that user.")
             }
         }
+        // As that user: what root makes, the server could not write.
+        try FileSystem.makeDirectories("\(path)/accounts", mode: 0o700)
         return path
     }
 }

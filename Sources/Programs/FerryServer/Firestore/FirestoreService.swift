@@ -21,7 +21,7 @@ struct FirestoreService: Sendable {
     var routes: GRPCRoutes {
         var routes = GRPCRoutes()
         func unary<Request: ProtobufMessage, Response: ProtobufMessage>(
-            _ name: String, holding resource: AccountUsage.Resource? = nil,
+            _ name: String, holding resource: AccountHoldings.Resource? = nil,
             _ handle: @escaping @Sendable (Request, Caller) async throws -> Response
         ) {
             routes[Self.path(name)] = .unary { bytes, call in
