@@ -23,7 +23,7 @@ import Testing
         #expect(limiter.delay(account: "anna", address: home, now: 0) == delay)
         #expect(limiter.delay(account: "anna", address: home, now: delay) == 0)
         // A clock that was set back by a day.
-        #expect(limiter.delay(account: "anna", address: home, now: -86_400) <= 900)
+        #expect(limiter.delay(account: "anna", address: home, now: -86_400) == 0)
         #expect(limiter.delay(account: "anna", address: elsewhere, now: 0) == 0)
         #expect(limiter.delay(account: "bob", address: home, now: 0) == 0)
     }
@@ -87,9 +87,9 @@ import Testing
         #expect({ buckets.take("b", now: 0) }())
         #expect({ buckets.take("a", now: 2) }())
         #expect({ !buckets.take("a", now: 2) }())
-        // A clock that goes back refills nothing, and takes nothing either.
+        // A clock that is set back refills nothing by that, and goes on from there.
         #expect({ !buckets.take("a", now: -100) }())
-        #expect({ buckets.take("a", now: 4) }())
+        #expect({ buckets.take("a", now: -98) }())
         for number in 0..<1000 { _ = buckets.take("\(number)", now: 4) }
         #expect(buckets.count <= 10)
     }

@@ -33,19 +33,21 @@ struct SignInLimiter: Sendable {
     /// The seconds until an attempt is allowed; 0: now.
     func delay(account: String, address: NetworkAddress, now: Int64) -> Int64 {
         let pair = Pair(account: account, address: address)
-        if let failures = failures[pair], failures.count >= Self.freeFailures {
+        if let failures = failures[pair], failures.count >= Self.freeFailures, isPast(failures.last, now) {
             let exponent = min(failures.count - Self.freeFailures, 20)
             let wait = failures.last + min(Self.longestDelay, 1 << exponent) - now
-            // A clock that was set back must not make it longer.
-            if wait > 0 { return min(wait, Self.longestDelay) }
+            if wait > 0 { return wait }
         }
         guard known[pair] == nil, failures[pair] == nil, let failed = accounts[address],
             failed.count >= Self.accountsPerAddress
         else { return 0 }
-        let recent = failed.values.filter { now - $0 < Self.memory }
+        let recent = failed.values.filter { now - $0 < Self.memory && isPast($0, now) }
         guard recent.count >= Self.accountsPerAddress, let oldest = recent.min() else { return 0 }
-        return min(max(1, oldest + Self.memory - now), Self.memory)
+        return max(1, oldest + Self.memory - now)
     }
+
+    /// What happened before the clock was set back, by a time that is yet to come, counts no more: nobody is to wait for that.
+    private func isPast(_ time: Int64, _ now: Int64) -> Bool { time <= now + 60 }
 
     /// - Parameter exists: whether there is such an account; made-up ones endanger none, and must not use up the allowance
     ///   of the others behind the address.

@@ -30,9 +30,11 @@ package struct TokenBuckets: Sendable {
 
     /// The same with an allowance of the key's own.
     package mutating func take(_ key: String, burst: Double, rate: Double, now: Double) -> Bool {
+        // A clock that was set back goes on from where it is now.
+        if let bucket = buckets[key], bucket.time > now { buckets[key]?.time = now }
         let level = level(key, burst: burst, rate: rate, now: now)
         guard level >= 1 else { return false }
-        buckets[key] = Bucket(level: level - 1, time: max(now, buckets[key]?.time ?? now))
+        buckets[key] = Bucket(level: level - 1, time: now)
         if buckets.count > keyLimit { forgetFullest(now: now) }
         return true
     }
