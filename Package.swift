@@ -158,7 +158,7 @@ let package = Package(
                 "CSwiftRuntime",
                 "TaskFolder", "TaskModel", "TaskSync", "Cryptography", "DocumentModel", "DocumentClient",
                 "DocumentStore",
-                "FirestoreProtocol", "ObjectStorage", "SQLite", "SystemIO", "SystemService",
+                "FirestoreProtocol", "Identity", "ObjectStorage", "SQLite", "SystemIO", "SystemService",
             ], path: "Tests/Simulation/Harness", swiftSettings: settings),
         .executableTarget(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulation/Tool", swiftSettings: settings),

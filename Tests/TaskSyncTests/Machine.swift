@@ -43,7 +43,7 @@ final class Machine: Sendable {
         self.home = home ?? Home()
         let root = self.home.path
         mkdir("\(root)/Tasks", 0o700)
-        remote = StoreRemote(store)
+        remote = StoreRemote(store, for: "alice")
         counted = CountedRemote(remote, refusing: refusing)
         var options = ClientOptions()
         options.policies = .tasks

@@ -44,7 +44,7 @@ package final class Simulation: @unchecked Sendable {
         objects = MemoryObjectStore { scheduler.now.components.seconds }
         directory = scratch + "/\(plan.seed)"
         mkdir(directory, 0o700)
-        let (directory, objects, remote, server) = (directory, objects, StoreRemote(store), server)
+        let (directory, objects, remote, server) = (directory, objects, StoreRemote(store, for: "alice"), server)
         machines = try (0..<plan.machineCount).map {
             mkdir("\(directory)/\($0)", 0o700)
             return try SimulatedMachine(

@@ -2,19 +2,23 @@ package import DocumentClient
 package import DocumentModel
 package import DocumentStore
 package import FirestoreProtocol
+import Identity
 import Synchronization
 
 /// A document store as a client's remote, without a network between them. It can be cut off.
 package final class StoreRemote: RemoteDocuments {
     private let store: any DocumentStore
+    private let user: String?
     private struct State {
         var isCut = false
         var streams: [ObjectIdentifier: StoreListen] = [:]
     }
     private let state = Mutex(State())
 
-    package init(_ store: any DocumentStore) {
+    /// - Parameter user: whose commits these are, which the rules then judge; nil: everything is allowed.
+    package init(_ store: any DocumentStore, for user: String? = nil) {
         self.store = store
+        self.user = user
     }
 
     /// Cuts every call and stream off, or mends the connection.
@@ -33,7 +37,36 @@ package final class StoreRemote: RemoteDocuments {
     }
 
     package func commit(_ writes: [Write]) async throws -> CommitResult {
-        try await connected { try await store.commit(writes) }
+        let user = user
+        return try await connected {
+            try await store.commit(writes, transaction: nil) { commit in
+                if let user { try Self.judge(commit, by: user) }
+            }
+        }
+    }
+
+    /// As `ferry-server` judges a commit, except that the list that an entry of the history names is not looked at: one that was
+    /// made before its task went to another list is refused for good. Documents of programs of library users belong to nobody,
+    /// and are left out.
+    private static func judge(_ commit: borrowing ProposedCommit, by user: String) throws {
+        let (rules, requester) = (SecurityRules(), Requester.user(user))
+        for change in commit.changes where !["counters", "receipts"].contains(change.write.name.collectionPath) {
+            let name = change.write.name
+            var root = name
+            while let parent = root.parent { root = parent }
+            var known: [DocumentName: Document] = [:]
+            if root != name { known[root] = try commit.get(root) ?? commit.getAfter(root) }
+            let deciding =
+                rules.lists(deciding: Array(known.values), for: requester)
+                + rules.names(deciding: name, before: change.before, after: change.after, for: requester)
+            for other in deciding { known[other] = try commit.get(other) }
+            var after = change.after
+            if root != name { after?.fields["listId"] = nil }
+            let isAllowed = try rules.allowsWrite(
+                to: name, before: change.before, after: after, by: requester, address: "\(user)@example.org"
+            ) { known[$0] }
+            if !isAllowed { throw DocumentStoreError(.permissionDenied, "The rules refuse a write of \(name.path).") }
+        }
     }
 
     package func documents(_ names: [DocumentName]) async throws -> RemoteRead {
