@@ -84,10 +84,11 @@ struct SharingRulesTests {
         #expect(try allowsWrite(list, changed(list, ["sharedWith": .array(["you"])])), "I may leave")
         for fields: [String: Value?] in [
             ["sharedWith": .array(["me"])], ["sharedWith": .array(["you", "me", "eve"])], ["userId": "me"],
-            ["sharedWith": nil],
+            ["sharedWith": nil], ["names": .map(["they": "somebody else"])],
         ] {
             #expect(try !allowsWrite(list, changed(list, fields)))
         }
+        #expect(try allowsWrite(list, changed(list, ["names": .map(["me": "me@example.org"])])))
         #expect(try !allowsWrite(list, nil) && !allowsWrite(nil, list))
         #expect(try allowsWrite(list, changed(list, ["sharedWith": nil]), by: .user("they")))
         #expect(try !allowsWrite(list, changed(list, ["name": "x"]), by: .user("eve")))

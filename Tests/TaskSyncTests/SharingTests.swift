@@ -70,12 +70,18 @@ import Testing
             (0..<limit + 3).map { try list("eve.\($0)", "L\($0)", of: "eve", for: ["alice"]) })
         #expect(await laptop.eventually { await laptop.sync.hosts.count == limit })
         #expect(await laptop.eventually { await laptop.client.currentStatus.isCurrent })
-        let told = Array(repeating: "too-many-shared-lists", count: 3)
-        #expect(await laptop.eventually { await laptop.sync.allProblems.map(\.code) == told })
+        #expect(await laptop.eventually { await laptop.sync.unfollowed.count == 3 })
+        #expect(await laptop.sync.allProblems.map(\.code) == ["too-many-shared-lists"])
         #expect(await laptop.eventually { await laptop.sync.catalog.listNames.count == limit })
         let task = Write(.update(try name("tasks/t"), fields: ["title": "News", "userId": "alice"]))
         _ = try await store.commit([task])
         #expect(await laptop.has("News.md", ""))
+        // Another one takes the place of one that is taken away.
+        let followed = try #require(await laptop.sync.hosts.keys.min())
+        _ = try await store.commit([try list(followed, "Gone", of: "eve", for: [])])
+        #expect(await laptop.eventually { await laptop.sync.unfollowed.count == 2 })
+        let hosts = await laptop.sync.hosts
+        #expect(hosts.count == limit && hosts[followed] == nil)
         await laptop.stop()
     }
 

@@ -77,6 +77,8 @@ package actor TaskSync {
     var lists = ListIndex()
     /// The lists of other users that this one may use, with their owners.
     var hosts: [String: String] = [:]
+    /// Lists of other users that this one may use, beyond those that a machine follows.
+    var unfollowed: Set<DocumentName> = [] { didSet { noteUnfollowed() } }
     package internal(set) var catalog = TaskCatalog()
     /// What each task's file is to be called.
     var names = NameBook { TaskFileName.file(for: $0, number: $1).name }

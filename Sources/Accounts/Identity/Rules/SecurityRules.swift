@@ -6,8 +6,8 @@ package import DocumentModel
 /// write what belongs to them, and query only for that.
 ///
 /// A list may be shared: the users in its `sharedWith` read and write the tasks that are in it (by `listId`) and belong to its
-/// owner, with all that lies below them. They may also change the list itself, but not whose it is or with whom it is shared,
-/// except that each may leave it. A user becomes a member only by adding himself while an invitation of the owner's to him
+/// owner, with all that lies below them. They may also change the list itself, but not whose it is, what others are called, or with
+/// whom it is shared, except that each may leave it. A user becomes a member only by adding himself while an invitation of the owner's to him
 /// exists; the owner can only remove members. See `Invitation`.
 ///
 /// An id of a list, task, device, block or invitation with a dot in it lies in the namespace of the user whose id comes before
@@ -107,18 +107,20 @@ package struct SecurityRules: Sendable {
         let joined = (before[members]?.arrayValue ?? []) + [.string(user)]
         guard after[members] == .array(joined) else { return false }
         func others(_ list: Document) -> [String: Value] {
-            var fields = list.fields
-            fields["sharedWith"] = nil
-            var names = fields["names"]?.mapValue ?? [:]
-            names[user] = nil
-            fields["names"] = names.isEmpty ? nil : .map(names)
-            return fields
+            list.fields.filter { !["sharedWith", "names"].contains($0.key) }
         }
-        return others(before) == others(after)
+        return others(before) == others(after) && otherNames(before, user) == otherNames(after, user)
+    }
+
+    /// What others are called in a list.
+    private static func otherNames(_ list: Document, _ user: String) -> [String: Value] {
+        (list.fields["names"]?.mapValue ?? [:]).filter { $0.key != user }
     }
 
     private static func isMembersChange(from before: Document, to after: Document, _ user: String) -> Bool {
-        guard isMember(user, of: before), before[owner] == after[owner] else { return false }
+        guard isMember(user, of: before), before[owner] == after[owner],
+            otherNames(before, user) == otherNames(after, user)
+        else { return false }
         let (old, new) = (before[members]?.arrayValue ?? [], after[members]?.arrayValue ?? [])
         return new == old || new == old.filter { $0 != .string(user) }
     }

@@ -73,11 +73,11 @@ extension TaskSync {
         learn(list: view)
         let list = name.id
         problems["list \(list)"] = nil
-        guard view.exists else { return false }
-        guard isUsable(view) else {
-            noteUnfollowed(view)
-            return false
+        let isUnfollowed = view.exists && !isUsable(view)
+        if isUnfollowed != unfollowed.contains(name) {
+            if isUnfollowed { unfollowed.insert(name) } else { unfollowed.remove(name) }
         }
+        guard view.exists, !isUnfollowed else { return false }
         let wanted = TaskList(fields: view.fields).name
         let current = lists.path(list)
         let first = listBook.number(of: list)

@@ -62,6 +62,12 @@ extension TaskSync {
     /// Begins to use a list to which this user is invited. Waits for the network.
     package func accept(_ invitation: ListInvitation) async throws {
         let me = configuration.userID
+        guard hosts.count < configuration.followedLists else {
+            throw TaskSyncError(
+                .refused,
+                "A machine follows at most \(configuration.followedLists) lists of other accounts. Leave one first: "
+                    + "ferry unshare LIST.")
+        }
         let database = try await client.reading { $0.databaseName }
         let list = try DocumentName(database: database, collection: "lists", id: invitation.list)
         let document = try DocumentName(

@@ -49,16 +49,17 @@ extension TaskSync {
         return owner == nil || owner == configuration.userID || hosts[list.name.id] != nil
     }
 
-    func noteUnfollowed(_ list: DocumentSnapshot) {
-        let sharing = ListSharing(fields: list.fields)
-        guard sharing.host(of: configuration.userID) != nil else { return }
+    func noteUnfollowed() {
+        let key = "unfollowed lists"
+        guard !unfollowed.isEmpty else { return problems[key] = nil }
         note(
             SyncProblem(
-                code: "too-many-shared-lists", subject: TaskList(fields: list.fields).name,
+                code: "too-many-shared-lists", subject: nil,
                 message:
-                    "A machine keeps at most \(configuration.followedLists) lists of other accounts in step; this is one more.",
-                hint: "Leave lists that you do not need: ferry unshare LIST. Then start ferryd again."),
-            for: "list \(list.name.id)")
+                    "\(unfollowed.count) accepted lists of other accounts are not kept in step: a machine follows at most "
+                    + "\(configuration.followedLists).",
+                hint: "Leave lists that you do not need: ferry unshare LIST."),
+            for: key)
     }
 
     /// After a list was learnt of: begins to watch it when it is shared with this user, and lets it go when it is not any more.
@@ -115,6 +116,8 @@ extension TaskSync {
             catalog.remove(task: task)
             _ = names.set(task, nil)
         }
+        // There is room for one more.
+        if let next = unfollowed.min(by: { $0.id < $1.id }) { retriedLists.insert(next) }
         logger.notice("a list is not shared with this account any more; its files stay as tasks of its own: \(name)")
         try await rescan(isFirst: false)
     }
