@@ -145,6 +145,7 @@ import Testing
     }
 
     @Test func `bytes that are not UTF-8 are a problem in the notes and in the front matter`() {
+        #expect(problem([0xFF, 0xFE, 0x68, 0])?.message.contains("UTF-16") == true)
         let inNotes = problem(Array("one\ntwo\n".utf8) + [0xC3, 0x28])
         #expect(inNotes?.code == .notText)
         #expect(inNotes?.line == 3)

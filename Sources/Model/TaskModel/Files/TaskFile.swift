@@ -114,6 +114,9 @@ public struct TaskFile: Sendable {
     }
 
     private static func notText(_ bytes: [UInt8], from start: Int) -> TaskFileProblem {
+        if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+            return TaskFileProblem(.notText, "the file is UTF-16 text; save it as UTF-8", line: 1)
+        }
         if let nul = bytes.firstIndex(of: 0) {
             let line = 1 + bytes[..<nul].count { $0 == UInt8(ascii: "\n") }
             return TaskFileProblem(
