@@ -139,6 +139,8 @@ import Testing
             item.fields["@ctx"] == .map(["$yaml": .string("[1, 2]")]) && item.priority == .low
                 && item.fields["priority"] == nil)
         #expect(item.fields["deep"] == .map(["a": .integer(1)]))
+        item.fields["Tags"] = .string("work")
+        #expect(item.nearKeys.map(\.key) == ["Tags"] && item.nearKeys.map(\.known) == ["tags"])
         for (key, text) in [("", "x"), ("__a__", "x")] {
             #expect(throws: TaskFileProblem.self) { try item.setField(key, toText: text) }
         }

@@ -7,7 +7,8 @@ package protocol ControlService: Sendable {
     func status() async throws -> DaemonStatus
     func tasks(_ filter: TaskFilter) async throws -> TaskListing
     func task(_ task: String) async throws -> TaskDetail
-    /// Makes a task; `title` must be there.
+    /// Makes a task; `title` or `fileName` must be there. Throws `already-there`, with the task as the candidate, for an `importKey`
+    /// that was added before.
     func add(_ change: TaskChange) async throws -> TaskSummary
     func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary
     /// Moves tasks to the trash; more than the guard allows at once are refused unless `confirmed`.
@@ -43,7 +44,8 @@ package protocol ControlService: Sendable {
     func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary]
 
     /// Looks for changes now, on both sides. With `wait`, returns when the remote has acknowledged everything and everything
-    /// of the remote is in files; throws `timed-out` or `offline` after `timeout`.
+    /// of the remote is in files; throws `timed-out` or `offline` after `timeout`, and
+    /// `attention` where all has moved but what waits for a person. Throws `paused` while syncing is.
     func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus
     /// What a sync would do now; nothing is changed.
     func plan() async throws -> SyncPlan

@@ -86,6 +86,13 @@ public struct TaskItem: Sendable, Hashable {
     public var misunderstoodKeys: [String] {
         TaskKey.allCases.map(\.rawValue).filter { fields[$0] != nil }
     }
+
+    /// The custom fields whose names are those of known keys but for the case of letters, such as `Tags`, with the known key.
+    package var nearKeys: [(key: String, known: String)] {
+        fields.keys.sorted().compactMap { key in
+            TaskKey(rawValue: key) == nil ? TaskKey(rawValue: key.lowercased()).map { (key, $0.rawValue) } : nil
+        }
+    }
 }
 
 extension [String] {

@@ -32,6 +32,7 @@ extension TaskSync {
         var remarks = item.misunderstoodKeys.map {
             "The value of '\($0)' is not understood; it is kept and travels as it is."
         }
+        remarks += item.nearKeys.map { "'\($0.key)' is a field of its own; what Ferry reads is written '\($0.known)'." }
         if let path = index.path(of: id), let problem = problems[path.string] { remarks.append(problem.message) }
         if entry.isParked {
             let told = problems["parked \(id)"]?.message

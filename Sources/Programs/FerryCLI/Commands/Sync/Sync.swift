@@ -30,7 +30,8 @@ extension Command {
         }
         let telling = Task { await context.tellOfStandstill() }
         defer { telling.cancel() }
-        let status = try await context.service.sync(wait: waits, timeout: .seconds(timeout))
+        var status = try await context.service.sync(wait: waits, timeout: .seconds(timeout))
+        if status.state == .offline { status = try await context.statusAfterRetry() }
         if context.wantsJSON { context.terminal.print(status.json.text) }
         // What is here has been looked at, but goes nowhere.
         if let standstill = status.standstill { throw standstill }
@@ -66,6 +67,17 @@ extension Command {
 }
 
 extension CommandContext {
+    /// The status once the daemon, which a sync makes try again at once, has had the time to connect.
+    fileprivate func statusAfterRetry() async throws -> DaemonStatus {
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(2)
+        while true {
+            let status = try await service.status()
+            guard status.state == .offline, clock.now < end else { return status }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
     /// Says on standard error what a sync waits for, whenever nothing has moved for half a minute; until cancelled.
     fileprivate func tellOfStandstill() async {
         let patience = Duration.seconds(30)
