@@ -15,7 +15,8 @@ package enum FerryServerTool {
                 ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
             """,
         subcommands: [
-            .run, .user, .invite, .keys, .backup, .restore, .check, .export, .import, .objects, .completion, .manual,
+            .run, .user, .invite, .keys, .backup, .restore, .check, .repairClock, .export, .import, .objects,
+            .completion, .manual,
         ],
         defaultSubcommand: "run")
 

@@ -50,7 +50,7 @@ actor CommitWriter {
     private let positions: CommittedPositions
     private var owners: OwnerCounts
     private var indexer: IndexWriter
-    private let retention: Duration
+    private var receipts: ReceiptTimes
     private let inheritedFields: Set<String>
     private let compositesOfAccount: Int
     private var waiting: [WaitingCommit] = []
@@ -72,13 +72,14 @@ actor CommitWriter {
         self.clock = clock
         self.transactions = transactions
         self.publisher = publisher
-        self.retention = retention
         self.inheritedFields = inheritedFields
         self.compositesOfAccount = compositesOfAccount
         let tables = indexer.tables
         writer = DocumentWriter(tables)
         positions = CommittedPositions(sqlite: tables.sqlite)
         owners = OwnerCounts(tables)
+        receipts = ReceiptTimes(
+            sqlite: tables.sqlite, retention: Int64(retention.components.seconds) * 1_000_000)
         self.indexer = indexer
         oldestChange = try writer.oldestChange()
         self.tables = tables
@@ -181,7 +182,9 @@ actor CommitWriter {
                 try owners.store()
                 group.needsSync = true
                 group.lease = try storeClock(newest: newest)
-                let limit = clock.wallTime - Int64(retention.components.seconds) * 1_000_000
+                let wall = clock.wallTime
+                try receipts.note(newest, receivedAt: wall)
+                let limit = try receipts.limit(at: wall)
                 // The log is also what the index is made from: what is to be forgotten must be in the table.
                 let mustIndex = try mayPrune(through: limit) && tables.setting("indexed") < limit
                 indexing = try indexer.step(
@@ -327,6 +330,7 @@ actor CommitWriter {
         let limit = min(limit, try tables.setting("indexed"))
         oldestChange = try writer.prune(through: limit, limit: commits * 4 + 16)
         try positions.prune(through: limit, limit: commits * 4 + 16)
+        try receipts.prune(through: limit)
     }
 
     /// Brings the pending index entries into the table once no commits come for a second, a part at a time. While they come

@@ -16,6 +16,8 @@ final class CommitClock: Sendable {
         /// A time before the first commit of those that have been under way without a pause.
         var beforeUnpublished: Int64
         var lease: Int64
+        /// nil where the system's clock is always believed.
+        var jumps: ClockGuard?
 
         var isUnderWay: Bool { lastAssigned > published }
         /// A time before every commit under way.
@@ -25,16 +27,43 @@ final class CommitClock: Sendable {
     static let leaseLength: Int64 = 1_000_000
 
     private let state: Mutex<State>
-    private let now: @Sendable () -> Int64
+    private let wall: @Sendable () -> Int64
+    private let uptime: (@Sendable () -> Int64)?
+    private let onNews: @Sendable (ClockNews) -> Void
 
-    /// - Parameter persisted: the lease as the disk has it.
-    init(persisted: Int64, lastCommit: Int64, now: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - persisted: the lease as the disk has it.
+    ///   - uptime: see `ClockGuard`; nil: `now` is always believed.
+    ///   - onNews: called while a lock is held; must be quick, and not use this clock.
+    init(
+        persisted: Int64, lastCommit: Int64, uptime: (@Sendable () -> Int64)? = nil,
+        onNews: @escaping @Sendable (ClockNews) -> Void = { _ in }, now: @escaping @Sendable () -> Int64
+    ) {
         let start = max(persisted, lastCommit)
-        self.now = now
+        wall = now
+        self.uptime = uptime
+        self.onNews = onNews
         state = Mutex(
             State(
                 lastIssued: start, lastAssigned: lastCommit, published: lastCommit, beforeUnpublished: start,
-                lease: start))
+                lease: start, jumps: uptime.map { ClockGuard(wall: now(), uptime: $0()) }))
+    }
+
+    private func now(_ state: inout State) -> Int64 {
+        let wall = wall()
+        guard let uptime, state.jumps != nil else { return wall }
+        guard let (time, news) = state.jumps?.time(wall: wall, uptime: uptime(), newest: state.lastIssued) else {
+            return wall
+        }
+        if let news { onNews(news) }
+        return time
+    }
+
+    /// Counts while the machine is suspended, and never jumps.
+    static let systemUptime: @Sendable () -> Int64 = {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
     static let system: @Sendable () -> Int64 = {
@@ -47,7 +76,7 @@ final class CommitClock: Sendable {
     func assign() -> Int64 {
         state.withLock { state in
             if !state.isUnderWay { state.beforeUnpublished = state.lastIssued }
-            state.lastIssued = max(now(), state.lastIssued + 1)
+            state.lastIssued = max(now(&state), state.lastIssued + 1)
             state.lastAssigned = state.lastIssued
             return state.lastIssued
         }
@@ -56,7 +85,7 @@ final class CommitClock: Sendable {
     /// The lease that the writer must store, because the present one is nearly used up or does not reach `time`.
     func leaseToStore(through time: Int64 = 0) -> Int64? {
         state.withLock { state in
-            let wanted = max(now(), state.lastIssued, time)
+            let wanted = max(now(&state), state.lastIssued, time)
             return state.lease - wanted < Self.leaseLength / 2 ? wanted + Self.leaseLength : nil
         }
     }
@@ -90,7 +119,7 @@ final class CommitClock: Sendable {
             // What was published since the snapshot was taken it may lack.
             guard state.published <= visible else { return (visible, false) }
             guard !state.isUnderWay else { return (state.readable, false) }
-            let current = now()
+            let current = now(&state)
             state.lastIssued = max(state.lastIssued, state.published, min(current, state.lease))
             return (state.lastIssued, state.lease - current < Self.leaseLength / 4)
         }
@@ -114,5 +143,5 @@ final class CommitClock: Sendable {
     }
 
     /// A time for something that happens now, without promise about commits.
-    var wallTime: Int64 { now() }
+    var wallTime: Int64 { state.withLock { now(&$0) } }
 }

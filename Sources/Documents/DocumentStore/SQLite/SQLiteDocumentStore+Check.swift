@@ -166,6 +166,13 @@ private struct ConsistencyCheck {
     func log(visible: Int64) throws -> [String] {
         var problems: [String] = []
         let newest = try sqlite.first("SELECT max(update_time) FROM document") { $0.int64(0) } ?? 0
+        let wall = CommitClock.system()
+        if ClockGuard.isAhead(newest: visible, wall: wall) {
+            problems.append(
+                "The newest commit is at \(Timestamp(microseconds: visible)), ahead of the clock, which is at "
+                    + "\(Timestamp(microseconds: wall)): one of them is wrong. If it is the commit, stop the server and run "
+                    + "'ferry-server repair-clock'.")
+        }
         if newest > visible { problems.append("A document is newer than the last commit.") }
         let last = try sqlite.first("SELECT max(time) FROM change") { $0.int64(0) } ?? 0
         if last > visible { problems.append("The log is newer than the last commit.") }

@@ -39,6 +39,13 @@ package final class SQLiteDocumentStore: DocumentStore {
         package var onDamage: @Sendable (DocumentStoreError) -> Void = { _ in }
         /// Microseconds since 1970.
         package var now: @Sendable () -> Int64 = CommitClock.system
+        /// Microseconds of a clock that never jumps, by which jumps of `now` are recognized; nil: `now` is always believed. A store
+        /// with one does not open where `now` is more than a year after the newest commit.
+        package var uptime: (@Sendable () -> Int64)?
+        /// Opens all the same.
+        package var acceptsClock = false
+        /// Is notified when the clock jumps; must be quick.
+        package var onClockNews: @Sendable (ClockNews) -> Void = { _ in }
 
         package init() {}
     }
@@ -75,9 +82,13 @@ package final class SQLiteDocumentStore: DocumentStore {
             let index = PendingIndex(
                 indexed: try tables.setting("indexed"), recovered: try IndexRecovery.pending(in: tables))
             epoch = try tables.epoch()
+            let newest = try tables.setting("commit")
+            if configuration.uptime != nil, !configuration.acceptsClock {
+                try Self.checkClock(configuration.now(), newest: newest)
+            }
             clock = CommitClock(
-                persisted: try tables.setting("clock"), lastCommit: try tables.setting("commit"), now: configuration.now
-            )
+                persisted: try tables.setting("clock"), lastCommit: newest, uptime: configuration.uptime,
+                onNews: configuration.onClockNews, now: configuration.now)
             hub = ListenHub(clock: clock)
             transactions = TransactionRegistry(
                 limits: LockTable.Limits(
@@ -117,6 +128,24 @@ package final class SQLiteDocumentStore: DocumentStore {
     }
 
     deinit { heart.cancel() }
+
+    /// The clock for `Configuration.uptime`.
+    package static var systemUptime: @Sendable () -> Int64 { CommitClock.systemUptime }
+
+    /// How far the newest commit is ahead of the clock, because that was wrong once; nil where it is not.
+    package var leadOfCommits: Duration? {
+        let (newest, wall) = (clock.lastAssigned, configuration.now())
+        return ClockGuard.isAhead(newest: newest, wall: wall) ? .microseconds(newest - wall) : nil
+    }
+
+    private static func checkClock(_ wall: Int64, newest: Int64) throws {
+        guard !ClockGuard.isPlausible(wall: wall, newest: newest) else { return }
+        let message =
+            "The system's clock is at \(Timestamp(microseconds: wall)), but the newest commit was at "
+            + "\(Timestamp(microseconds: newest)). Set the clock. If it is right, start once with --accept-clock: commit times "
+            + "never go back."
+        throw DocumentStoreError(.failedPrecondition, message, cause: message)
+    }
 
     /// Opens the file that commits are appended to, for syncing it. Its name is on the disk from then on.
     private static func openLog(of sqlite: SQLiteDatabase) throws -> FileDescriptor {

@@ -38,6 +38,7 @@ struct ConfigurationReader {
         Option(
             "objects-grace", value: "DAYS",
             summary: "how long data of attachments that nothing needs is kept (default 30; 2 to 3650)"),
+        Option("accept-clock", summary: "start although the clock is more than a year after the newest commit"),
         Option(
             "log-level", value: "LEVEL", summary: "least level that is logged (default info)",
             completion: .words(LogLevel.allCases.map(\.name))),
@@ -50,8 +51,8 @@ struct ConfigurationReader {
         Option("quota-requests", value: "COUNT", summary: "requests an account may make a second (default 5000)"),
     ]
 
-    /// The keys of the file: the options without `config`.
-    private static let keys = options.map(\.name).filter { $0 != "config" }
+    /// The keys of the file: the options without those of one start.
+    private static let keys = options.map(\.name).filter { $0 != "config" && $0 != "accept-clock" }
 
     /// Reads the file that `--config` names.
     /// - Throws: `ServerError` with `.configuration`.
@@ -90,6 +91,7 @@ struct ConfigurationReader {
         configuration.trustedProxies = try trustedProxies()
         configuration.project = try project() ?? configuration.project
         configuration.isEmulator = try flag("emulator")
+        configuration.acceptsClock = flags.has("accept-clock")
         configuration.objects = try foreignBucket()
         configuration.objectsKeys = try value("objects-keys")
         if configuration.objectsKeys != nil, configuration.objects == nil {

@@ -35,6 +35,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var signUpSetting: SignUpPolicy?
     /// What an account may use unless `ferry-server user quota` says something else.
     var quota = AccountQuota()
+    /// Whether the server starts although the system's clock is more than a year after the newest commit.
+    var acceptsClock = false
     var logLevel = LogLevel.info
 
     /// Who may make an account: by invitation where others than this machine's users can reach the server.

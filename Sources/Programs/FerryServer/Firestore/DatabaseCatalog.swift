@@ -24,11 +24,23 @@ final class DatabaseCatalog: Sendable {
     let main: DatabaseName
     /// Whether other databases and projects appear on first use, as Google's emulator has it.
     private let opensOthers: Bool
+    private let acceptsClock: Bool
+    private let onDamage: @Sendable (any Error) -> Void
+    private let onClockNews: @Sendable (ClockNews) -> Void
     /// Those that are open or about to be. One that could not be opened is not kept.
     private let stores = Mutex<[DatabaseName: Task<SQLiteDocumentStore, any Error>]>([:])
 
-    /// - Parameter directory: made if absent.
-    init(directory: String, main: DatabaseName, opensOthers: Bool) async throws {
+    /// - Parameters:
+    ///   - directory: made if absent.
+    ///   - acceptsClock: opens although the clock is long after the newest commit.
+    ///   - onDamage: is notified of documents that cannot be read.
+    ///   - onClockNews: is notified when the system's clock jumps.
+    init(
+        directory: String, main: DatabaseName, opensOthers: Bool, acceptsClock: Bool = false,
+        onDamage: @escaping @Sendable (any Error) -> Void = { _ in },
+        onClockNews: @escaping @Sendable (ClockNews) -> Void = { _ in }
+    ) async throws {
+        (self.acceptsClock, self.onDamage, self.onClockNews) = (acceptsClock, onDamage, onClockNews)
         self.directory = directory
         self.main = main
         self.opensOthers = opensOthers
@@ -37,7 +49,9 @@ final class DatabaseCatalog: Sendable {
     }
 
     /// - Throws: `DocumentStoreError` with `.notFound` for a database that is not to be.
-    func store(_ name: DatabaseName) async throws -> any DocumentStore {
+    func store(_ name: DatabaseName) async throws -> any DocumentStore { try await open(name) }
+
+    private func open(_ name: DatabaseName) async throws -> SQLiteDocumentStore {
         let opening = try stores.withLock { stores in
             if let store = stores[name] { return store }
             guard name == main || opensOthers else {
@@ -50,6 +64,10 @@ final class DatabaseCatalog: Sendable {
             let path = path(of: name)
             // Whoever asks first may be cancelled while others wait for the same database.
             var configuration = SQLiteDocumentStore.Configuration()
+            configuration.onDamage = onDamage
+            configuration.uptime = SQLiteDocumentStore.systemUptime
+            configuration.acceptsClock = acceptsClock
+            configuration.onClockNews = onClockNews
             if name == main {
                 configuration.indexExemptions = Self.indexExemptions
                 configuration.inheritedFields = Self.inheritedFields
@@ -72,6 +90,9 @@ final class DatabaseCatalog: Sendable {
     private func path(of name: DatabaseName) -> String {
         name == main ? "\(directory)/main.db" : "\(directory)/\(SHA256.hash(name.description).hex.prefix(32)).db"
     }
+
+    /// How far commits are ahead of the clock, in the main database; nil where they are not.
+    func leadOfCommits() async throws -> Duration? { try await open(main).leadOfCommits }
 
     func close() async {
         let open = stores.withLock { stores in

@@ -23,7 +23,7 @@ struct Server: Sendable {
     static func start(_ configuration: ServerConfiguration, logger: Logger) async throws -> Server {
         let certificate = try configuration.tls.map { try Certificate($0) }
         let directory = try DataDirectory(path: configuration.data)
-        let stores = try await Stores(directory, configuration)
+        let stores = try await Stores(directory, configuration, logger.labelled("documents"))
         // The HTTP port is bound before identity opens, because tokens carry the server's URL.
         let site = Site()
         let web = webServer(configuration, certificate, site, logger.labelled("http"))

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import Identity
+import SystemService
 
 /// The documents and objects of a server.
 struct Stores: Sendable {
@@ -8,10 +9,21 @@ struct Stores: Sendable {
     let buckets: BucketStore
 
     /// Opens both, and makes the users' bucket where it is absent.
-    init(_ directory: DataDirectory, _ configuration: ServerConfiguration) async throws {
+    init(
+        _ directory: DataDirectory, _ configuration: ServerConfiguration, _ logger: Logger
+    ) async throws {
         catalog = try await DatabaseCatalog(
             directory: directory.documents, main: DatabaseName(project: configuration.project),
-            opensOthers: configuration.isEmulator)
+            opensOthers: configuration.isEmulator, acceptsClock: configuration.acceptsClock,
+            onDamage: FaultLog(logger, "a document is damaged, and listeners are not told of it").note,
+            onClockNews: { $0.log(to: logger) })
+        if let lead = try await catalog.leadOfCommits() {
+            logger.warning(
+                """
+                commits are ahead of the system's clock, which was wrong once: their times hardly grow until then. If the clock is \
+                right now, stop the server and run 'ferry-server repair-clock'
+                """, ["days": "\(lead.components.seconds / 86_400)"])
+        }
         do {
             buckets = try BucketStore(directory: directory.objects)
             _ = try await buckets.createBucket(ServerEndpoints.bucket, now: WallClock.microseconds())
@@ -39,5 +51,18 @@ struct Stores: Sendable {
     func close() async {
         await catalog.close()
         await buckets.close()
+    }
+}
+
+extension ClockNews {
+    fileprivate func log(to logger: Logger) {
+        switch self {
+        case .jumped(let microseconds):
+            logger.warning(
+                "the system's clock has jumped forward; commit times go on without it, unless it stays so for an hour",
+                ["days": "\(microseconds / 86_400_000_000)"])
+        case .isBack: logger.notice("the system's clock is back")
+        case .accepted: logger.warning("the system's clock has stayed where it jumped to, and counts from now on")
+        }
     }
 }
