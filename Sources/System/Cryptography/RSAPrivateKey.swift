@@ -77,6 +77,13 @@ package final class RSAPrivateKey: @unchecked Sendable {
         return Array(signature.prefix(count))
     }
 
+    /// Whether the numbers of the key belong together. A key with a damaged one may still sign: OpenSSL makes do without it.
+    package var isConsistent: Bool {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return false }
+        defer { EVP_PKEY_CTX_free(context) }
+        return EVP_PKEY_check(context) == 1
+    }
+
     private static func number(_ name: String, of key: OpaquePointer) throws -> [UInt8] {
         var number: OpaquePointer?
         guard EVP_PKEY_get_bn_param(key, name, &number) == 1, let number else {

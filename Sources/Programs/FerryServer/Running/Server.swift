@@ -80,6 +80,16 @@ struct Server: Sendable {
     /// Throws when the stores do not answer.
     func probe() async throws { try await stores.probe() }
 
+    /// Moves what idle write-ahead logs hold into their databases.
+    func moveIdleLogs(_ checkpoint: IdleCheckpoint) async throws -> IdleCheckpoint {
+        let layout = DataLayout(path: directory.path)
+        return try await CollectionService.aside { _ in
+            var checkpoint = checkpoint
+            try checkpoint.run(in: layout)
+            return checkpoint
+        }
+    }
+
     // MARK: parts
 
     private static func webServer(

@@ -14,14 +14,16 @@ struct DataService: Service {
     func run() async throws {
         let interval = supervisor.watchdogInterval.map { min($0 / 4, Self.interval) } ?? Self.interval
         let beating = Task {
+            var checkpoint = IdleCheckpoint()
             while !Task.isCancelled {
                 do {
                     try await server.probe()
                     supervisor.alive()
+                    checkpoint = try await server.moveIdleLogs(checkpoint)
                 } catch is CancellationError {
                     return
                 } catch {
-                    logger.error("the data cannot be read", ["error": "\(error)"])
+                    logger.error("the data cannot be used", ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: interval)
             }

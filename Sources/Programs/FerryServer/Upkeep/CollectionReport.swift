@@ -17,6 +17,14 @@ struct CollectionReport: Sendable {
     var expiredUploads = 0
     /// What is missing or damaged, or why somebody's objects were left alone.
     var problems: [String] = []
+    /// The chunks and manifests that are missing although something refers to them, and the manifests that are damaged. Part of
+    /// `problems`.
+    var missing: [String] = []
+
+    mutating func add(missing: [String]) {
+        self.missing += missing
+        problems += missing
+    }
 
     mutating func add(_ size: Int64, isNeeded: Bool, isRemoved: Bool) {
         if isNeeded { needed.add(size) } else if isRemoved { removed.add(size) } else { unused.add(size) }

@@ -1,39 +1,88 @@
 import Cryptography
 import DocumentModel
 import DocumentStore
+import Identity
 import SQLite
 import SystemIO
 
-/// Looks for damage in a data directory or a backup, whether or not a server runs on it: in each database's file, and
-/// in what documents, their indexes and their log say of one another.
+/// Something that is wrong with a server's data.
+struct DataProblem: Sendable, Hashable, CustomStringConvertible {
+    let description: String
+    /// Whether everything else can be used as it is: a document, an object or an index is damaged, but no file as a whole.
+    let isContained: Bool
+
+    init(_ description: String, isContained: Bool) {
+        self.description = description
+        self.isContained = isContained
+    }
+}
+
+/// Looks for damage in a data directory or a backup, whether or not a server runs on it: whether all files are there, each
+/// database's file is whole, what documents, their indexes and their log say of one another holds, keys and accounts can be used, and
+/// the objects that documents refer to are there.
 struct DataCheck {
     let layout: DataLayout
     /// Reads every object and compares it with its checksum or entity tag, not just its size.
     let readsObjects: Bool
+    /// Whether attachments are kept here; otherwise it is no fault that they are missing.
+    var keepsAttachments = true
 
-    /// What is wrong, one line each; empty when all is sound.
-    func problems() throws -> [String] {
-        var problems: [String] = []
-        let databases = try layout.databases()
-        for name in databases {
+    /// What is wrong; empty when all is sound.
+    ///
+    /// - Throws: `ServerError` where nothing can be said of the data, for instance because the disk is full.
+    func problems() throws -> [DataProblem] {
+        var problems = DataLayout.required.filter { !FileSystem.exists("\(layout.path)/\($0)") }.map {
+            DataProblem("\($0) is missing", isContained: false)
+        }
+        for name in try layout.databases() {
             do {
-                problems += try Self.problems(
-                    ofDatabase: "\(layout.path)/\(name)", isOfDocuments: layout.isOfDocuments(name)
-                )
-                .map { "\(name): \($0)" }
+                let found = try Self.problems(
+                    ofDatabase: "\(layout.path)/\(name)", isOfDocuments: layout.isOfDocuments(name))
+                problems += found.map { DataProblem("\(name): \($0)", isContained: $0.isContained) }
             } catch {
-                problems.append("\(name): \(error)")
+                try Self.checkRoom(error)
+                problems.append(DataProblem("\(name): \(error)", isContained: false))
             }
         }
-        if !databases.contains(DataLayout.accounts) { problems.append("\(DataLayout.accounts) is missing") }
-        if databases.contains(DataLayout.index), problems.isEmpty {
+        problems += try identity()
+        if problems.allSatisfy(\.isContained), FileSystem.exists("\(layout.path)/\(DataLayout.index)") {
             var found: [(file: String, problem: String)] = []
             try DataLayout.forEachFile(in: "\(layout.path)/\(DataLayout.index)") { file, size, etag, headers in
                 if let problem = problem(of: file, size: size, etag: etag, headers) { found.append((file, problem)) }
             }
-            problems += try present(found)
+            problems += try present(found).map { DataProblem($0, isContained: true) }
+            problems += try missingObjects().map { DataProblem("objects/\($0)", isContained: true) }
         }
         return problems
+    }
+
+    private func identity() throws -> [DataProblem] {
+        do {
+            return try IdentityServer.check(directory: "\(layout.path)/accounts")
+                .map { DataProblem("accounts: \($0)", isContained: false) }
+        } catch {
+            try Self.checkRoom(error)
+            return [DataProblem("\(DataLayout.accounts): \(error)", isContained: false)]
+        }
+    }
+
+    /// The chunks and manifests that documents, or manifests, refer to and that are not there.
+    private func missingObjects() throws -> [String] {
+        let collection = ObjectCollection(
+            layout: layout, now: WallClock.microseconds(), grace: 0, keepsAttachments: keepsAttachments)
+        return try collection.run(changes: false).missing
+    }
+
+    /// A full disk is no damage.
+    private static func checkRoom(_ error: any Error) throws {
+        switch error {
+        case let error as SQLiteError where error.code == .full:
+            throw ServerError(.failed, "Nothing can be said of the data. \(error.message)", cause: error)
+        case let error as DocumentStoreError where error.code == .resourceExhausted:
+            throw ServerError(
+                .failed, "Nothing can be said of the data. \(error.cause ?? error.message)", cause: error)
+        default: break
+        }
     }
 
     /// Those of files that records still refer to: a running server gives back, or moves, what was looked up before.
@@ -44,12 +93,14 @@ struct DataCheck {
         return found.filter { !gone.contains($0.file) }.map(\.problem)
     }
 
-    private static func problems(ofDatabase path: String, isOfDocuments: Bool) throws -> [String] {
-        // The file does not say which database it is, and the check does not ask.
-        if isOfDocuments { return try SQLiteDocumentStore.check(DatabaseName(project: "any"), path: path) }
+    private static func problems(ofDatabase path: String, isOfDocuments: Bool) throws -> [DataProblem] {
         let database = try SQLiteDatabase(path: path)
         defer { database.close() }
-        return try database.quickCheck()
+        let damage = try database.quickCheck()
+        guard damage.isEmpty, isOfDocuments else { return damage.map { DataProblem($0, isContained: false) } }
+        // The file does not say which database it is, and the check does not ask.
+        return try SQLiteDocumentStore.check(DatabaseName(project: "any"), path: path, isFileSound: true)
+            .map { DataProblem($0, isContained: true) }
     }
 
     private func problem(of file: String, size: Int64, etag: String, _ headers: [String: String]) -> String? {

@@ -10,16 +10,22 @@ import SystemIO
 struct DataCopy {
     let source: DataLayout
     let target: DataLayout
+    /// Whether attachments are kept here; otherwise it is no fault that they are missing.
+    var keepsAttachments = true
 
     struct Summary {
         var databases = 0
         var objects = 0
         var bytes: Int64 = 0
+        /// What is damaged in the copy, as it is in the source.
+        var problems: [DataProblem] = []
     }
 
     /// Objects that are replaced while they are copied are looked up anew this many times.
     private static let rounds = 20
 
+    /// Damaged documents and objects are copied as they are, and told; where a whole file is damaged nothing is left behind.
+    ///
     /// - Throws: `ServerError`, also where the target is there already.
     func run() throws -> Summary {
         guard FileSystem.exists("\(source.path)/documents") else {
@@ -36,10 +42,15 @@ struct DataCopy {
             for part in ["documents", "accounts", "objects"] {
                 try FileSystem.makeDirectories("\(partial.path)/\(part)", mode: 0o700)
             }
-            let summary = try copy(to: partial)
-            let problems = try DataCheck(layout: partial, readsObjects: false).problems()
-            guard problems.isEmpty else {
-                throw ServerError(.damaged, "The data is damaged: \(problems.prefix(3).joined(separator: "; ")).")
+            var summary = try copy(to: partial)
+            summary.problems = try DataCheck(
+                layout: partial, readsObjects: false, keepsAttachments: keepsAttachments
+            ).problems()
+            let fatal = summary.problems.filter { !$0.isContained }
+            guard fatal.isEmpty else {
+                throw ServerError(
+                    .damaged,
+                    "The data is damaged: \(fatal.prefix(3).map(\.description).joined(separator: "; ")).")
             }
             try FileDescriptor(path: partial.path, [.read, .directory]).synchronizeFileSystem()
             try FileSystem.rename(partial.path, to: target.path)

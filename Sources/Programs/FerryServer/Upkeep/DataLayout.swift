@@ -11,6 +11,9 @@ struct DataLayout: Sendable {
     static let accounts = "accounts/accounts.sqlite"
     static let signingKeys = "accounts/signing-keys.pem"
 
+    /// The files without which a server's data is not whole.
+    static let required = [documents, accounts, signingKeys, index]
+
     /// The directory of `BucketStore`.
     var objects: String { "\(path)/objects" }
 

@@ -56,9 +56,18 @@ struct ObjectCollection {
             missingChunks.subtract(objects.lazy.filter { !$0.isManifest }.map(\.hash))
             try collect(objects, of: user, references, database, changes: changes, &report)
         }
-        guard keepsAttachments else { return report }
-        report.problems += missing.map { "the manifest \($0) is missing, and documents refer to it" }.sorted()
-        report.problems += missingChunks.map { "the chunk \($0) is missing, and documents refer to it" }.sorted()
+        guard keepsAttachments else {
+            report.missing = []
+            return report
+        }
+        if !missing.isEmpty || !missingChunks.isEmpty {
+            // A document may have come, with its objects, since these were listed.
+            for object in try objects(database).values.joined() {
+                if object.isManifest { missing.remove(object.hash) } else { missingChunks.remove(object.hash) }
+            }
+        }
+        report.add(missing: missing.map { "the manifest \($0) is missing, and documents refer to it" }.sorted())
+        report.add(missing: missingChunks.map { "the chunk \($0) is missing, and documents refer to it" }.sorted())
         return report
     }
 
@@ -74,9 +83,10 @@ struct ObjectCollection {
         let manifests = objects.filter { $0.isManifest && needed.contains($0.hash) }
         let isWhole = try chunks(of: manifests, database, &needed, &report)
         let chunks = Set(objects.lazy.filter { !$0.isManifest }.map(\.hash))
-        for chunk in needed.subtracting(references.manifests).subtracting(chunks).sorted() {
-            report.problems.append("the chunk \(chunk) of the user \(user) is missing, and manifests refer to it")
-        }
+        report.add(
+            missing: needed.subtracting(references.manifests).subtracting(chunks).sorted().map {
+                "the chunk \($0) of the user \(user) is missing, and manifests refer to it"
+            })
         needed.formUnion(references.chunks)
         var (acquitted, condemned, dead): ([Stored], [Stored], [Stored]) = ([], [], [])
         let terms = CollectionTerms(now: now, grace: grace, youth: Self.youth)
@@ -140,8 +150,9 @@ struct ObjectCollection {
                 needed.formUnion(try Manifest(parsing: bytes).chunks.lazy.map(\.id))
             } catch {
                 isWhole = false
-                report.problems.append(
-                    "\(manifest.key) is damaged, so all objects of this user are left alone: \(error)")
+                report.add(missing: [
+                    "\(manifest.key) is damaged, so all objects of this user are left alone: \(error)"
+                ])
             }
         }
         return isWhole
