@@ -11,13 +11,8 @@ extension DaemonService {
 
     func answerInvitation(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary {
         let received = try await openInvitations().received
-        let found: [ListInvitation]
-        if let number = Int(invitation), received.indices.contains(number - 1) {
-            found = [received[number - 1]]
-        } else {
-            let word = invitation.lowercased()
-            found = word.isEmpty ? [] : received.filter { Self.summary(of: $0, isSent: false).id.hasPrefix(word) }
-        }
+        let ids = received.map { Self.summary(of: $0, isSent: false).id }
+        let found = Self.positions(meantBy: invitation, in: ids).map { received[$0] }
         guard let invitation = found.first else {
             throw ControlError(
                 .notFound, "There is no invitation '\(invitation)'.", hint: "'ferry invitations' shows them.")
@@ -34,6 +29,15 @@ extension DaemonService {
         }
         hub.poke()
         return Self.summary(of: invitation, isSent: false)
+    }
+
+    /// The positions of what a user means: a number counts from 1, anything of four characters or more is the beginning of an
+    /// id. A wrong number must not pass for the beginning of one.
+    static func positions(meantBy word: String, in ids: [String]) -> [Int] {
+        guard word.utf8.count >= 4 else {
+            return ids.indices.filter { "\($0 + 1)" == word }
+        }
+        return ids.indices.filter { ids[$0].hasPrefix(word.lowercased()) }
     }
 
     func blocks() async throws -> [BlockSummary] {
