@@ -157,7 +157,8 @@ class Setting:
     def comes_to_rest(self):
         """Whether the laptop's daemon has taken in all there is and is at rest; false where it has ended."""
         if self.laptop.daemon.running:
-            self.laptop.ferry("sync", "--wait", "--timeout", 120, check=False, timeout=150)
+            result = self.laptop.ferry("sync", "--wait", "--timeout", 120, check=False, timeout=150)
+            assert result.returncode == 0 or not self.laptop.daemon.running, f"{result.stderr}\n{self.laptop.daemon.tail()}"
         return self.laptop.daemon.running
 
     def memory(self):
@@ -254,6 +255,11 @@ def documents(setting):
             write(f"tasks/own-named-{number}", {"userId": user, "title": name, "tags": [name, name], "fields": {"x": name}}),
             write(f"devices/named-{number}", {"userId": user, "name": name, "version": name, "lastSeenTime": (1, 0)}),
         ]
+    # An id is text of another as well.
+    for number, name in enumerate(["\u202eid", "zero\u200bid", "a\x1b[31mid", "-rf", "$(touch outside)", "' id", "\u2028"]):
+        writes += [write(f"tasks/{name}", {"userId": user, "title": f"id {number}"}),
+                   write(f"lists/{name}", {"userId": STRANGER, "sharedWith": [user], "name": f"list id {number}"}),
+                   write(f"devices/{name}", {"userId": user, "name": f"device id {number}"})]
     return writes
 
 
@@ -351,7 +357,7 @@ def commands(machine):
                       ["log"], ["sync", "--dry-run"], ["history", "own-title-0"], ["explain", "own-title-0"], ["share"], ["whoami"],
                       ["completion", "--candidates", "lists"], ["completion", "--candidates", "tasks"],
                       ["completion", "--candidates", "transfers"], *[["show", task] for task in list(shown)[:25]],
-                      ["attachments", f"{STRANGER}-named"], ["show", f"{STRANGER}-keyed"], ["show", "no such task\x1b[2J\u202e"]]:
+                      ["attachments", f"{STRANGER}-named"], ["attachments", f"{STRANGER}-attached-mimeType"], ["show", f"{STRANGER}-keyed"], ["show", "no such task\x1b[2J\u202e"]]:
         result = machine.ferry(*arguments, check=False)
         assert 0 <= result.returncode < 10, (arguments, result)
         acted = {hex(ord(character)) for character in set(result.stdout + result.stderr) - {"\n", "\t"}

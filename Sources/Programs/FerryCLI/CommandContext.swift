@@ -19,10 +19,11 @@ struct CommandContext: Sendable {
         terminal.print(JSON.object(object).text)
     }
 
-    /// Prints rows of cells, none of them first printed with control characters: aligned on a terminal, separated by tabs elsewhere.
+    /// Prints rows of cells: aligned on a terminal, separated by tabs elsewhere. What a cell says may come from another person, and
+    /// is shown as `printable`.
     func show(rows: [[String]], indent: String = "") {
         guard terminal.isInteractive else {
-            for row in rows {
+            for row in rows.map({ $0.map(\.printable) }) {
                 let first = row.prefix(1).map { terminal.styled($0, .faint) }
                 terminal.print((first + row.dropFirst()).joined(separator: "\t"))
             }

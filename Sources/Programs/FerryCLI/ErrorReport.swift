@@ -67,7 +67,7 @@ struct ErrorReport {
         }
         terminal.note("ferry: \(message.printable)")
         for candidate in candidates {
-            terminal.note("  \(candidate.id.prefix(8))  \(candidate.title.printable)")
+            terminal.note("  \(String(candidate.id.prefix(8)).printable)  \(candidate.title.printable)")
         }
         if let hint { terminal.note("  \(hint.printable)") }
         if isVerbose { for cause in causes { terminal.note("  because: \(cause.printable)") } }

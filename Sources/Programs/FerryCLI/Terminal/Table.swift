@@ -2,7 +2,8 @@
 struct Table {
     private var rows: [[String]] = []
 
-    mutating func add(_ cells: [String]) { rows.append(cells) }
+    /// Adds a row. What a cell says may come from another person, and is shown as `printable`.
+    mutating func add(_ cells: [String]) { rows.append(cells.map(\.printable)) }
 
     /// The lines. Columns in which every cell is empty are left out.
     func lines(width: Int?, style: (_ column: Int, _ cell: String) -> String) -> [String] {

@@ -111,7 +111,8 @@ extension CommandContext {
     func status(of transfers: [TransferSummary]) -> ExitStatus {
         let failed = transfers.filter { $0.state == .failed || $0.state == .cancelled }
         for transfer in failed {
-            terminal.note("ferry: \(transfer.name.printable): \(transfer.reason ?? transfer.state.rawValue)")
+            terminal.note(
+                "ferry: \(transfer.name.printable): \((transfer.reason ?? transfer.state.rawValue).printable)")
         }
         return failed.isEmpty ? .success : failed.count == transfers.count ? .failure : .partlyDone
     }

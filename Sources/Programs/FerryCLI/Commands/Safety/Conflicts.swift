@@ -68,7 +68,7 @@ extension CommandContext {
             let task = showsTitle ? terminal.styled(conflict.title.printable, .bold) + ": " : ""
             let mark = conflict.isOpen && !showsTitle ? "  " + terminal.styled("waits: ferry conflicts", .yellow) : ""
             terminal.print(
-                "\(terminal.styled(String(conflict.handle.prefix(length)), .faint))  \(task)\(conflict.label.printable)\(mark)"
+                "\(terminal.styled(String(conflict.handle.prefix(length)).printable, .faint))  \(task)\(conflict.label.printable)\(mark)"
             )
             show(showsTitle ? "stands" : "now", conflict.standing, conflict.standingDevice, conflict.standingTime)
             show("displaced", conflict.displaced, conflict.displacedDevice, conflict.displacedTime)

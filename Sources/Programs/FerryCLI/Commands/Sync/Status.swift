@@ -55,8 +55,8 @@ extension CommandContext {
         var lines: [String] = []
         let color: Terminal.Style = status.state == .running ? .green : status.state == .paused ? .yellow : .red
         let state = terminal.styled(status.state.rawValue, color)
-        lines.append("\(state)\(status.reason.map { ": \($0)" } ?? "")")
-        if let hint = status.hint { lines.append("  \(hint)") }
+        lines.append("\(state)\(status.reason.map { ": \($0.printable)" } ?? "")")
+        if let hint = status.hint { lines.append("  \(hint.printable)") }
         var table = Table()
         let account = status.account.map { "\($0.email ?? "anonymous (\($0.userID))") on \($0.server)" }
         table.add(["  account", account ?? "none"])
@@ -83,7 +83,7 @@ extension CommandContext {
         for problem in status.problems.prefix(Self.problemLimit) {
             let subject = problem.subject.map { "\($0.printable): " } ?? ""
             lines.append("  \(terminal.styled("problem", .red))  \(subject)\(problem.message.printable)")
-            if let hint = problem.hint { lines.append("           \(hint)") }
+            if let hint = problem.hint { lines.append("           \(hint.printable)") }
         }
         let others = status.problems.count - Self.problemLimit
         if others > 0 { lines.append("  and \(Count(others, "more problem")): ferry status --json") }
