@@ -17,6 +17,7 @@ struct LogTests {
         #expect(line("a\nb", [("path", "My \"x\"\n=")]) == #"sync: a\nb path="My \"x\"\n=""#)
         #expect(line("", [("e", "")]) == #"sync:  e="""#)
         #expect(line("\u{1B}[31m") == #"sync: \u{1b}[31m"#)
+        #expect(line("\u{202E}gpj.exe\u{200B}\u{2028}") == #"sync: \u{202e}gpj.exe\u{200b}\u{2028}"#)
     }
 
     @Test(arguments: ["token", "refreshToken", "Authorization", "s3_secret", "password"])

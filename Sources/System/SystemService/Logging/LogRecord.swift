@@ -14,7 +14,7 @@ package struct LogRecord: Sendable {
         self.metadata = metadata
     }
 
-    /// `label: message key=value key="value with spaces"`, always one line: control characters are escaped. Values
+    /// `label: message key=value key="value with spaces"`, always one line: control and format characters are escaped. Values
     /// under keys that name a secret are not shown.
     package var line: String {
         var line = label.isEmpty ? "" : label + ": "
@@ -39,12 +39,20 @@ package struct LogRecord: Sendable {
             case "\r": line += "\\r"
             case "\t": line += "\\t"
             case "\"" where quotes: line += "\\\""
-            case _ where scalar.properties.generalCategory == .control:
+            case _ where isHidden(scalar):
                 line += "\\u{" + String(scalar.value, radix: 16) + "}"
             default: line.unicodeScalars.append(scalar)
             }
         }
         if quotes { line += "\"" }
+    }
+
+    /// Whether a terminal that shows the log would act on it, or show nothing: text of other people must not look like another.
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 
     private static func isSecret(_ key: String) -> Bool {
