@@ -16,6 +16,23 @@ import Testing
 @Suite(.serialized) struct ListTests {
     let store = MemoryDocumentStore(Machine.database)
 
+    @Test(arguments: [
+        "x.md", "X.MD", ".md", "a.md/b.md", "x.files", ".ferry", "../../x", "/etc/passwd", "", "/", "a\0b", "x~",
+        "a.tmp", "#x#",
+        ".#x", "4913", "CON", "\u{202E}x.md", String(repeating: "x", count: 300) + ".md", "Thumbs.db", "~$x.md",
+    ]) func `whatever a list is called, its directory is one that a list can have`(name: String) throws {
+        for number in 1...3 {
+            let path = try ListIndex.directory(named: name, from: number) { _ in false }
+            #expect(path.kind(isDirectory: true) == .list, "\(path)")
+            #expect(path.string.split(separator: "/").allSatisfy { $0.utf8.count <= 255 })
+        }
+    }
+
+    @Test func `a list that is called like a task's file keeps the rest of its name`() throws {
+        #expect(try ListIndex.directory(named: "a/Notes.md") { _ in false }.string == "a/Notes-md")
+        #expect(try ListIndex.directory(named: "Notes") { _ in false }.string == "Notes")
+    }
+
     @Test(arguments: 0..<6)
     func `a new list of the name that another had a moment ago keeps its tasks`(round: Int) async throws {
         let (laptop, desk) = (try await Machine(store), try await Machine(store))

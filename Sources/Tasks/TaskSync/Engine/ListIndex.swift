@@ -59,10 +59,10 @@ struct ListIndex {
         throw FolderError(.exists, "there is no free name for another list '\(name)'; rename some of them")
     }
 
-    /// A directory whose name ends like a task's file would be taken for neither.
+    /// A name that a list's directory can have: one like a task's file, or like a temporary file of an editor's, is taken for none.
     private static func component(for part: String, _ number: Int) -> String {
-        let name = TaskFileName.folder(for: part, number: number).name
-        guard name.lowercased().hasSuffix(TaskFileName.suffix) else { return name }
-        return name.dropLast(TaskFileName.suffix.count) + "-md"
+        var name = TaskFileName.folder(for: part, number: number).name
+        if name.lowercased().hasSuffix(TaskFileName.suffix) { name = name.dropLast(TaskFileName.suffix.count) + "-md" }
+        return TaskPath.isIgnored(name) ? "\(name)-" : name
     }
 }
