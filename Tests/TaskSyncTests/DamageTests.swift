@@ -38,7 +38,8 @@ import Testing
         try desk.write("A.md", Self.text + "an edit\n")
         #expect(await laptop.has("A.md", Self.text + "an edit\n"))
         #expect(desk.read("A.md") == Self.text + "an edit\n")
-        #expect(await desk.sync.openConflicts.isEmpty)
+        // An edit of a document that has not come again yet has no base: what the remote has is kept in the history.
+        if table == "sync_file" { #expect(await desk.sync.openConflicts.isEmpty) }
         await desk.stop()
         await laptop.stop()
     }

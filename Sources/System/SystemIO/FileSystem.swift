@@ -85,12 +85,18 @@ package enum FileSystem {
     }
 
     /// Free bytes that a normal user may still use on the file system of `path`.
-    package static func freeSpace(_ path: String) throws(SystemError) -> Int64 {
+    package static func freeSpace(_ path: String) throws(SystemError) -> Int64 { try space(path).available }
+
+    /// The bytes that a normal user may still use on the file system of `path`, and its size.
+    package static func space(_ path: String) throws(SystemError) -> (available: Int64, total: Int64) {
         try checkPath(path, operation: "examine the file system of")
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { throw .last("examine the file system of", path) }
-        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        return overflow ? .max : Int64(clamping: bytes)
+        func bytes(_ blocks: UInt) -> Int64 {
+            let (bytes, overflow) = UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+            return overflow ? .max : Int64(clamping: bytes)
+        }
+        return (bytes(status.f_bavail), bytes(status.f_blocks))
     }
 
     /// Everything before the last slash and what follows it: `("/a", "b")` for "/a/b", `(".", "b")` for "b".

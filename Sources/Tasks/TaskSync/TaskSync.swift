@@ -158,8 +158,6 @@ package actor TaskSync {
     var attachedPartials: Set<String> = []
     /// Downloads that have asked for a repair of what they want, with what is wrong; see `damageKey`.
     var reportedDamage: [String: String] = [:]
-    /// Those whose mark is about to be written.
-    var markedDamage: Set<String> = []
     /// Whether the store may lack what this machine has given it; see `offerAttachments`.
     var isOffering = false
     /// By transfer: how far it had come before this run of the daemon, until it is known again.

@@ -179,6 +179,7 @@ extension AttachmentSummary {
             } else {
                 switch running?.phase {
                 case .running?: .downloading
+                case .waiting? where attachment.isDamaged: .damaged
                 case .queued?, .paused?, .waiting?: .waiting
                 case .failed?: .damaged
                 case .done?, .cancelled?, nil:

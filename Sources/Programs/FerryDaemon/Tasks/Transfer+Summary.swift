@@ -10,7 +10,8 @@ extension TransferSummary {
             case .queued: (.queued, nil)
             case .running: (.running, nil)
             case .paused: (.paused, nil)
-            case .waiting(let why): (.waiting, why)
+            // Whoever waits for it need not wait until the store is repaired.
+            case .waiting(let why): (transfer.isContentDamaged ? .failed : .waiting, why)
             case .done: (.done, nil)
             case .failed(let why): (.failed, why)
             case .cancelled: (.cancelled, nil)

@@ -225,13 +225,10 @@ extension TaskSync {
                 continue
             }
             if attachment.isDamaged {
-                // Tried again once a machine that has it has put it there.
+                // A machine that has it puts it there again; it is tried all the same, as the mark may be a mistake.
                 noteDamage(task, id, attachment.name, attachment.sha256)
-                continue
             }
             // What was here once is wanted here.
-            // Its mark is about to be written.
-            if markedDamage.contains(Self.damageKey(task, id, attachment.sha256)) { continue }
             let limit = rows[id] == nil && !pinned.contains(task) ? configuration.downloadsUpTo : nil
             if let limit, attachment.size ?? 0 > limit { continue }
             queueDownload(task, id, attachment, limit: limit)

@@ -11,23 +11,21 @@ extension TaskSync {
         FieldPath(key: "attachments").appending(attachment).appending("damaged")
     }
 
-    /// A download found its content missing or damaged. It is asked for a repair once: where one did not help, the next would
-    /// not either, and each sends the whole file.
+    /// Asks the machines that have the file to put it there again, once, after a download has found its content missing or
+    /// damaged more than once: where one repair did not help, the next would not either, and each sends the whole file. The
+    /// download is tried again meanwhile.
     ///
     /// - Parameter reason: what is wrong, for the problem that is told.
     func reportDamage(_ transfer: Transfer, _ reason: String) {
         guard let id = transfer.attachment else { return }
-        let key = Self.damageKey(transfer.task, id, transfer.sha256)
-        let isFirst = reportedDamage.updateValue(reason, forKey: key) == nil
+        let isFirst = reportedDamage.updateValue(reason, forKey: transfer.damageKey) == nil
         noteDamage(
             transfer.task, id, transfer.name, transfer.sha256,
-            hint: isFirst
-                ? Self.waitForRepair : "Putting it there again did not help: look at the server's disk and its log.")
+            hint: transfer.repair == .done
+                ? "Putting it there again did not help: look at the server's disk and its log." : Self.waitForRepair)
         guard isFirst else { return }
-        markedDamage.insert(key)
         Task {
             try? await self.exclusively {
-                defer { self.markedDamage.remove(key) }
                 try await self.client.transaction { transaction in
                     let name = try DocumentName(
                         database: transaction.databaseName, collection: "tasks", id: transfer.task)
@@ -38,6 +36,19 @@ extension TaskSync {
                     try transaction.append(.merge(name, [Self.damageMark(of: id): .boolean(true)]))
                 }
             }
+        }
+    }
+
+    /// Takes the marks of attachments away that could be downloaded after all.
+    static func removeMarks(_ rows: [AttachmentRow], _ transaction: ReplicaTransaction) throws {
+        for row in rows {
+            let name = try DocumentName(
+                database: transaction.databaseName, collection: "tasks", id: row.task)
+            let fields = try transaction.document(name).fields(pendingTimes: .previous)
+            guard let known = TaskItem.attachments(in: fields)[row.attachment].flatMap({ TaskAttachment($0) }),
+                known.isDamaged, known.sha256 == row.sha256
+            else { continue }
+            try transaction.append(.merge(name, [damageMark(of: row.attachment): nil]))
         }
     }
 

@@ -381,6 +381,7 @@ extension TaskSync {
             try await client.transaction { transaction in
                 let tables = SyncTables(transaction)
                 for row in placed { try tables.put(row) }
+                try Self.removeMarks(placed, transaction)
             }
             for (transfer, row) in rows {
                 attachments.set(row)

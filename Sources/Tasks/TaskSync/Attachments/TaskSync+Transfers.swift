@@ -63,16 +63,31 @@ extension TaskSync {
     /// So many refusals in a row end a download of another user's object.
     static let refusalLimit = 4
 
-    /// - Parameter limit: the most bytes that may come; nil for as many as the document says.
+    /// - Parameters:
+    ///   - limit: the most bytes that may come; nil for as many as the document says.
+    ///   - isAsked: whether a user asks for it now, rather than a document.
     @discardableResult
     func queueDownload(
-        _ task: String, _ attachment: String, _ file: TaskAttachment, limit: Int64? = nil
+        _ task: String, _ attachment: String, _ file: TaskAttachment, limit: Int64? = nil, isAsked: Bool = false
     ) -> String? {
         guard objects != nil, let key = file.manifest,
             let content = ContentReference(key: key)
         else { return nil }
         if let transfer = transfers.current(.init(download: attachment, of: task)) {
-            guard transfer.content != content else { return transfer.id }
+            guard transfer.content != content else {
+                // A machine has put it there again, and has taken the mark away.
+                let isRepaired = transfer.repair == .asked && !file.isDamaged
+                if file.isDamaged, transfer.repair == .none { transfers.change(transfer.id) { $0.repair = .asked } }
+                if isRepaired { transfers.change(transfer.id) { $0.repair = .done } }
+                if case .waiting = transfer.phase, transfer.wrongAnswers > 0, isAsked || isRepaired {
+                    transfers.change(transfer.id) {
+                        $0.wrongAnswers = 0
+                        $0.phase = .queued
+                    }
+                    startQueued()
+                }
+                return transfer.id
+            }
             end(transfer.id, .cancelled)
         }
         // This machine is the one that uploads it.
@@ -89,6 +104,7 @@ extension TaskSync {
         transfer.sha256 = file.sha256
         transfer.expected =
             file.size.map { .exactly($0) } ?? .atMost(min(limit ?? Self.undeclaredLimit, Self.undeclaredLimit))
+        transfer.repair = file.isDamaged ? .asked : .none
         transfer.modifiedTime = file.modifiedTime
         // What others share with this user does not become a program here by itself.
         transfer.isExecutable = file.isExecutable && transfer.owner == configuration.userID
@@ -140,6 +156,7 @@ extension TaskSync {
                 guard let content = transfer.content, let incoming = transfer.incoming else {
                     return end(id, .cancelled)
                 }
+                try checkSpace(for: transfer)
                 _ = try folder.openIncoming(incoming)
                 let base = earlierVersion(of: transfer)
                 let download = DownloadTask(
@@ -160,6 +177,24 @@ extension TaskSync {
             transfers.change(id) { $0 = transfer }
             failed(id, run, error)
         }
+    }
+
+    /// Throws `.full` where a download does not fit on the disk; see `DiskReserve`.
+    private func checkSpace(for transfer: Transfer) throws {
+        guard let place = try? folder.absolutePath(of: .root), let space = try? FileSystem.space(place) else { return }
+        let promised = transfers.all.reduce(Int64(0)) { sum, other in
+            guard !other.isUpload, other.phase == .running, other.id != transfer.id else { return sum }
+            let (total, overflow) = sum.addingReportingOverflow(max(0, other.size - other.bytesDone))
+            return overflow ? .max : total
+        }
+        let disk = DiskReserve(available: space.available, total: space.total)
+        let need = max(0, transfer.size - transfer.bytesDone)
+        guard let lacking = disk.lacking(for: need, promised: promised) else { return }
+        func mebibytes(_ bytes: Int64) -> String { "\(bytes >> 20) MiB" }
+        throw ObjectStorageError(
+            .full,
+            "It needs \(mebibytes(need)), and \(mebibytes(space.available)) are free on the disk of \(place), of which "
+                + "\(mebibytes(disk.reserve)) stay free; \(mebibytes(lacking + (1 << 20) - 1)) are lacking.")
     }
 
     /// The file of the version that a download replaces, if it is here: most of its chunks may be those of the new one.
@@ -220,38 +255,49 @@ extension TaskSync {
         else {
             return
         }
-        let storage = error as? ObjectStorageError
-        switch storage?.code {
-        case .cancelled?: return end(id, .cancelled)
-        case .notFound?, .corrupt?, .invalid?:
-            if !transfer.isUpload, storage?.code != .invalid {
-                reportDamage(transfer, "\(error)")
-            } else {
-                note(
-                    SyncProblem(
-                        code: "attachment-\(storage?.code.description ?? "failed")",
-                        subject: "\(catalog[transfer.task]?.title ?? transfer.task): \(transfer.name)",
-                        message: "\(error)"),
-                    for: "transfer \(transfer.pauseKey)")
-            }
-            return end(id, .failed("\(error)"))
-        case .permission? where !transfer.isUpload && transfer.owner != configuration.userID:
-            // A document may name objects of anybody. Those of a list that has just been shared are given a little later.
-            transfer.refusals += 1
-            guard transfer.refusals >= Self.refusalLimit else { break }
+        let code = (error as? ObjectStorageError)?.code
+        let isWrong = code == .notFound || code == .corrupt
+        transfer.wrongAnswers = isWrong ? transfer.wrongAnswers + 1 : 0
+        // A document may name objects of anybody. Those of a list that has just been shared are given a little later.
+        let isForeign = !transfer.isUpload && transfer.owner != configuration.userID
+        transfer.refusals = code == .permission && isForeign ? transfer.refusals + 1 : 0
+        let subject = "\(catalog[transfer.task]?.title ?? transfer.task): \(transfer.name)"
+        if transfer.refusals >= Self.refusalLimit {
             note(
                 SyncProblem(
-                    code: "attachment-refused",
-                    subject: "\(catalog[transfer.task]?.title ?? transfer.task): \(transfer.name)",
+                    code: "attachment-refused", subject: subject,
                     message: "The server does not give this attachment: it is among the objects of another account.",
                     hint: "Ask whoever has attached it to attach it again; 'ferry transfers resume' tries once more."),
                 for: "transfer \(transfer.pauseKey)")
             return end(id, .failed("\(error)"))
-        default: break
         }
-        transfer.earlier = transfer.bytesDone
+        let pause: Duration
+        let verdict = TransferFailure.verdict(
+            code, isUpload: transfer.isUpload, wrongAnswers: transfer.wrongAnswers)
+        switch verdict {
+        case .cancelled: return end(id, .cancelled)
+        case .final:
+            note(
+                SyncProblem(
+                    code: "attachment-\(code?.description ?? "failed")", subject: subject, message: "\(error)"),
+                for: "transfer \(transfer.pauseKey)")
+            return end(id, .failed("\(error)"))
+        case .retryDamaged(let reports):
+            if reports { reportDamage(transfer, "\(error)") }
+            pause = TransferFailure.pause(wrongAnswers: transfer.wrongAnswers, random: surroundings.fraction)
+        case .waitForSpace:
+            note(
+                SyncProblem(
+                    code: "disk-full", subject: subject, message: "\(error)",
+                    hint: "Make room; the download goes on without further ado."),
+                for: "transfer \(transfer.pauseKey)")
+            if let incoming = transfer.incoming { try? folder.removeIncoming(incoming) }
+            transfer.snapshot = nil
+            pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
+        case .retry: pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
+        }
+        transfer.earlier = verdict == .waitForSpace ? 0 : transfer.bytesDone
         transfer.phase = .waiting("\(error)")
-        let pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
         transfers.change(id) { $0 = transfer }
         // Wakes the transfer up again; one that is over or was started meanwhile is left alone.
         Task {
@@ -277,7 +323,8 @@ extension TaskSync {
         transfer.phase = phase
         transfer.work = nil
         transfers.change(id) { $0 = transfer }
-        if phase == .done { problems["transfer \(transfer.pauseKey)"] = nil }
+        if phase == .done || phase == .cancelled { problems["transfer \(transfer.pauseKey)"] = nil }
+        if phase == .done { reportedDamage[transfer.damageKey] = nil }
         startQueued()
     }
 
@@ -388,4 +435,7 @@ extension TaskSync {
 extension Transfer {
     /// Names the transfer across restarts.
     var pauseKey: String { "\(isUpload ? "up" : "down") \(task) \(attachment ?? name)" }
+
+    /// Names the content in `TaskSync.reportedDamage`.
+    var damageKey: String { "\(pauseKey) \(sha256 ?? "")" }
 }

@@ -77,6 +77,15 @@ package struct Transfer: Sendable {
     var delay = Backoff()
     /// How many times in a row the store has refused to give another user's object.
     var refusals = 0
+    /// How many answers of the store in a row were missing or damaged; see `TransferFailure`.
+    var wrongAnswers = 0
+    /// Whether machines that have the file were asked, by a mark in its document, to put it there again.
+    enum Repair: Sendable, Hashable {
+        case none, asked, done
+    }
+    var repair = Repair.none
+    /// Whether the store has lost or damaged the content, as far as is known. It is tried again all the same.
+    package var isContentDamaged: Bool { wrongAnswers >= TransferFailure.damageLimit }
     /// Grows with each start, so that news of an earlier run is told from that of this one.
     package var run = 0
     /// The order in which transfers came.

@@ -166,6 +166,6 @@ extension TaskSync {
             throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
         }
         if attachments.rows(of: task)[id]?.sha256 == file.sha256 { return nil }
-        return try await exclusively { queueDownload(task, id, file) }
+        return try await exclusively { queueDownload(task, id, file, isAsked: true) }
     }
 }
