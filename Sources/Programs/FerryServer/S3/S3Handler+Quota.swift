@@ -17,9 +17,9 @@ extension S3Handler {
         }
         let limit = limits.objectBytes(of: owner)
         let used = try store.index.readHere { try $0.usage(of: owner) }
-        let (total, overflows) = used.addingReportingOverflow(length)
-        // What it replaces is looked at when it is committed.
-        guard overflows || total > limit, try size(replacedBy: call) < length else { return }
+        let replaced = try size(replacedBy: call)
+        let (total, overflows) = (used - replaced).addingReportingOverflow(length)
+        guard overflows || total > limit, length > replaced else { return }
         throw S3Error.quotaExceeded(used: used, limit)
     }
 

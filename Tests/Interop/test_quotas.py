@@ -1,0 +1,80 @@
+"""What an account may keep, as the official clients see it."""
+import io
+
+import pytest
+from botocore.exceptions import ClientError
+from conftest import User, started
+from google.api_core import exceptions
+
+
+@pytest.fixture(scope="module")
+def small():
+    yield from started("--quota-documents", "3", "--quota-objects", "6M")
+
+
+def test_a_commit_that_would_own_too_much_is_refused_whole(small):
+    user, other = User(small), User(small)
+    tasks = user.db().collection("tasks")
+    made = [tasks.add({"userId": user.id})[1] for _ in range(3)]
+    with pytest.raises(exceptions.ResourceExhausted, match="Quota exceeded: the account holds 3 documents of the 3"):
+        tasks.add({"userId": user.id}, retry=None)
+    with pytest.raises(exceptions.ResourceExhausted):
+        made[0].collection("history").add({"value": "counts for whom the task is"}, retry=None)
+    made[0].update({"title": "What is there can be changed"})
+    other.db().collection("tasks").add({"userId": other.id})
+    made[1].delete()
+    tasks.add({"userId": user.id})
+
+
+def put(s3, user, name, size):
+    s3.put_object(Bucket="ferry", Key=f"{user.id}/{name}", Body=b"x" * size)
+
+
+def test_an_object_that_would_be_too_much_is_refused_and_leaves_nothing(small):
+    user = User(small)
+    s3 = user.s3()
+    put(s3, user, "a", 5 << 20)
+    for size in (2 << 20, (1 << 20) + 1):
+        with pytest.raises(ClientError, match="QuotaExceeded.*of the 6.0 MiB") as refused:
+            put(s3, user, "b", size)
+        assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
+    put(s3, user, "b", 1 << 20)
+    # In the place of what is there, also where that is all there may be.
+    put(s3, user, "a", 5 << 20)
+    put(s3, user, "a", 1)
+    put(s3, user, "a", 5 << 20)
+    s3.delete_object(Bucket="ferry", Key=f"{user.id}/b")
+    put(s3, user, "c", 1 << 20)
+
+
+def test_parts_count_until_their_upload_ends(small):
+    user = User(small)
+    s3 = user.s3()
+    where = {"Bucket": "ferry", "Key": f"{user.id}/big"}
+    upload = s3.create_multipart_upload(**where)["UploadId"]
+    tag = s3.upload_part(**where, UploadId=upload, PartNumber=1, Body=io.BytesIO(b"x" * (5 << 20)))["ETag"]
+    with pytest.raises(ClientError, match="QuotaExceeded"):
+        s3.upload_part(**where, UploadId=upload, PartNumber=2, Body=io.BytesIO(b"x" * (2 << 20)))
+    with pytest.raises(ClientError, match="QuotaExceeded"):
+        put(s3, user, "other", 2 << 20)
+    s3.complete_multipart_upload(**where, UploadId=upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": tag}]})
+    put(s3, user, "other", 1 << 20)
+    with pytest.raises(ClientError, match="QuotaExceeded"):
+        put(s3, user, "third", 1)
+    s3.delete_object(**where)
+    upload = s3.create_multipart_upload(**where)["UploadId"]
+    s3.upload_part(**where, UploadId=upload, PartNumber=1, Body=io.BytesIO(b"x" * (5 << 20)))
+    s3.abort_multipart_upload(**where, UploadId=upload)
+    put(s3, user, "third", 5 << 20)
+
+
+def test_requests_are_limited_for_the_account_that_makes_them():
+    for server in started("--quota-requests", "1"):
+        user, other = User(server), User(server)
+        tasks = user.db().collection("tasks")
+        with pytest.raises(exceptions.ResourceExhausted, match="Too many requests"):
+            for _ in range(70):
+                tasks.add({"userId": user.id}, retry=None)
+        with pytest.raises(ClientError, match="SlowDown"):
+            user.s3().list_objects_v2(Bucket="ferry", Prefix=f"{user.id}/")
+        other.db().collection("tasks").add({"userId": other.id})
