@@ -122,7 +122,7 @@ def test_what_is_exported_can_be_imported_by_another_account(root, server, machi
     assert laptop.ferry("export", "--directory", copy, check=False).returncode == 1
     # On the same account everything is there already.
     assert len(laptop.json("import", "-", input=lines)["alreadyThere"]) == 2
-    desk.ferry("login", server.url, "--email", "you@example.org", "--password-stdin", "--create", input="another password")
+    desk.ferry("login", server.url, "--email", "you@example.org", "--password-stdin", "--create", "--merge", input="another password")
     desk.sync()
     desk.ferry("rm", "Ship", "Done", "--yes")
     assert desk.ferry("import", "-", "--list", "Old", input=lines, check=False).returncode == 0

@@ -138,7 +138,8 @@ struct ConfigurationReader {
     /// As `dataDirectory`, but for root, whose own home has no server's data, that of the unit in `systemd/`.
     func administeredDirectory() throws -> String {
         let unit = "/var/lib/ferry-server"
-        if geteuid() == 0, try value("data") == nil, Environment["STATE_DIRECTORY"] == nil, FileSystem.exists(unit) {
+        // The user who runs the command; it may have gone on as the server's already.
+        if getuid() == 0, try value("data") == nil, Environment["STATE_DIRECTORY"] == nil, FileSystem.exists(unit) {
             return unit
         }
         return try dataDirectory()
