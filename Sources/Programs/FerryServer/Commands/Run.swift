@@ -76,6 +76,11 @@ private struct ServerRun {
                 "url": endpoints.url, "http": "\(endpoints.http)", "documents": "\(endpoints.documents)",
                 "data": configuration.data,
             ])
+        if configuration.published != nil, configuration.trustedProxies.networks.isEmpty {
+            logger.notice(
+                "limits count all clients of a proxy as one, unless --trusted-proxy names it",
+                ["url": endpoints.url])
+        }
         if configuration.isEmulator { logger.warning("in emulator mode anybody on this machine is an administrator") }
         try await group.run(signals: signals)
         logger.notice("stopped")

@@ -52,9 +52,9 @@ package struct GRPCServerConfiguration: Sendable {
         /// The same for an address, of calls without an account.
         package var heldPerAddress = 8 << 20
         /// Bytes of answers that a connection's client has not read.
-        package var unreadPerConnection = 16 << 20
+        package var unreadPerConnection = 12 << 20
         /// The same for all connections of an account, or of an address without one.
-        package var unreadPerCaller = 24 << 20
+        package var unreadPerCaller = 16 << 20
 
         package init() {}
     }
