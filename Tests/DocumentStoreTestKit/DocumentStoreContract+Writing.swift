@@ -210,6 +210,20 @@ extension DocumentStoreContract {
             try await test.set("a/12", ["inherited": new])
             try requireEqual(try await test.fields("a/12/b/1"), ["inherited": new], "below one that came again")
         },
+        DocumentStoreContract("more documents than a commit may change do not follow, and refuse it") { test in
+            try await test.set("a/1", ["inherited": .string("old")])
+            let below = try (0...10_000).map { number in
+                Write(.update(try test.name("a/1/b/\(number)"), fields: ["inherited": .string("old")]))
+            }
+            _ = try await test.store.commit(below)
+            try await requireRefusal(.invalidArgument, "More than 10000 documents below a/1", "the commit") {
+                try await test.set("a/1", ["inherited": .string("new")])
+            }
+            try requireEqual(try await test.fields("a/1"), ["inherited": .string("old")], "the document")
+            try await test.delete("a/1/b/0")
+            try await test.set("a/1", ["inherited": .string("new")])
+            try requireEqual(try await test.fields("a/1/b/10000"), ["inherited": .string("new")], "the last")
+        },
         DocumentStoreContract("a batch write answers each write on its own") { test in
             let results = try await test.store.batchWrite(
                 [

@@ -39,8 +39,9 @@ extension CommitEffects {
         }
         let stored = try below(root.name, Self.maximumInheritors + 1)
         guard stored.count <= Self.maximumInheritors else {
+            // No precondition that another attempt could meet: clients give up and show it.
             throw DocumentStoreError(
-                .failedPrecondition,
+                .invalidArgument,
                 "More than \(Self.maximumInheritors) documents below \(root.name.path) would change with it. Delete some."
             )
         }
