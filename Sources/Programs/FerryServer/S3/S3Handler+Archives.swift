@@ -64,7 +64,6 @@ extension S3Handler {
         guard let share = bodyMemory.takeNow(Self.archiveLimit, call.credential.prefix) else {
             throw S3Error.invalidRequest("Too many archives are on their way; get the objects one by one.")
         }
-        defer { withExtendedLifetime(share) {} }
         let (store, bucket, wanted) = (store, call.bucket, keys)
         let (archive, count) = try await store.run {
             let records = try store.index.readHere { database in
@@ -74,8 +73,8 @@ extension S3Handler {
             return Self.archive(of: records, in: store)
         }
         return HTTPResponse(
-            headers: ["Content-Type": "application/x-tar", S3ObjectStore.foundHeader: "\(count)"], body: .bytes(archive)
-        )
+            headers: ["Content-Type": "application/x-tar", S3ObjectStore.foundHeader: "\(count)"],
+            body: .bytes(archive, owner: share))
     }
 
     private static func archive(of records: [ObjectRecord], in store: BucketStore) -> (bytes: [UInt8], count: Int) {

@@ -16,7 +16,7 @@ struct S3Handler: Sendable {
     let onError: @Sendable (any Error) -> Void
 
     /// For archives that are being taken apart or made, and documents that are read.
-    let bodyMemory = BodyMemory(64 << 20, accountLimit: 16 << 20)
+    let bodyMemory = BodyMemory(128 << 20, accountLimit: 16 << 20)
 
     /// Bytes of an object at most, whether put whole or in parts.
     static let objectLimit: Int64 = 5 << 40
