@@ -34,7 +34,8 @@ struct AccountQuotasTests {
                         try DocumentName(database: store.database, path: "tasks/\(id)"),
                         fields: ["userId": .string(owner)]))
             }
-            _ = try await store.commit(writes, transaction: nil) { try limits.check($0, by: user) }
+            let guarding = CommitGuard(account: user) { try limits.check($0, by: user) }
+            _ = try await store.commit(writes, transaction: nil, guarding: guarding)
         }
         func refusal(_ ids: [String], by user: String = "anna") async -> DocumentStoreError? {
             do { try await commit(ids, by: user) } catch { return error as? DocumentStoreError }

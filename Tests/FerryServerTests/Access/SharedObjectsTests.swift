@@ -68,11 +68,12 @@ struct SharedObjectsTests {
         let readable = try await access.prepare(writes, in: store, by: caller)
         let changed = Mutex<Set<Int>>([])
         defer { access.noteStored(changed.withLock { $0 }) }
-        _ = try await store.commit(writes, transaction: nil) { commit in
+        let guarding = CommitGuard(account: caller.account) { commit in
             try access.check(commit, by: caller, readable: readable)
             let changes = try access.noteChanges(of: commit, in: store.database)
             changed.withLock { $0.formUnion(changes) }
         }
+        _ = try await store.commit(writes, transaction: nil, guarding: guarding)
     }
 
     private func mayCommit(_ writes: [Write], _ user: String) async -> Bool {

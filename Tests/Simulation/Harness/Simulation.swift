@@ -40,7 +40,9 @@ package final class Simulation: @unchecked Sendable {
         self.plan = plan
         left = plan.actions
         self.scheduler = scheduler
-        store = MemoryDocumentStore(Self.database) { Self.timestamp(scheduler.now).microseconds }
+        store = MemoryDocumentStore(Self.database, inheritedFields: ["listId"]) {
+            Self.timestamp(scheduler.now).microseconds
+        }
         objects = MemoryObjectStore { scheduler.now.components.seconds }
         directory = scratch + "/\(plan.seed)"
         mkdir(directory, 0o700)

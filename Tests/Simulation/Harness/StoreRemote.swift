@@ -39,15 +39,12 @@ package final class StoreRemote: RemoteDocuments {
     package func commit(_ writes: [Write]) async throws -> CommitResult {
         let user = user
         return try await connected {
-            try await store.commit(writes, transaction: nil) { commit in
-                if let user { try Self.judge(commit, by: user) }
-            }
+            let guarding = user.map { user in CommitGuard(account: user) { try Self.judge($0, by: user) } }
+            return try await store.commit(writes, transaction: nil, guarding: guarding)
         }
     }
 
-    /// As `ferry-server` judges a commit, except that the list that an entry of the history names is not looked at: one that was
-    /// made before its task went to another list is refused for good. Documents of programs of library users belong to nobody,
-    /// and are left out.
+    /// Judges a commit as `ferry-server` does. Documents of programs of library users belong to nobody, and are left out.
     private static func judge(_ commit: borrowing ProposedCommit, by user: String) throws {
         let (rules, requester) = (SecurityRules(), Requester.user(user))
         for change in commit.changes where !["counters", "receipts"].contains(change.write.name.collectionPath) {
@@ -60,10 +57,8 @@ package final class StoreRemote: RemoteDocuments {
                 rules.lists(deciding: Array(known.values), for: requester)
                 + rules.names(deciding: name, before: change.before, after: change.after, for: requester)
             for other in deciding { known[other] = try commit.get(other) }
-            var after = change.after
-            if root != name { after?.fields["listId"] = nil }
             let isAllowed = try rules.allowsWrite(
-                to: name, before: change.before, after: after, by: requester, address: "\(user)@example.org"
+                to: name, before: change.before, after: change.after, by: requester, address: "\(user)@example.org"
             ) { known[$0] }
             if !isAllowed { throw DocumentStoreError(.permissionDenied, "The rules refuse a write of \(name.path).") }
         }

@@ -125,12 +125,14 @@ package struct SecurityRules: Sendable {
         return new == old || new == old.filter { $0 != .string(user) }
     }
 
-    /// What lies below a document belongs to its owner and is in its list, yet collection groups are searched by what each
-    /// document says of that: it must not name another owner, but for who writes it, nor another list.
+    /// Whether a document below `root` names no other owner than the root's or its writer.
+    ///
+    /// Collection groups are searched by the owner and the list that each document names. The list needs no rule: the store
+    /// gives every document below a task the list of that task, in the commit that changes either. So two machines that move
+    /// one task to different lists are both heard.
     private static func isTruthful(_ document: Document, below root: Document, _ user: String) -> Bool {
         let named = document[owner]
-        guard named == nil || named == .string(user) || named == root[owner] else { return false }
-        return document[list] == nil || document[list] == root[list]
+        return named == nil || named == .string(user) || named == root[owner]
     }
 
     // MARK: Queries

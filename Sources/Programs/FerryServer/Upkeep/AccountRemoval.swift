@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import FirestoreProtocol
 import Identity
+import SystemService
 
 /// Removes the documents and objects of deleted accounts. Interrupted, it goes on with the next run.
 struct AccountRemoval: Sendable {
@@ -68,7 +69,7 @@ extension AccountRemoval {
             try await Task.sleep(for: .milliseconds(200))
         }
         let directory = try DataDirectory(path: path)
-        let stores = try await Stores(directory, configuration)
+        let stores = try await Stores(directory, configuration, Logger(label: "documents", level: .warning))
         let settings = IdentityServer.Configuration(issuer: "", project: "")
         let identity = try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
         do {
