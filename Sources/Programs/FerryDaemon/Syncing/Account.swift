@@ -15,6 +15,8 @@ actor Account {
     private let logger: Logger
     private var server: ServerDescription?
     private var lastToken: String?
+    /// Grows at the beginning and at the end of a change of the password; odd while one is in progress.
+    private var passwordChanges = 0
     /// Set while the server has other accounts than those that the session is of; see `findOtherAccounts`.
     private(set) var otherAccounts: String?
     private var lastKeys: (accessKey: String, time: ContinuousClock.Instant)?
@@ -133,6 +135,8 @@ actor Account {
     }
 
     func changePassword(from old: String, to new: String) async throws {
+        passwordChanges += 1
+        defer { passwordChanges += 1 }
         do { try await session.changePassword(from: old, to: new) } catch let error as IdentityError {
             throw ControlError(signingIn: error).caused(by: error)
         }
@@ -187,6 +191,7 @@ actor Account {
 
     /// A token for the document server.
     func token(isRefused: Bool) async throws -> String? {
+        let changes = passwordChanges
         do {
             if isRefused, let lastToken { await session.reject(idToken: lastToken) }
             let token = try await session.idToken()
@@ -194,6 +199,10 @@ actor Account {
             otherAccounts = nil
             return token
         } catch let error as IdentityError {
+            // The old session ends a moment before the new one is here.
+            if error.code.needsLogin, changes != passwordChanges || !changes.isMultiple(of: 2) {
+                throw RemoteError(.transient, "The password is being changed.", cause: error)
+            }
             if error.code.needsLogin, let reason = await findOtherAccounts() {
                 throw RemoteError(.transient, reason, cause: error)
             }
