@@ -43,7 +43,8 @@ struct Server: Sendable {
             site.open(
                 WebHandler(
                     endpoints: endpoints, identity: identity,
-                    objects: objects(stores, shared, identity, limits, logger.labelled("objects")), probe: stores.probe))
+                    objects: objects(stores, shared, identity, limits, logger.labelled("objects")), probe: stores.probe)
+            )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
                 documents: documents, closing: closing)

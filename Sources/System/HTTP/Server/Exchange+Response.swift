@@ -102,7 +102,8 @@ extension Exchange {
                 MHD_create_response_from_buffer(
                     $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
             }
-        case .file(let range) where range.length > 0 && (core.settings.isSecure || range.isCopied): return makeFile(range)
+        case .file(let range) where range.length > 0 && (core.settings.isSecure || range.isCopied):
+            return makeFile(range)
         case .file(let range) where range.length > 0:
             // The library closes the descriptor that it is given.
             let copy = fcntl(range.descriptor, F_DUPFD_CLOEXEC, 0)
