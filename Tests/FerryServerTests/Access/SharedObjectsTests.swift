@@ -128,6 +128,18 @@ struct SharedObjectsTests {
         #expect(try await reads("chunks", single, by: "you"))
     }
 
+    @Test func `an attachment of a member stays readable to the owner of its task, and to nobody else`() async throws {
+        #expect(try await reads("chunks", single, of: "you", by: "they"))
+        // The task leaves the list, and then the member does.
+        try await commit(
+            [try task("t", "private", [Self.key("you", "chunks", single)])], .user(id: "they", expires: nil))
+        try await commit([try set("lists/l", ["userId": "they"])], .user(id: "they", expires: nil))
+        #expect(try await reads("chunks", single, of: "you", by: "they"))
+        #expect(try await !reads("chunks", single, of: "you", by: "me"))
+        try await commit([try task("t", "private", [])], .user(id: "they", expires: nil))
+        #expect(try await !reads("chunks", single, of: "you", by: "they"), "referenced no more")
+    }
+
     @Test func `another task that references the same is found`() async throws {
         #expect(try await reads("chunks", single))
         let key = Self.key("they", "chunks", single)

@@ -13,6 +13,9 @@ final class SharingChanges: Sendable {
 
     func count(ofList list: String) -> UInt64 { counts.withLock { $0[Self.index("list", list)] } }
 
+    /// Of the tasks that a user owns, and of the history below them.
+    func count(ofOwner user: String) -> UInt64 { counts.withLock { $0[Self.index("owner", user)] } }
+
     func count(ofUser user: String) -> UInt64 { counts.withLock { $0[Self.index("user", user)] } }
 
     /// What a proposed commit changes, for `note`.
@@ -27,7 +30,7 @@ final class SharingChanges: Sendable {
             let documents = [change.before, change.after].compactMap { $0 }
             switch name.collectionPath {
             case "tasks":
-                for task in documents { found.formUnion(task["listId"]?.stringValue.map { index("list", $0) }) }
+                for task in documents { found.formUnion(indexes(ofTask: task)) }
             case "lists":
                 found.insert(index("list", name.id))
                 for list in documents {
@@ -35,10 +38,16 @@ final class SharingChanges: Sendable {
                 }
             default:
                 guard name.collectionID == "history", let task = try root(name) else { break }
-                found.formUnion(task["listId"]?.stringValue.map { index("list", $0) })
+                found.formUnion(indexes(ofTask: task))
             }
         }
         return found
+    }
+
+    private static func indexes(ofTask task: Document) -> [Int] {
+        [("list", "listId"), ("owner", "userId")].compactMap { kind, field in
+            task[field]?.stringValue.map { index(kind, $0) }
+        }
     }
 
     func note(_ changes: Set<Int>) {
@@ -53,12 +62,6 @@ final class SharingChanges: Sendable {
         hasher.combine(kind)
         hasher.combine(id)
         return Int(UInt(bitPattern: hasher.finalize()) % UInt(size))
-    }
-}
-
-extension Set {
-    fileprivate mutating func formUnion(_ element: Element?) {
-        if let element { insert(element) }
     }
 }
 

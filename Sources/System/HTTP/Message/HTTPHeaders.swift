@@ -47,6 +47,10 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
     /// A server and a proxy before it that disagree about where a request ends take a part of one for another
     /// (RFC 9112, 6.3 and 11.2).
     package var framingProblem: String? {
+        // "Transfer-Encoding : chunked" is one field to a proxy and another to this server.
+        if fields.contains(where: { $0.name.isEmpty || !$0.name.utf8.allSatisfy(Self.isToken) }) {
+            return "A header field's name has characters that no name may have."
+        }
         let lengths = values("Content-Length")
         let encodings = values("Transfer-Encoding")
         if lengths.count > 1 { return "Content-Length may be there once." }
