@@ -66,7 +66,7 @@ struct Download: Sendable {
         var earlier: BaseFile?
         if manifest.chunks.count > 1, let base {
             let isWorthKnowing = manifest.chunks.count >= Manifest.chunksWorthKnowing
-            let listing = await store.earlierManifest(isWorthKnowing ? baseListing : nil, budget, progress)
+            let listing = await store.earlierManifest(isWorthKnowing ? baseListing : nil, progress)
             earlier = await BaseFile.find(manifest, in: base, listing: listing)
         }
         var file = try PartialFile(path: partialPath, size: manifest.size)

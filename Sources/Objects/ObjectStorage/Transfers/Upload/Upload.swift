@@ -229,7 +229,7 @@ struct Upload: Sendable {
     }
 
     private func look(at earlier: ObjectKey?, for reader: ChunkReader, _ progress: TransferProgress) async {
-        if let manifest = await store.earlierManifest(earlier, budget, progress) {
+        if let manifest = await store.earlierManifest(earlier, progress) {
             reader.follow(manifest, marks: marks)
         }
     }
