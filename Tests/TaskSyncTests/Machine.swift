@@ -33,12 +33,12 @@ final class Machine: Sendable {
     ///   - home: the home of another machine, to go on with its tasks and state; nil makes one.
     ///   - disk: has the tasks directory; nil: a real one.
     ///   - wallClock: seconds since 1970.
-    ///   - refusing: the documents that the remote lets nobody write.
+    ///   - refusing: the writes that the remote refuses.
     init(
         _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
         rebinds: Bool = false, repairs: Bool = false, trashDays: Int = 30,
         wallClock: @escaping @Sendable () -> Int64 = { 0 },
-        followedLists: Int = 400, refusing: @escaping @Sendable (DocumentName) -> Bool = { _ in false }
+        followedLists: Int = 400, refusing: @escaping @Sendable (Write) -> Bool = { _ in false }
     ) async throws {
         self.home = home ?? Home()
         let root = self.home.path
@@ -174,15 +174,15 @@ final class Machine: Sendable {
 private final class CountedRemote: RemoteDocuments {
     let commits = Mutex(0)
     private let remote: StoreRemote
-    private let refusing: @Sendable (DocumentName) -> Bool
+    private let refusing: @Sendable (Write) -> Bool
 
-    init(_ remote: StoreRemote, refusing: @escaping @Sendable (DocumentName) -> Bool) {
+    init(_ remote: StoreRemote, refusing: @escaping @Sendable (Write) -> Bool) {
         self.remote = remote
         self.refusing = refusing
     }
 
     func commit(_ writes: [Write]) async throws -> CommitResult {
-        if let refused = writes.first(where: { refusing($0.name) }) {
+        if let refused = writes.first(where: { refusing($0) }) {
             throw RemoteError(.permission, "no \(refused.name.collectionPath) here")
         }
         commits.withLock { $0 += 1 }

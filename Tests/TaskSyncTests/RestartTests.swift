@@ -1,3 +1,4 @@
+import DocumentClient
 import DocumentModel
 import DocumentStore
 import Glibc
@@ -12,6 +13,53 @@ import Testing
 
 /// What was done while no process ran, or what the last one left undone.
 @Suite(.serialized) struct RestartTests {
+    @Test func `a refused change is reported after a restart, and gives way to the mended file`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let home = Home()
+        func machine() async throws -> Machine {
+            try await Machine(
+                store, home: home,
+                refusing: { write in
+                    guard case .update(_, let fields) = write.operation else { return false }
+                    return fields["notes"]?.stringValue?.contains("refuses") == true
+                })
+        }
+        let first = try await machine()
+        let desk = try await Machine(store)
+        try first.write("Trip.md", "go\n")
+        #expect(await desk.has("Trip.md", "go\n"))
+        #expect(await first.eventually { (try? await first.sync.isSettled()) == true })
+        try first.write("Trip.md", "what the remote refuses\n")
+        func isReported(_ machine: Machine) async -> Bool {
+            await machine.eventually { await machine.sync.allProblems.contains { $0.code == "refused" } }
+        }
+        #expect(await isReported(first))
+        await first.stop()
+        let next = try await machine()
+        #expect(await isReported(next))
+        try next.write("Trip.md", "mended\n")
+        #expect(await desk.has("Trip.md", "mended\n"))
+        #expect(await next.eventually { await next.sync.allProblems.isEmpty })
+        await next.stop()
+        await desk.stop()
+    }
+
+    @Test func `a file that its document has no room for is left alone until it is shorter`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        try laptop.write("Trip.md", "go\n")
+        #expect(await desk.has("Trip.md", "go\n"))
+        let head = "---\n" + (0..<300).map { "key\($0): \(String(repeating: "v", count: 200))\n" }.joined() + "---\n"
+        try laptop.write("Trip.md", head + String(repeating: "words\n", count: 155_000))
+        #expect(await laptop.eventually { await laptop.sync.allProblems.contains { $0.code == "too-large" } })
+        #expect(try await laptop.client.pendingMutations().isEmpty)
+        try laptop.write("Trip.md", head + "short\n")
+        #expect(await desk.has("Trip.md", head + "short\n"))
+        #expect(await laptop.eventually { await laptop.sync.allProblems.isEmpty })
+        await laptop.stop()
+        await desk.stop()
+    }
+
     @Test func `a task that lost its file to a crash gets one at the next start`() async throws {
         let store = MemoryDocumentStore(Machine.database)
         let before = try await Machine(store)

@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `a refused list is told, also after a restart`() async throws {
-        let laptop = try await Machine(store, refusing: { $0.collectionPath == "lists" })
+        let laptop = try await Machine(store, refusing: { $0.name.collectionPath == "lists" })
         try laptop.write("Work/Ship.md", "now\n")
         #expect(try await laptop.eventually { try await laptop.sync.refusals().map(\.subject) == ["Work"] })
         #expect(try await laptop.sync.refusals().first?.message.contains("no lists here") == true)

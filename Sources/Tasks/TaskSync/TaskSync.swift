@@ -280,7 +280,9 @@ package actor TaskSync {
         attachedPartials = Set(tables.6.split(separator: "\n").map(String.init))
         isOffering = tables.7
         pinned = Set(tables.8.split(separator: "\n").map(String.init))
-        retries = rememberedRetries
+        // A refused change is reported by the export of its task, after a restart as well.
+        let refused = try await client.pendingMutations(parkedOnly: true).map(\.mutation.name)
+        retries = rememberedRetries.union(refused.filter { $0.collectionPath == "tasks" }.map(\.id))
         isSynced = tables.9
         earlierProgress = Self.progress(saved: tables.10)
         unfinishedWrites = tables.11

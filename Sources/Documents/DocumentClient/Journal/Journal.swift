@@ -322,10 +322,12 @@ struct Journal: Sendable {
         }
     }
 
-    /// Takes mutations out of the queue until somebody retries or replaces them.
+    /// Takes mutations out of the queue until they are retried or replaced. The remote has nothing of what it refuses, so that a
+    /// newer edit of the same document may take the place of a parked one.
     mutating func park(_ sequences: [Int64]) {
         for sequence in sequences where entries[sequence]?.isParked == false {
             entries[sequence]?.isParked = true
+            entries[sequence]?.trace = .none
             parkedCount += 1
         }
     }

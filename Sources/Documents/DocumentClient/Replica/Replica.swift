@@ -119,8 +119,8 @@ final class Replica {
             entry.isParked = row.bool(6)
             let isUnknown = try isFirst && self.row(path).map { $0.state == .unknown } ?? true
             entry.needsRead = isUnknown && mutation.needsRead(on: .unknown)
-            // A parked mutation was proven not to have been applied before it was parked.
-            entry.trace = !isFirst || entry.needsRead ? .none : entry.isParked ? .late : .open
+            // A parked mutation has been refused: the remote has nothing of it, and a newer edit may take its place.
+            entry.trace = !isFirst || entry.needsRead || entry.isParked ? .none : .open
             if let better = known[entry.sequence] {
                 entry.isUnderWay = better.isUnderWay
                 entry.trace = better.trace
@@ -214,7 +214,7 @@ final class Replica {
                 guard let entry = journal.entries[sequence], !entry.isParked else { continue }
                 try touch(entry.path)
                 let followers = Array(journal.sequences(of: entry.path).drop { $0 != sequence }.dropFirst())
-                if entry.group == 0, entry.isUnsent, let joined = try joined(sequence, followers) {
+                if entry.group == 0, !entry.isUnderWay, entry.trace != .open, let joined = try joined(sequence, followers) {
                     for follower in followers { try deleteMutation(follower) }
                     try insertMutation(joined, group: 0, needsRead: entry.needsRead, replacing: sequence)
                     continue

@@ -115,6 +115,7 @@ struct FileImport {
             appearance = TaskLayout.fields(of: file, named: name)
         }
 
-        fileprivate var fields: [String: Value] { item.documentFields.merging(appearance) { own, _ in own } }
+        /// The fields of the document that the file determines.
+        var fields: [String: Value] { item.documentFields.merging(appearance) { own, _ in own } }
     }
 }

@@ -341,6 +341,10 @@ extension TaskSync {
             return nil
         }
         let (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
+        if let problem = try await limitProblem(of: file, at: path, task) {
+            note(problem, for: path.string)
+            return nil
+        }
         // A move that nobody was told of: into a directory that was new itself, or while nobody watched.
         let origin = movedFrom.removeValue(forKey: path)
         let old = isNew ? nil : index.path(of: task).flatMap { $0 == path ? nil : $0 }
@@ -359,6 +363,34 @@ extension TaskSync {
             path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: old ?? origin, attachmentSource: old
         )
     }
+
+    /// The limit of documents that a task's file would break; `nil` if it keeps them all. The remote would refuse such a file, and
+    /// everything later of the task with it.
+    private func limitProblem(of file: TaskFile, at path: TaskPath, _ task: String) async throws -> SyncProblem? {
+        let name = try await name(of: task)
+        var fields = FileImport.Said(file, named: path.name).fields
+        let attached = attachments.rows(of: task).count
+        if file.bytes.count > Self.surelySmall || attached > 100 {
+            let known = try await client.document(name).fields(pendingTimes: .previous)
+            fields.merge(known.filter { !["notes", "fields", "tags"].contains($0.key) }) { own, _ in own }
+        }
+        do throws(WriteError) {
+            try DocumentLimits.check(fields, of: name)
+            return nil
+        } catch {
+            let size = DocumentLimits.size(of: name, fields: fields)
+            let limit = DocumentLimits.maximumSize
+            let use =
+                "With \(attached) attachments the task would take \(size) of the \(limit) bytes that a task may have. Front "
+                + "matter counts twice."
+            return SyncProblem(
+                code: "too-large", subject: path.string, message: size > limit ? use : error.message,
+                hint: "Shorten the file. It is left alone, and other machines keep its last good version.")
+        }
+    }
+
+    /// Files up to this size fit into a document with up to 100 attachments, whatever is in them.
+    private static let surelySmall = 300_000
 
     /// `kebab-case` of a case's name.
     static func word(_ code: some Any) -> String {
