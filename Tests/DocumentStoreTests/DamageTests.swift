@@ -136,6 +136,8 @@ struct DamageTests {
             ALTER TABLE document DROP COLUMN sum;
             ALTER TABLE change DROP COLUMN sum;
             DROP TABLE received;
+            DROP TABLE usage;
+            DROP TABLE inherited;
             DELETE FROM schema_migration WHERE component='documents' AND version>4;
             """)
         sqlite.close()

@@ -68,6 +68,19 @@ struct SharingRulesTests {
         #expect(try !allowsWrite(nil, below, by: other))
     }
 
+    @Test func `an entry below a document that is gone is its owner's, but not in another's namespace`() throws {
+        let mine = try Self.document(database, "tasks/gone/history/h", ["userId": "me"])
+        #expect(try allowsWrite(nil, mine) && allowsWrite(mine, nil))
+        #expect(
+            try !allowsWrite(nil, changed(mine, ["userId": "they"]))
+                && !allowsWrite(nil, changed(mine, ["userId": nil])))
+        #expect(try !allowsWrite(changed(mine, ["userId": "they"]), mine))
+        func below(_ user: String) throws -> Document {
+            try Self.document(database, "lists/\(user).gone/history/h", ["userId": "me"])
+        }
+        #expect(try allowsWrite(nil, below("me")) && !allowsWrite(nil, below("they")))
+    }
+
     @Test func `tasks of others elsewhere, or of others in the list, stay closed`() throws {
         let elsewhere = changed(task, ["listId": "theirs"])
         #expect(try !rules.allowsRead(of: task.name, elsewhere, by: me, lookup: lookup))

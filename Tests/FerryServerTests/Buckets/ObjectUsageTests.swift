@@ -34,7 +34,7 @@ struct ObjectUsageTests {
 
     @Test func `parts of an upload are counted until it ends`() throws {
         let database = try database()
-        try database.execute("INSERT INTO upload VALUES ('u', 'ferry', 'anna/a', 0, '', '{}')")
+        try database.execute("INSERT INTO upload(id, bucket, key, created, type, headers) VALUES ('u', 'ferry', 'anna/a', 0, '', '{}')")
         for (number, size) in [(1, 10), (2, 20)] {
             try database.execute(
                 "INSERT INTO part VALUES ('u', ?, 'f', ?, '', 0, NULL)", [.int(number), .int(size)])
@@ -59,7 +59,7 @@ struct ObjectUsageTests {
             INSERT INTO object VALUES ('ferry', 'anna/a', 'f', 10, '', 0, '', '{}');
             INSERT INTO object VALUES ('ferry', 'anna/b', 'f', 5, '', 0, '', '{}');
             INSERT INTO object VALUES ('ferry', 'b', 'f', 5, '', 0, '', '{}');
-            INSERT INTO upload VALUES ('u', 'ferry', 'bob/a', 0, '', '{}');
+            INSERT INTO upload(id, bucket, key, created, type, headers) VALUES ('u', 'ferry', 'bob/a', 0, '', '{}');
             INSERT INTO part VALUES ('u', 1, 'f', 7, '', 0, NULL);
             """)
         try database.migrate("buckets", BucketIndex.migrations)
@@ -71,7 +71,7 @@ struct ObjectUsageTests {
         let database = try database()
         for number in 0..<5 { _ = try database.put(record("anna/\(number)", 1), in: "ferry") }
         _ = try database.put(record("annab/1", 1), in: "ferry")
-        try database.execute("INSERT INTO upload VALUES ('u', 'ferry', 'anna/x', 0, '', '{}')")
+        try database.execute("INSERT INTO upload(id, bucket, key, created, type, headers) VALUES ('u', 'ferry', 'anna/x', 0, '', '{}')")
         try database.execute("INSERT INTO part VALUES ('u', 1, 'part', 7, '', 0, NULL)")
         var files: [String] = []
         while true {

@@ -16,6 +16,7 @@ extension AccountRoutes {
             [
                 "error": [
                     "code": .integer(Int64(status.rawValue)), "message": .string(message),
+                    "status": status == .notFound ? "NOT_FOUND" : "INVALID_ARGUMENT",
                     "errors": [["message": .string(message), "domain": "global", "reason": "invalid"]],
                 ]
             ])

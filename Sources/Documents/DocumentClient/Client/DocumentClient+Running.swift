@@ -231,9 +231,9 @@ extension DocumentClient {
     /// Documents that a target lost without a word are asked for by name: only the remote can say that they are gone. Where it
     /// refuses to tell of one of many, they are asked for in smaller parts, so that it tells of the others.
     private func resolveMissing() async throws {
-        var size = 300
+        var nameCount = 300
         while !missing.isEmpty {
-            let names = Array(missing.prefix(size))
+            let names = Array(missing.prefix(nameCount))
             missing.removeFirst(names.count)
             do {
                 try await handle(try replica.resolveMissing(names, try await remote.documents(names)))
@@ -244,7 +244,7 @@ extension DocumentClient {
                 }
                 if error.code == .permission, names.count > 1 {
                     missing = names + missing
-                    size = names.count / 2
+                    nameCount = names.count / 2
                     continue
                 }
                 if error.code == .damaged, names.count > 1 {
@@ -257,7 +257,7 @@ extension DocumentClient {
                 missing += names
                 return
             }
-            size = min(300, size * 2)
+            nameCount = min(300, nameCount * 2)
         }
     }
 

@@ -184,17 +184,16 @@ extension TaskSync {
         guard let place = try? folder.absolutePath(of: .root), let space = try? FileSystem.space(place) else { return }
         let promised = transfers.all.reduce(Int64(0)) { sum, other in
             guard !other.isUpload, other.phase == .running, other.id != transfer.id else { return sum }
-            let (total, overflow) = sum.addingReportingOverflow(max(0, other.size - other.bytesDone))
-            return overflow ? .max : total
+            return sum.saturatingAdded(to: max(0, other.size.saturatingSubtracted(by: other.bytesDone)))
         }
         let disk = DiskReserve(available: space.available, total: space.total)
-        let need = max(0, transfer.size - transfer.bytesDone)
+        let need = max(0, transfer.size.saturatingSubtracted(by: transfer.bytesDone))
         guard let lacking = disk.lacking(for: need, promised: promised) else { return }
         func mebibytes(_ bytes: Int64) -> String { "\(bytes >> 20) MiB" }
         throw ObjectStorageError(
             .full,
             "It needs \(mebibytes(need)), and \(mebibytes(space.available)) are free on the disk of \(place), of which "
-                + "\(mebibytes(disk.reserve)) stay free; \(mebibytes(lacking + (1 << 20) - 1)) are lacking.")
+                + "\(mebibytes(disk.reserve)) stay free; \(mebibytes(lacking.saturatingAdded(to: (1 << 20) - 1))) are lacking.")
     }
 
     /// The file of the version that a download replaces, if it is here: most of its chunks may be those of the new one.

@@ -1,5 +1,6 @@
 import DocumentClient
 import ObjectStorage
+import SystemIO
 
 /// Decides what becomes of a transfer that has failed. Pure.
 enum TransferFailure {
@@ -54,9 +55,9 @@ struct DiskReserve: Hashable {
     ///
     /// - Parameter promised: what other downloads are still going to write.
     func lacking(for need: Int64, promised: Int64 = 0) -> Int64? {
-        let (wanted, overflow) = max(0, need).addingReportingOverflow(max(0, promised))
-        let free = available - reserve
-        guard overflow || wanted > free else { return nil }
-        return overflow ? .max : wanted - free
+        let wanted = max(0, need).saturatingAdded(to: max(0, promised))
+        let free = available.saturatingSubtracted(by: reserve)
+        guard wanted > free else { return nil }
+        return wanted == .max ? .max : wanted.saturatingSubtracted(by: free)
     }
 }

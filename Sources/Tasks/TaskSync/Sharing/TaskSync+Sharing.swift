@@ -100,6 +100,7 @@ extension TaskSync {
                 // What was not sent is in the files, and the remote would refuse it.
                 try transaction.giveUp(DocumentName(database: database, collection: "tasks", id: task))
             }
+            try transaction.giveUp(DocumentName(database: database, collection: "lists", id: list))
             try tables.remove(list: list)
             try tables.setHosts(hosts)
             for query in queries { try transaction.forget(query) }
