@@ -313,5 +313,5 @@ def test_a_flood_of_transactions_is_bounded(alone):
         thread.join()
     assert len(refusals) == 400
     assert set(refusals) == {(grpc.StatusCode.RESOURCE_EXHAUSTED,
-                              "Too many transactions are open. Commit or roll back some, or try again later.")}
+                              "Too many transactions are open on this server. Try again later.")}
     assert max(commit(service, f"a/{n}") for n in range(20)) < 2

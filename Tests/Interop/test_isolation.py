@@ -1,4 +1,6 @@
 """Accounts that do not trust each other: none can read, delay or exhaust another's through the documents' service."""
+import datetime
+
 import grpc
 import pytest
 
@@ -25,6 +27,7 @@ class Account:
     def __init__(self, server, **credentials):
         self.user = User(server, **credentials)
         self.id = self.user.id
+        self.email = credentials.get("email", "anonymous")
         self.service = Service(server, self.user.token)
 
     def set(self, path, mask=None, **fields):
@@ -66,6 +69,8 @@ class Account:
 def value(content):
     if isinstance(content, list):
         return {"array_value": {"values": [value(element) for element in content]}}
+    if isinstance(content, datetime.datetime):
+        return {"timestamp_value": content}
     return {"integer_value": content} if isinstance(content, int) else {"string_value": content}
 
 
@@ -148,11 +153,20 @@ def test_an_account_has_a_hundred_transactions_and_others_go_on(owner, stranger)
     stranger.begin()
 
 
+def share(owner, member, list):
+    """The owner invites, and the other account accepts."""
+    owner.set(f"invitations/{owner.id}.{member.id}.{list}", **{"from": owner.id, "to": member.id}, listId=list,
+              listName="Shared", fromName=owner.email, toName=member.email,
+              createdTime=datetime.datetime.now(datetime.timezone.utc))
+    member.set(f"lists/{list}", mask=["sharedWith"], sharedWith=[member.id])
+
+
 @pytest.fixture
 def shared(owner, stranger, name):
     """A list of the owner's that the stranger is a member of, and one that is private."""
     lists = (f"{name}-shared", f"{name}-private")
-    owner.set(f"lists/{lists[0]}", userId=owner.id, name="Shared", sharedWith=[stranger.id])
+    owner.set(f"lists/{lists[0]}", userId=owner.id, name="Shared")
+    share(owner, stranger, lists[0])
     owner.set(f"lists/{lists[1]}", userId=owner.id, name="Private")
     return lists
 
@@ -260,7 +274,7 @@ def test_the_past_is_judged_by_then_and_by_now(server, owner, stranger, shared, 
     with refused("PERMISSION_DENIED"):
         stranger.get(f"tasks/{name}", read_time=during)
     # A list that was shared later.
-    owner.set(f"lists/{private}", userId=owner.id, name="Private", sharedWith=[stranger.id])
+    share(owner, stranger, private)
     for read in (stranger.query, stranger.count):
         with refused("PERMISSION_DENIED"):
             read(where("tasks", userId=owner.id, listId=private), read_time=before)
@@ -275,7 +289,7 @@ def test_a_listener_does_not_go_on_from_before_the_sharing(server, owner, strang
     mine.advance(written)
     early = mine.token
     owner.delete(f"tasks/{name}")
-    owner.set(f"lists/{private}", userId=owner.id, name="Private", sharedWith=[stranger.id])
+    share(owner, stranger, private)
     query = where("tasks", userId=owner.id, listId=private)
     now = owner.set(f"tasks/{name}-new", userId=owner.id, listId=private)
     cause = Watcher(server, stranger, query, token=early).advance(now)

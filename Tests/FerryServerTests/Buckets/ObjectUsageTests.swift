@@ -16,6 +16,11 @@ struct ObjectUsageTests {
         return database
     }
 
+    private func addUpload(of key: String, to database: SQLiteDatabase) throws {
+        let sql = "INSERT INTO upload(id, bucket, key, created, type, headers) VALUES ('u', 'ferry', ?, 0, '', '{}')"
+        try database.execute(sql, [.text(key)])
+    }
+
     @Test func `bytes are counted by the first part of keys, whatever becomes of an object`() throws {
         let database = try database()
         _ = try database.put(record("anna/a", 10), in: "ferry")
@@ -34,7 +39,7 @@ struct ObjectUsageTests {
 
     @Test func `parts of an upload are counted until it ends`() throws {
         let database = try database()
-        try database.execute("INSERT INTO upload(id, bucket, key, created, type, headers) VALUES ('u', 'ferry', 'anna/a', 0, '', '{}')")
+        try addUpload(of: "anna/a", to: database)
         for (number, size) in [(1, 10), (2, 20)] {
             try database.execute(
                 "INSERT INTO part VALUES ('u', ?, 'f', ?, '', 0, NULL)", [.int(number), .int(size)])
@@ -71,7 +76,7 @@ struct ObjectUsageTests {
         let database = try database()
         for number in 0..<5 { _ = try database.put(record("anna/\(number)", 1), in: "ferry") }
         _ = try database.put(record("annab/1", 1), in: "ferry")
-        try database.execute("INSERT INTO upload(id, bucket, key, created, type, headers) VALUES ('u', 'ferry', 'anna/x', 0, '', '{}')")
+        try addUpload(of: "anna/x", to: database)
         try database.execute("INSERT INTO part VALUES ('u', 1, 'part', 7, '', 0, NULL)")
         var files: [String] = []
         while true {

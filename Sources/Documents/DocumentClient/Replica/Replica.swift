@@ -214,7 +214,9 @@ final class Replica {
                 guard let entry = journal.entries[sequence], !entry.isParked else { continue }
                 try touch(entry.path)
                 let followers = Array(journal.sequences(of: entry.path).drop { $0 != sequence }.dropFirst())
-                if entry.group == 0, !entry.isUnderWay, entry.trace != .open, let joined = try joined(sequence, followers) {
+                if entry.group == 0, !entry.isUnderWay, entry.trace != .open,
+                    let joined = try joined(sequence, followers)
+                {
                     for follower in followers { try deleteMutation(follower) }
                     try insertMutation(joined, group: 0, needsRead: entry.needsRead, replacing: sequence)
                     continue

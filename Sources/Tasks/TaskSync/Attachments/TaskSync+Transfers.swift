@@ -193,7 +193,8 @@ extension TaskSync {
         throw ObjectStorageError(
             .full,
             "It needs \(mebibytes(need)), and \(mebibytes(space.available)) are free on the disk of \(place), of which "
-                + "\(mebibytes(disk.reserve)) stay free; \(mebibytes(lacking.saturatingAdded(to: (1 << 20) - 1))) are lacking.")
+                + "\(mebibytes(disk.reserve)) stay free; \(mebibytes(lacking.saturatingAdded(to: (1 << 20) - 1))) are lacking."
+        )
     }
 
     /// The file of the version that a download replaces, if it is here: most of its chunks may be those of the new one.
