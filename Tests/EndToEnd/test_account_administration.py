@@ -208,7 +208,7 @@ def test_over_quota_everything_stays_on_the_machine_and_status_says_what_to_do(r
     assert 0 < used["documents"] <= used["documentsLimit"] == 14 and used["objectBytesLimit"] == 1 << 20
     for number in range(20):
         laptop.write(f"Task {number}.md", "")
-    laptop.sync()
+    assert laptop.ferry("sync", "--wait", "--timeout", "30", check=False).returncode == 6
 
     def problem():
         return next((p for p in laptop.status()["problems"] if p["code"] == "quota"), None)
@@ -219,7 +219,7 @@ def test_over_quota_everything_stays_on_the_machine_and_status_says_what_to_do(r
     assert laptop.json("whoami")["usage"]["documents"] <= 14
     # What is there already goes on.
     laptop.write("One.md", "Changed\n")
-    laptop.sync()
+    assert laptop.ferry("sync", "--wait", "--timeout", "30", check=False).returncode == 6
     assert "Changed" in administer(server, "export", check=False).stdout
     assert len([name for name in laptop.files() if name.endswith(".md")]) == 21
     (laptop.tasks / "One.files").mkdir()

@@ -42,7 +42,7 @@ struct ForeignCollection: Sendable {
         let stored = try await objects()
         let references = try await references(of: Set(stored.keys.map(\.user)))
         var report = CollectionReport()
-        var missing = references.manifests.union(references.chunks)
+        var missing = references.present.manifests.union(references.present.chunks)
         for (namespace, objects) in stored.sorted(by: { $0.key.user < $1.key.user }) {
             missing.subtract(objects.lazy.map(\.reference.id))
             do {

@@ -49,7 +49,7 @@ struct ObjectCollection {
         // First what is stored, then what is needed: an object that came between is not among those looked at.
         let stored = try objects(database)
         let references = try ObjectReferences(in: layout, of: Set(stored.keys))
-        var (missing, missingChunks) = (references.manifests, references.chunks)
+        var (missing, missingChunks) = references.present
         for (user, objects) in stored.sorted(by: { $0.key < $1.key }) {
             try checkCancellation()
             missing.subtract(objects.lazy.filter(\.isManifest).map(\.hash))

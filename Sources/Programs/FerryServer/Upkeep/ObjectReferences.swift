@@ -9,6 +9,9 @@ import SQLite
 struct ObjectReferences {
     private(set) var manifests: Set<ContentHash> = []
     private(set) var chunks: Set<ContentHash> = []
+    /// What documents refer to as they are now. Without the rest a read of the past lacks an object, which is no damage: the
+    /// objects of a deleted account go before the log of its documents does.
+    private(set) var present: (manifests: Set<ContentHash>, chunks: Set<ContentHash>) = ([], [])
     /// Those of `users` of whom any document speaks.
     private(set) var usersWithDocuments: Set<String> = []
 
@@ -20,14 +23,19 @@ struct ObjectReferences {
         for name in try layout.databases() where name.hasPrefix("documents/") {
             let database = try SQLiteDatabase(path: "\(layout.path)/\(name)")
             defer { database.close() }
-            let sql = """
-                SELECT fields FROM document WHERE instr(fields, ?1) OR instr(fields, ?2)
-                UNION ALL SELECT fields FROM change WHERE instr(fields, ?1) OR instr(fields, ?2)
-                """
-            try database.query(sql, [.blob(Self.manifestMark), .blob(Self.chunkMark)]) { row in
-                let fields = row.bytes(0)
-                manifests.formUnion(Self.hashes(behind: Self.manifestMark, in: fields))
-                chunks.formUnion(Self.hashes(behind: Self.chunkMark, in: fields))
+            for table in ["document", "change"] {
+                let sql = "SELECT fields FROM \(table) WHERE instr(fields, ?1) OR instr(fields, ?2)"
+                try database.query(sql, [.blob(Self.manifestMark), .blob(Self.chunkMark)]) { row in
+                    let fields = row.bytes(0)
+                    let found = (
+                        Self.hashes(behind: Self.manifestMark, in: fields), Self.hashes(behind: Self.chunkMark, in: fields)
+                    )
+                    manifests.formUnion(found.0)
+                    chunks.formUnion(found.1)
+                    guard table == "document" else { return }
+                    present.manifests.formUnion(found.0)
+                    present.chunks.formUnion(found.1)
+                }
             }
             for user in users.subtracting(usersWithDocuments) {
                 let sql = "SELECT 1 FROM document WHERE instr(fields, ?) LIMIT 1"
