@@ -86,6 +86,7 @@ extension TaskSync {
             switch transfer.phase {
             case .running: counts.activeTransfers += 1
             case .queued: counts.waitingTransfers += 1
+            case .waiting where transfer.needsHelp: counts.failedTransfers += 1
             case .waiting(let why):
                 counts.waitingTransfers += 1
                 counts.transfersWaitFor = min(why, counts.transfersWaitFor ?? why)

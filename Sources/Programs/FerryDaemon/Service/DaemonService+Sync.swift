@@ -142,6 +142,6 @@ extension DaemonStatus {
 
     /// Problems of what is known and cannot be brought where it belongs.
     private static let stuckCodes: Set<String> = [
-        "not-written", "not-removed", "scan-failed", "not-watched", "watch-limit", "list-not-made",
+        "not-written", "not-removed", "scan-failed", "not-watched", "watch-limit", "list-not-made", "disk-full",
     ]
 }

@@ -10,8 +10,7 @@ extension TransferSummary {
             case .queued: (.queued, nil)
             case .running: (.running, nil)
             case .paused: (.paused, nil)
-            // Whoever waits for it need not wait until the store is repaired.
-            case .waiting(let why): (transfer.isContentDamaged ? .failed : .waiting, why)
+            case .waiting(let why): (transfer.needsHelp ? .failed : .waiting, why)
             case .done: (.done, nil)
             case .failed(let why): (.failed, why)
             case .cancelled: (.cancelled, nil)

@@ -296,7 +296,8 @@ extension TaskSync {
             pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
         case .retry: pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
         }
-        transfer.earlier = verdict == .waitForSpace ? 0 : transfer.bytesDone
+        transfer.isShortOfSpace = verdict == .waitForSpace
+        transfer.earlier = transfer.isShortOfSpace ? 0 : transfer.bytesDone
         transfer.phase = .waiting("\(error)")
         transfers.change(id) { $0 = transfer }
         // Wakes the transfer up again; one that is over or was started meanwhile is left alone.

@@ -84,8 +84,14 @@ package struct Transfer: Sendable {
         case none, asked, done
     }
     var repair = Repair.none
-    /// Whether the store has lost or damaged the content, as far as is known. It is tried again all the same.
-    package var isContentDamaged: Bool { wrongAnswers >= TransferFailure.damageLimit }
+    /// Whether the disk had no room for the file when it was last tried.
+    var isShortOfSpace = false
+    /// Whether it will not go on until the store is repaired or the disk has room, as far as is known. It is tried again all the
+    /// same, but whoever waits for a sync need not wait for it.
+    package var needsHelp: Bool {
+        guard case .waiting = phase else { return false }
+        return isShortOfSpace || wrongAnswers >= TransferFailure.damageLimit
+    }
     /// Grows with each start, so that news of an earlier run is told from that of this one.
     package var run = 0
     /// The order in which transfers came.

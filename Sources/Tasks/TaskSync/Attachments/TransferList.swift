@@ -62,7 +62,12 @@ struct TransferList: Sendable {
     /// Whether nothing moves, and nothing waits for its turn to.
     var isAtRest: Bool { movingCount == 0 && !waiting.contains { transfers[$0.id]?.phase == .queued } }
 
-    var isSettled: Bool { current.values.allSatisfy { $0.values.allSatisfy { transfers[$0]?.phase == .paused } } }
+    /// Whether nothing moves or will soon: what is left is paused or needs help.
+    var isSettled: Bool {
+        current.values.allSatisfy { subjects in
+            subjects.values.allSatisfy { transfers[$0].map { $0.phase == .paused || $0.needsHelp } ?? false }
+        }
+    }
 
     mutating func add(_ transfer: Transfer) {
         var transfer = transfer
