@@ -26,6 +26,10 @@ STEPS = {
         3: "DROP TABLE released",
         4: "ALTER TABLE part DROP COLUMN checksum",
         5: "DROP TABLE cors",
+        6: "DROP INDEX upload_by_key; ALTER TABLE upload DROP COLUMN counted",
+        7: ";".join(f"DROP TRIGGER {name}" for name in (
+            "object_added", "object_replaced", "object_removed", "part_added", "part_replaced", "part_removed",
+            "upload_removed")) + "; DROP TABLE usage",
     },
     "documents": {
         # The index is made anew from the documents, whatever is in it.
@@ -35,10 +39,14 @@ STEPS = {
                   document INTEGER NOT NULL, PRIMARY KEY(collection, field, key, id)) WITHOUT ROWID""",
         3: "DROP TABLE recent; DELETE FROM setting WHERE name='recent'",
         4: "DROP TABLE exemption",
-        5: "ALTER TABLE document DROP COLUMN sum; ALTER TABLE change DROP COLUMN sum",
-        6: "DROP TABLE received",
+        5: "DROP TABLE usage; DROP TABLE inherited",
+        6: "ALTER TABLE document DROP COLUMN sum; ALTER TABLE change DROP COLUMN sum",
+        7: "DROP TABLE received",
     },
-    "identity": {},
+    "identity": {
+        2: "DROP TABLE invitation; DROP TABLE password_code; DROP TABLE removal; " + ";".join(
+            f"ALTER TABLE account DROP COLUMN quota_{what}" for what in ("object_bytes", "documents", "requests")),
+    },
 }
 
 
