@@ -27,14 +27,13 @@ struct ObjectReferences {
                 let sql = "SELECT fields FROM \(table) WHERE instr(fields, ?1) OR instr(fields, ?2)"
                 try database.query(sql, [.blob(Self.manifestMark), .blob(Self.chunkMark)]) { row in
                     let fields = row.bytes(0)
-                    let found = (
-                        Self.hashes(behind: Self.manifestMark, in: fields), Self.hashes(behind: Self.chunkMark, in: fields)
-                    )
-                    manifests.formUnion(found.0)
-                    chunks.formUnion(found.1)
+                    let namedManifests = Self.hashes(behind: Self.manifestMark, in: fields)
+                    let namedChunks = Self.hashes(behind: Self.chunkMark, in: fields)
+                    manifests.formUnion(namedManifests)
+                    chunks.formUnion(namedChunks)
                     guard table == "document" else { return }
-                    present.manifests.formUnion(found.0)
-                    present.chunks.formUnion(found.1)
+                    present.manifests.formUnion(namedManifests)
+                    present.chunks.formUnion(namedChunks)
                 }
             }
             for user in users.subtracting(usersWithDocuments) {
