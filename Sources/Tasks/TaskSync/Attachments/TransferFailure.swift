@@ -55,9 +55,9 @@ struct DiskReserve: Hashable {
     ///
     /// - Parameter promised: what other downloads are still going to write.
     func lacking(for need: Int64, promised: Int64 = 0) -> Int64? {
-        let wanted = max(0, need).saturatingAdded(to: max(0, promised))
+        let (wanted, overflows) = max(0, need).addingReportingOverflow(max(0, promised))
         let free = available.saturatingSubtracted(by: reserve)
-        guard wanted > free else { return nil }
-        return wanted == .max ? .max : wanted.saturatingSubtracted(by: free)
+        guard overflows || wanted > free else { return nil }
+        return overflows ? .max : wanted.saturatingSubtracted(by: free)
     }
 }
