@@ -72,8 +72,6 @@ def test_paused_transfers_are_told(server, machines, root):
     assert laptop.status()["pausedTransfers"] == 1
     result = laptop.ferry("sync", "--wait", check=False, timeout=30)
     assert result.returncode == 6 and "1 transfer is paused" in result.stderr, result
-    watched = laptop.ferry("transfers", "list", "--watch", check=False, timeout=20)
-    assert watched.returncode == 5 and "ferry transfers resume" in watched.stderr
     laptop.ferry("transfers", "resume", "--all")
     laptop.sync()
     assert check(laptop) == 0

@@ -12,7 +12,8 @@ extension Command {
             ) { context in
                 let transfers = try await context.service.transfers()
                 if context.arguments.has("watch") {
-                    return context.status(of: try await context.watch(transfers.filter { !$0.isOver }))
+                    return context.status(
+                        of: try await context.watch(transfers.filter { !$0.isOver }, endsAtStandstill: false))
                 }
                 context.show(transfers)
                 return .success
@@ -58,7 +59,12 @@ extension CommandContext {
 
     /// Shows the transfers' progress until all are over, and returns their last state. On a terminal the lines are drawn again
     /// with the events; elsewhere one line a transfer is printed when it is over.
-    func watch(_ transfers: [TransferSummary]) async throws -> [TransferSummary] {
+    ///
+    /// - Parameter endsAtStandstill: Whether a pause, or a server that cannot be reached, ends the command with its reason.
+    /// - Throws: `CommandFailure` for a standstill.
+    func watch(
+        _ transfers: [TransferSummary], endsAtStandstill: Bool = true
+    ) async throws -> [TransferSummary] {
         Interruption.says("\nferry: stopped watching; the daemon goes on. 'ferry transfers --watch' shows it.\n")
         defer { Interruption.saysNothing() }
         var progress = TransferProgress(transfers, terminal: terminal, isQuiet: wantsJSON)
@@ -71,13 +77,13 @@ extension CommandContext {
                 switch event.kind {
                 case .transfer: progress.update(try TransferSummary(json: event.data))
                 case .status:
-                    if let standstill = try DaemonStatus(json: event.data).standstill {
+                    if endsAtStandstill, let standstill = try DaemonStatus(json: event.data).standstill {
                         try progress.stand(still: standstill)
                     }
                 default: continue
                 }
                 if progress.isOver { break }
-                if progress.isPaused {
+                if endsAtStandstill, progress.isPaused {
                     throw CommandFailure(
                         "The transfers are paused.", hint: "ferry transfers resume --all", status: .offline)
                 }
