@@ -46,7 +46,8 @@ def test_wrong_password_account_that_exists_and_weak_password(server, laptop):
     assert wrong.returncode == 1 and "password is wrong" in wrong.stderr
     exists = login(PASSWORD, "--create")
     assert exists.returncode == 2 and "--create" in exists.stderr
-    weak = laptop.ferry("login", server.url, "--email", "you@example.org", "--password-stdin", "--create", input="abc", check=False)
+    weak = laptop.ferry("login", server.url, "--email", "you@example.org", "--password-stdin", "--create", "--merge", input="abc",
+                        check=False)
     assert weak.returncode == 2 and "6 characters" in weak.stderr
     assert laptop.status()["state"] == "needs-sign-in"
     assert login(PASSWORD).returncode == 0

@@ -115,7 +115,17 @@ actor Account {
             if let code = request.code {
                 try await session.signIn(server: found.identity, code: code, password: password, accepting: accept)
             } else if let email = request.email, request.create {
-                try accept(nil)
+                do { try accept(nil) } catch let conflict {
+                    // That the address has an account already, perhaps the one that the tasks belong to, is the clearer answer.
+                    let exists = IdentityError(.emailExists, "The address has an account.")
+                    do {
+                        try await session.signIn(
+                            server: found.identity, email: email, password: password, accepting: { _ in throw exists })
+                    } catch let error as IdentityError where error.code == .emailExists {
+                        throw error
+                    } catch {}
+                    throw conflict
+                }
                 try await session.signUp(
                     server: found.identity, email: email, password: password, invitation: request.invitation)
             } else if let email = request.email {
