@@ -140,6 +140,27 @@ struct SharedObjectsTests {
         #expect(try await !reads("chunks", single, of: "you", by: "they"), "referenced no more")
     }
 
+    @Test func `a reference that is not below a task opens nothing`() async throws {
+        // Its writer guesses a hash; no rule looks at references there.
+        let guess = Value.map(["manifest": .string(Self.key("they", "chunks", ContentHash(of: [7])))])
+        for root in ["other/x", "lists/me.x"] {
+            try await commit(
+                [
+                    try set(root, ["userId": "me", "listId": "l"]),
+                    try set("\(root)/history/h", ["userId": "me", "listId": "l", "value": guess]),
+                ], .user(id: "me", expires: nil))
+        }
+        #expect(try await !reads("chunks", ContentHash(of: [7]), by: "me"))
+        // Nor in the list of an owner whom the other has joined.
+        try await commit([try set("lists/m", ["userId": "me", "sharedWith": .array(["they"])])], .administrator)
+        try await commit(
+            [
+                try set("other/y", ["userId": "me", "listId": "m"]),
+                try set("other/y/history/h", ["userId": "me", "listId": "m", "value": guess]),
+            ], .user(id: "me", expires: nil))
+        #expect(try await !reads("chunks", ContentHash(of: [7]), by: "me"))
+    }
+
     @Test func `another task that references the same is found`() async throws {
         #expect(try await reads("chunks", single))
         let key = Self.key("they", "chunks", single)

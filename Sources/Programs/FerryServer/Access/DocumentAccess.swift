@@ -52,7 +52,9 @@ struct DocumentAccess: Sendable {
         return known.reduce(added) { $0.subtracting($1) }.isEmpty
     }
 
-    private static func isAmongTasks(_ name: DocumentName) -> Bool {
+    /// Whether a document is a task or below one. Only there are references to objects checked when they are written, so only
+    /// there do they open anything.
+    static func isAmongTasks(_ name: DocumentName) -> Bool {
         name.collectionPath == "tasks" || name.root?.collectionPath == "tasks"
     }
 

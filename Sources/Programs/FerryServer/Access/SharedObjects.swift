@@ -194,6 +194,7 @@ actor SharedObjects {
                 filter: scope.filter)
             for try await document in try await store.query(query, at: .strong).documents {
                 let document = try document.decoded()
+                guard DocumentAccess.isAmongTasks(document.name) else { continue }
                 // A task that references the same comes first, and is what is likeliest to stay.
                 let references = ObjectReference.all(in: document.fields) { scope.concerns(objectsOf: $0.owner) }
                 for reference in references where index.places[reference] == nil {
@@ -241,8 +242,7 @@ actor SharedObjects {
     }
 
     private func isSo(_ place: Place, in scope: Scope, _ owner: String, _ user: String) async throws -> Bool {
-        var task = place.document
-        while let parent = task.parent { task = parent }
+        let task = place.document.root ?? place.document
         var names = [task] + (task == place.document ? [] : [place.document])
         if case .list(let list) = scope {
             names.insert(try DocumentName(database: database, collection: "lists", id: list.id), at: 0)

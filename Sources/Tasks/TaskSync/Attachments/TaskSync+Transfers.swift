@@ -438,5 +438,5 @@ extension Transfer {
     var pauseKey: String { "\(isUpload ? "up" : "down") \(task) \(attachment ?? name)" }
 
     /// Names the content in `TaskSync.reportedDamage`.
-    var damageKey: String { "\(pauseKey) \(sha256 ?? "")" }
+    var damageKey: String { TaskSync.damageKey(task, attachment ?? "", sha256) }
 }
