@@ -22,7 +22,8 @@ func room(_ name: String, on floor: String, uses dependencies: [Target.Dependenc
 
 func program(_ name: String, runs body: String) -> Target {
     .executableTarget(
-        name: name, dependencies: [.byName(name: body)], path: "Sources/Programs/\(name)", swiftSettings: settings)
+        name: name, dependencies: [.byName(name: body), "CommandLineTool"], path: "Sources/Programs/\(name)",
+        swiftSettings: settings)
 }
 
 func tests(_ name: String, uses dependencies: [Target.Dependency] = [], reads data: [String] = []) -> Target {

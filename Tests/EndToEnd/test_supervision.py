@@ -1,10 +1,12 @@
 """What systemd hears, and the socket that it passes."""
+import os
 import signal
 import socket
 import subprocess
 import threading
+from pathlib import Path
 
-from harness import BIN, until
+from harness import BIN, Program, until
 
 
 class Notifications:
@@ -68,3 +70,15 @@ def test_a_socket_that_systemd_passes_is_served(root, laptop):
     # It is systemd's to remove.
     assert (root / "activated.sock").exists()
     listener.close()
+
+
+def test_closed_standard_descriptors_are_never_given_to_files_or_sockets(root, laptop):
+    laptop.start()
+    program = Program("ferry", ["status", "--watch"], root / "watch.log", laptop.environment)
+    program.start(wait=False, prefix=("sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-'))
+    descriptors = Path(f"/proc/{program.process.pid}/fd")
+    # The runtime's descriptor, or the socket's, is there by the time that there is a fourth one.
+    until(lambda: (descriptors / "3").exists() and os.readlink(descriptors.parent / "exe").endswith(program.name),
+          lambda: f"{program.name} to open a descriptor: {list(descriptors.iterdir())}")
+    assert [os.readlink(descriptors / str(number)) for number in range(3)] == ["/dev/null"] * 3, program.name
+    program.kill()

@@ -29,7 +29,6 @@ package enum FerryTool {
 
     /// Runs a command line and returns the exit status; errors are told on standard error.
     package static func run(_ words: [String]) async -> Int32 {
-        StandardOutput.prepare()
         let status = await status(of: words)
         guard status == ExitStatus.success.code else { return status }
         do { try StandardOutput.check() } catch { return report(error, words) }

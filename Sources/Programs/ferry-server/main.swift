@@ -1,4 +1,4 @@
+import CommandLineTool
 import FerryServer
-import Glibc
 
-exit(await FerryServerTool.run(Array(CommandLine.arguments.dropFirst())))
+runProgram { await FerryServerTool.run($0) }

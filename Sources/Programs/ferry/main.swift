@@ -1,4 +1,4 @@
+import CommandLineTool
 import FerryCLI
-import Glibc
 
-exit(await FerryTool.run(Array(CommandLine.arguments.dropFirst())))
+runProgram { await FerryTool.run($0) }

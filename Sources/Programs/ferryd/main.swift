@@ -1,4 +1,4 @@
+import CommandLineTool
 import FerryDaemon
-import Glibc
 
-exit(await DaemonTool.run(Array(CommandLine.arguments.dropFirst())))
+runProgram { await DaemonTool.run($0) }

@@ -7,14 +7,6 @@ enum StandardOutput {
     /// The `errno` of the first write that failed.
     private static let failure = Mutex<Int32?>(nil)
 
-    /// Keeps the numbers of the three standard descriptors from being given to sockets: where one is closed, it becomes one that
-    /// can be neither read nor written.
-    static func prepare() {
-        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
-            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
-        }
-    }
-
     static func failed(_ number: Int32) { failure.withLock { if $0 == nil { $0 = number } } }
 
     /// - Throws: `CommandFailure` if a write has failed. Its message is empty where the reader has gone away, which is told to
