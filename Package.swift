@@ -165,6 +165,7 @@ let package = Package(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulation/Tool", swiftSettings: settings),
         .testTarget(
             name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Seeds",
+            exclude: ["regressions.txt"],
             swiftSettings: settings),
         tests("Control", uses: ["HTTP", "JSON"]),
         tests(

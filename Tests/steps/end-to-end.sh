@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Runs whole programs, release builds, on this machine.
+source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/pytest.sh"
+
+run_pytest Tests/EndToEnd "$@"
+finish

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Checks the form of the sources without a build.
+source "$(dirname "$0")/common.sh"
+
+check "swift format lint --strict" swift format lint --strict --parallel -r Package.swift Sources Tests Examples
+check "numbers from elsewhere meet no trapping operator" python3 Tests/untrusted_numbers.py
+finish

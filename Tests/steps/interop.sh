@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Runs official clients and hostile ones against the release server.
+source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/pytest.sh"
+
+run_pytest Tests/Interop "$@"
+finish

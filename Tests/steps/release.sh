@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Builds the programs as users run them.
+source "$(dirname "$0")/common.sh"
+
+if swift build -c release --static-swift-stdlib; then count 1 0; else count 0 1; fi
+finish

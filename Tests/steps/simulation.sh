@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Plays plans of the simulation, 200,000 actions of users in all, the same ones each time.
+#
+#   Tests/steps/simulation.sh               those plans
+#   Tests/steps/simulation.sh --soak N      fresh plans, for N minutes of each processor's time
+source "$(dirname "$0")/common.sh"
+program=$(release_directory)/simulate
+
+# Plays plans of 60 actions, unless the options have another --actions (the first one counts), shared by one process a
+# processor. The last line of each process has its counts.
+simulate() {
+    local pids=() logs number start=$SECONDS
+    logs=$(mktemp -d)
+    for ((number = 1; number <= $(nproc); number++)); do
+        "$program" "$@" --actions 60 --failures 20 --share "$number/$(nproc)" >"$logs/$number" 2>&1 &
+        pids[number]=$!
+    done
+    for number in "${!pids[@]}"; do
+        if wait "${pids[number]}"; then count 1 0; else count 0 1 && cat "$logs/$number"; fi
+    done
+    tail -qn 1 "$logs"/* >"$logs/all"
+    awk '{ plans += $1 } match($0, /[0-9]+ actions/) { actions += substr($0, RSTART) } { failed += $(NF - 1) }
+        END { printf "%d plans, %d actions, %d failed", plans, actions, failed }' "$logs/all"
+    echo " ($((SECONDS - start)) s): $(cut -c1-80 <<<"$*")"
+    rm -r "$logs"
+}
+
+if [[ ${1:-} == --soak ]]; then
+    simulate --minutes "${2:?minutes}" --shrink
+    finish
+fi
+
+simulate --seeds 1-4000
+simulate --often passNamesUnseen --seeds 1-110
+simulate --actions 150 --seeds 1-110
+simulate --actions 150 --often passNamesUnseen --seeds 1-20
+for action in count putBack bringBack leave restoreServer; do
+    simulate --often "$action" --seeds 1-110,235,555,901,2100
+done
+# Plans that broke a law once, those with the same options together.
+regressions=Tests/Simulation/Seeds/regressions.txt
+while IFS= read -r options; do
+    seeds=$(awk -F'\t' -v options="$options" '!/^#/ && $2 == options { print $1 }' "$regressions" | paste -sd,)
+    words=()
+    [[ $options == - ]] || read -ra words <<<"$options"
+    simulate "${words[@]}" --seeds "$seeds"
+done < <(awk -F'\t' '!/^#/ { print $2 }' "$regressions" | sort -u)
+finish

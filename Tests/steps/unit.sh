@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs the unit and contract tests of the debug build.
+source "$(dirname "$0")/common.sh"
+
+log=$(mktemp)
+# One after the other: tests with real deadlines and real processors must not starve one another. A seed of the
+# simulation means the same run only where sets have the same order each time. `timeout` ends the whole process group.
+SWIFT_DETERMINISTIC_HASHING=1 timeout -k 10 20m stdbuf -oL swift test --skip-build --no-parallel >"$log" 2>&1
+status=$?
+if ((status == 124 || status == 137)); then
+    echo "FAILED: a test does not end; the last lines are"
+    tail -n 20 "$log"
+    count 0 1
+    finish
+fi
+summary=$(grep -aoE 'Test run with [0-9]+ tests?.* (passed|failed) after.*' "$log" | tail -n 1)
+total=$(grep -oE '[0-9]+ test' <<<"$summary" | head -n 1 | grep -oE '[0-9]+')
+broken=$(grep -aE '^.{1,4} Test .* failed after' "$log" | grep -avc 'Test run with')
+if [[ -z $total ]]; then
+    tail -n 60 "$log"
+    count 0 1
+elif ((status != 0)); then
+    grep -aE 'recorded an issue|failed after|error:|Fatal' "$log" | head -n 80
+    ((broken > 0)) || broken=1
+    count $((total - broken)) "$broken"
+else
+    count "$total" 0
+fi
+echo "${summary:-no test ran}"
+rm -f "$log"
+finish
