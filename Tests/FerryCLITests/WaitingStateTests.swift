@@ -31,13 +31,13 @@ import Testing
     @Test func `every row of the manual's table is what status says and check answers`() throws {
         #expect(Set(WaitingState.all.map(\.says)) == Set(Self.samples.keys))
         let page = FerryTool.command.manualPage(section: 1, version: "1", date: "d", extra: FerryTool.manualSections)
-        let context = try context
+        let terminal = try context.terminal
         for row in WaitingState.all {
             let sample = try #require(Self.samples[row.says])
             var status = DaemonStatus(version: "1", state: .running, tasksDirectory: "/t")
             sample(&status)
             if status.state != .running { status.reason = "Why." }
-            let lines = context.lines(of: status)
+            let lines = StatusScreen(terminal: terminal).lines(of: status)
             #expect(lines.contains { $0.contains(row.says) }, "\(row.name): \(lines)")
             #expect(status.exitStatus.code == row.check.code, "\(row.name)")
             #expect(page.contains(row.name.replacing("-", with: "\\-")), "\(row.name)")

@@ -28,8 +28,8 @@ extension Command {
         if waits, case let status = try await context.service.status(), status.state == .offline {
             context.terminal.note("\(status.reason?.printable ?? "Offline.") Waiting up to \(timeout) s for it.")
         }
-        let telling = Task { await context.tellOfStandstill() }
-        defer { telling.cancel() }
+        let reporting = Task { await StandstillReport(context.service, context.terminal).run() }
+        defer { reporting.cancel() }
         var status = try await context.service.sync(wait: waits, timeout: .seconds(timeout))
         if status.state == .offline { status = try await context.statusAfterRetry() }
         if context.wantsJSON { context.terminal.print(status.json.text) }
@@ -76,40 +76,6 @@ extension CommandContext {
             guard status.state == .offline, clock.now < end else { return status }
             try await Task.sleep(for: .milliseconds(50))
         }
-    }
-
-    /// Says on standard error what a sync waits for, whenever nothing has moved for half a minute; until cancelled.
-    fileprivate func tellOfStandstill() async {
-        let patience = Duration.seconds(30)
-        var seen: String?
-        var since = ContinuousClock.now
-        while (try? await Task.sleep(for: .seconds(5))) != nil {
-            let looking = Task { (try await service.status(), try await service.transfers()) }
-            // Where there is no answer nothing has moved either.
-            let look = try? await looking.value(within: .seconds(5))
-            guard !Task.isCancelled else { return }
-            let (state, text) = Self.progress(look ?? nil)
-            if state != seen { (seen, since) = (state, .now) }
-            guard ContinuousClock.now - since >= patience else { continue }
-            terminal.note("Still waiting, nothing has moved for \(patience.components.seconds) s: \(text)")
-            since = .now
-        }
-    }
-
-    /// What differs as soon as anything moves, and the same for people.
-    private static func progress(_ look: (DaemonStatus, [TransferSummary])?) -> (state: String, text: String) {
-        guard let (status, transfers) = look else { return ("", "the daemon does not answer.") }
-        let moving = transfers.filter { [.queued, .running, .waiting].contains($0.state) }
-        var parts = ["\(Count(status.pendingUp, "change")) to send", "\(status.pendingDown) to write"]
-        parts += moving.prefix(3).map { transfer in
-            let reason = transfer.reason.map { ", \($0.printable)" } ?? ""
-            return "\(transfer.name.printable) \(transfer.state.rawValue)\(reason)"
-        }
-        if moving.count > 3 { parts.append("\(Count(moving.count - 3, "more transfer"))") }
-        let text = parts.joined(separator: "; ") + (status.reason.map { ". \($0.printable)" } ?? ".")
-        return (
-            "\(text) \(moving.count) \(transfers.reduce(0 as Int64) { $0.saturatingAdded(to: $1.bytesDone) })", text
-        )
     }
 
     fileprivate func show(_ plan: SyncPlan) {

@@ -1,0 +1,125 @@
+"""Measures the shape of the sources and fails where a bound is passed.
+
+Prints, for each target, its lines and its largest type, and the groups of types that call each other in a circle. A type's lines
+are those of its declaration and its extensions in the target. A type calls another if its code names it.
+"""
+import re
+import sys
+from pathlib import Path
+
+SOURCES = Path(__file__).parent.parent / "Sources"
+TYPE_LINES = 700
+CYCLE = 4
+SERVER_LINES = 3000
+# Rebuilt by the Tasks layer's own plan; the bounds hold once that stands.
+EXEMPT = {"TaskSync"}
+
+DECLARATION = re.compile(
+    r"^[ \t]*(?:@[\w().]+[ \t]+)*(?:(?:public|package|internal|fileprivate|private|final|indirect|nonisolated)[ \t]+)*"
+    r"(struct|class|enum|actor|protocol|extension)[ \t]+([\w.]+)", re.M)
+
+
+def code_only(text):
+    """The text with comments and string literals blanked, line for line; a string's interpolations are blanked with it."""
+    pattern = re.compile(r'"""(?:\\.|[^\\])*?"""|#"(?:[^"]|"(?!#))*"#|"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
+    return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def end_of_block(text, start):
+    """The offset behind the brace that closes the one at or after start."""
+    depth = 0
+    for place in range(text.index("{", start), len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return place + 1
+    return len(text)
+
+
+def types(target):
+    """Top-level types of a target: name → [lines, identifiers]. Nested types count for the outermost one."""
+    found, declared = {}, set()
+    for file in sorted(target.rglob("*.swift")):
+        text = code_only(file.read_text())
+        place = 0
+        while declaration := DECLARATION.search(text, place):
+            if "{" not in text[declaration.start():]:
+                break
+            end = end_of_block(text, declaration.end())
+            name = declaration[2].partition(".")[0]
+            body = text[declaration.start():end]
+            lines, words = found.setdefault(name, [0, set()])
+            found[name] = [lines + body.count("\n") + 1, words | set(re.findall(r"\b[A-Z]\w*", body))]
+            if declaration[1] != "extension":
+                declared.add(name)
+            place = end
+    return {name: value for name, value in found.items() if name in declared}
+
+
+def cycles(graph):
+    """Strongly connected components of more than one node, by Tarjan's algorithm, largest first."""
+    index, low, stack, on_stack, result = {}, {}, [], set(), []
+
+    def visit(node):
+        work = [(node, iter(sorted(graph[node])))]
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        on_stack.add(node)
+        while work:
+            current, rest = work[-1]
+            for other in rest:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    stack.append(other)
+                    on_stack.add(other)
+                    work.append((other, iter(sorted(graph[other]))))
+                    break
+                if other in on_stack:
+                    low[current] = min(low[current], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[current])
+                if low[current] == index[current]:
+                    component = set()
+                    while True:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        component.add(member)
+                        if member == current:
+                            break
+                    if len(component) > 1:
+                        result.append(component)
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return sorted(result, key=len, reverse=True)
+
+
+def main():
+    failures = []
+    print(f"{'target':22} {'lines':>6} {'largest type':>12}")
+    for target in sorted(path for path in SOURCES.glob("*/*") if path.is_dir() and path.parent.name != "C"):
+        lines = sum(len(file.read_text().splitlines()) for file in target.rglob("*.swift"))
+        if not lines:
+            continue
+        found = types(target)
+        largest = max(found, key=lambda name: found[name][0], default=None)
+        print(f"{target.name:22} {lines:6} {found[largest][0] if largest else 0:6} {largest or ''}")
+        circles = cycles({name: {word for word in words if word in found and word != name} for name, (_, words) in found.items()})
+        for circle in circles:
+            if len(circle) > CYCLE:
+                print(f"{'':22} circle of {len(circle)}: {' '.join(sorted(circle))}")
+        if target.name in EXEMPT:
+            continue
+        if largest and found[largest][0] > TYPE_LINES:
+            failures.append(f"{target.name}: {largest} has {found[largest][0]} lines; at most {TYPE_LINES}")
+        failures += [f"{target.name}: {len(circle)} types in a circle; at most {CYCLE}" for circle in circles if len(circle) > CYCLE]
+        if target.name == "FerryServer" and lines > SERVER_LINES:
+            failures.append(f"FerryServer: {lines} lines; at most {SERVER_LINES}")
+    print("\n".join(failures) or "The shape is within all bounds.")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
