@@ -8,21 +8,16 @@ package enum ReadConsistency: Sendable, Hashable {
     case readTime(Timestamp)
 }
 
-extension ProtobufWriter {
-    /// Each message numbers the members on its own; nil where it has no such member, and nothing is written then.
-    mutating func write(
-        _ consistency: ReadConsistency?, transaction: Int, newTransaction: Int?, readTime: Int
-    ) {
-        switch consistency {
-        case .transaction(let id)?: write(id, field: transaction)
-        case .newTransaction(let options)?: if let newTransaction { write(options, field: newTransaction) }
-        case .readTime(let time)?: write(time, field: readTime)
+extension ReadConsistency? {
+    /// Writes the member that is set. Each message has its own field numbers; nil stands for a
+    /// member that the message does not have.
+    func encode(to writer: inout ProtobufWriter, transaction: Int, newTransaction: Int?, readTime: Int) {
+        switch self {
+        case .transaction(let id)?: writer.write(id, field: transaction)
+        case .newTransaction(let options)?: if let newTransaction { writer.write(options, field: newTransaction) }
+        case .readTime(let time)?: writer.write(time, field: readTime)
         case nil: break
         }
-    }
-
-    mutating func writeMask(_ paths: [FieldPath]?, field: Int) {
-        writeIfPresent(paths.map { DocumentMask($0) }, field: field)
     }
 }
 

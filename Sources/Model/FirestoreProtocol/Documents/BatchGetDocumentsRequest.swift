@@ -41,7 +41,7 @@ package struct BatchGetDocumentsRequest: ProtobufMessage, Hashable {
     package func encode(to writer: inout ProtobufWriter) {
         writer.write(database.description, field: 1)
         for document in documents { writer.write(document.description, field: 2) }
-        writer.writeMask(mask, field: 3)
-        writer.write(consistency, transaction: 4, newTransaction: 5, readTime: 7)
+        writer.writeIfPresent(mask.map(DocumentMask.init), field: 3)
+        consistency.encode(to: &writer, transaction: 4, newTransaction: 5, readTime: 7)
     }
 }

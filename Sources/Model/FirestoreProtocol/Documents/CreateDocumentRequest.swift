@@ -48,6 +48,6 @@ package struct CreateDocumentRequest: ProtobufMessage, Hashable {
         writer.writeUnlessDefault(collectionID, field: 2)
         writer.writeUnlessDefault(documentID, field: 3)
         writer.write(document, field: 4)
-        writer.writeMask(mask, field: 5)
+        writer.writeIfPresent(mask.map(DocumentMask.init), field: 5)
     }
 }

@@ -31,7 +31,7 @@ package struct GetDocumentRequest: ProtobufMessage, Hashable {
 
     package func encode(to writer: inout ProtobufWriter) {
         writer.write(name.description, field: 1)
-        writer.writeMask(mask, field: 2)
-        writer.write(consistency, transaction: 3, newTransaction: nil, readTime: 5)
+        writer.writeIfPresent(mask.map(DocumentMask.init), field: 2)
+        consistency.encode(to: &writer, transaction: 3, newTransaction: nil, readTime: 5)
     }
 }

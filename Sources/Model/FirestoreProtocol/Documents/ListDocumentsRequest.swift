@@ -64,8 +64,8 @@ package struct ListDocumentsRequest: ProtobufMessage, Hashable {
         writer.writeUnlessDefault(pageSize, field: 3)
         writer.writeUnlessDefault(pageToken, field: 4)
         writer.writeUnlessDefault(orderBy, field: 6)
-        writer.writeMask(mask, field: 7)
-        writer.write(consistency, transaction: 8, newTransaction: nil, readTime: 10)
+        writer.writeIfPresent(mask.map(DocumentMask.init), field: 7)
+        consistency.encode(to: &writer, transaction: 8, newTransaction: nil, readTime: 10)
         writer.writeUnlessDefault(showMissing, field: 12)
     }
 }

@@ -34,8 +34,8 @@ package struct UpdateDocumentRequest: ProtobufMessage, Hashable {
 
     package func encode(to writer: inout ProtobufWriter) {
         writer.write(document, field: 1)
-        writer.writeMask(updateMask, field: 2)
-        writer.writeMask(mask, field: 3)
+        writer.writeIfPresent(updateMask.map(DocumentMask.init), field: 2)
+        writer.writeIfPresent(mask.map(DocumentMask.init), field: 3)
         writer.writeIfPresent(precondition, field: 4)
     }
 }

@@ -42,7 +42,7 @@ package struct ExecutePipelineRequest: ProtobufMessage, Hashable {
     package func encode(to writer: inout ProtobufWriter) {
         writer.write(database.description, field: 1)
         writer.write(structuredPipeline, field: 2)
-        writer.write(consistency, transaction: 5, newTransaction: 6, readTime: 7)
+        consistency.encode(to: &writer, transaction: 5, newTransaction: 6, readTime: 7)
         writer.writeUnlessDefault(autoCommitTransaction, field: 9)
     }
 }

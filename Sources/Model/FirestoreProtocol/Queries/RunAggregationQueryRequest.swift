@@ -41,7 +41,7 @@ package struct RunAggregationQueryRequest: ProtobufMessage, Hashable {
     package func encode(to writer: inout ProtobufWriter) {
         writer.write(query.parent.description, field: 1)
         writer.write(StructuredAggregationQuery(query: StructuredQuery(query), aggregations: aggregations), field: 2)
-        writer.write(consistency, transaction: 4, newTransaction: 5, readTime: 6)
+        consistency.encode(to: &writer, transaction: 4, newTransaction: 5, readTime: 6)
         writer.writeIfPresent(explain, field: 8)
     }
 }

@@ -34,7 +34,7 @@ package struct RunQueryRequest: ProtobufMessage, Hashable {
     package func encode(to writer: inout ProtobufWriter) {
         writer.write(query.parent.description, field: 1)
         writer.write(StructuredQuery(query), field: 2)
-        writer.write(consistency, transaction: 5, newTransaction: 6, readTime: 7)
+        consistency.encode(to: &writer, transaction: 5, newTransaction: 6, readTime: 7)
         writer.writeIfPresent(explain, field: 10)
     }
 }
