@@ -173,7 +173,7 @@ struct ClockGuardTests {
         let clock = HandClock()
         try await jumped(temporary, clock)
         let now = Self.now + 2_000_000
-        let count = try SQLiteDocumentStore.repairClock(TemporaryStore.database, path: temporary.path, now: now)
+        let count = try temporary.file.repairClock(now: now)
         #expect(count >= 2)
         clock.wall.withLock { $0 = now }
         let store = try await temporary.open(clock.configuration())
@@ -185,6 +185,6 @@ struct ClockGuardTests {
         let problems = try await store.check()
         #expect(problems.allSatisfy { $0.contains("ahead of the clock") }, "\(problems)")
         await store.close()
-        #expect(try SQLiteDocumentStore.repairClock(TemporaryStore.database, path: temporary.path, now: .max / 2) == 0)
+        #expect(try temporary.file.repairClock(now: .max / 2) == 0)
     }
 }

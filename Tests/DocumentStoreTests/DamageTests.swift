@@ -59,7 +59,7 @@ struct DamageTests {
         #expect(try await store.check() == ["tasks/bad is damaged"])
         await store.close()
         var left: [String] = []
-        let damaged = try SQLiteDocumentStore.forEachDocument(TemporaryStore.database, path: temporary.path) {
+        let damaged = try temporary.file.forEachDocument {
             left.append($0.name.path)
         }
         #expect(left == ["tasks/good"] && damaged == ["tasks/bad"])

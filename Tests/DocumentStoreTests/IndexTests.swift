@@ -295,10 +295,10 @@ struct IndexTests {
         await store.close()
         let sqlite = try SQLiteDatabase(path: temporary.path)
         try sqlite.execute("DELETE FROM \(table) WHERE row=(SELECT min(row) FROM \(table))")
-        #expect(try SQLiteDocumentStore.check(TemporaryStore.database, path: temporary.path).count == 1)
+        #expect(try temporary.file.check().count == 1)
         try sqlite.execute("INSERT INTO \(table) VALUES(x'01017777', 1), (x'01017778', 1)")
         sqlite.close()
-        #expect(try SQLiteDocumentStore.check(TemporaryStore.database, path: temporary.path).count == 1)
+        #expect(try temporary.file.check().count == 1)
     }
 
     @Test func `the form of a composite index comes back from its name`() throws {

@@ -8,6 +8,9 @@ final class TemporaryStore: Sendable {
 
     let directory: String
 
+    /// The file while no store has it open.
+    var file: DocumentDatabaseFile { DocumentDatabaseFile(Self.database, path: path) }
+
     var path: String { directory + "/documents.db" }
 
     init() throws {

@@ -14,22 +14,9 @@ extension SQLiteDocumentStore {
     /// The copy has a history of its own: a listener's token from the original starts anew in it, because the original may
     /// go on to commits that the copy never sees. Throws `DocumentStoreError`; leaves no partial file.
     package func backUp(to destination: String) async throws {
-        let path = path
+        let file = DocumentDatabaseFile(database, path: path)
         let thread = SerialThread()
         defer { thread.stop() }
-        try await thread.run { try Self.backUp(path: path, to: destination) }
-    }
-
-    /// The same for a file that no store of this process has open; a server may run on it. Blocks.
-    package static func backUp(path: String, to destination: String) throws {
-        do {
-            let source = try SQLiteDatabase(path: path, configuration: SQLiteConfiguration().readOnly)
-            defer { source.close() }
-            try source.backUp(to: destination) { copy in
-                try copy.execute("UPDATE setting SET value=randomblob(8) WHERE name='epoch'")
-            }
-        } catch {
-            throw DocumentStoreError(error)
-        }
+        try await thread.run { try file.backUp(to: destination) }
     }
 }

@@ -21,8 +21,8 @@ extension Command {
             let layout = DataLayout(path: directory.path)
             var count = 0
             for name in try layout.databases() where layout.isOfDocuments(name) {
-                count += try SQLiteDocumentStore.repairClock(
-                    DatabaseName(project: project), path: "\(layout.path)/\(name)", now: WallClock.microseconds())
+                count += try DocumentDatabaseFile(DatabaseName(project: project), path: "\(layout.path)/\(name)")
+                    .repairClock(now: WallClock.microseconds())
             }
             Console().print(
                 count == 0 ? "no commit is ahead of the clock" : "changed \(count) times that were ahead of the clock")

@@ -98,8 +98,7 @@ struct DataCheck {
         defer { database.close() }
         let damage = try database.quickCheck()
         guard damage.isEmpty, isOfDocuments else { return damage.map { DataProblem($0, isContained: false) } }
-        // The file does not say which database it is, and the check does not ask.
-        return try SQLiteDocumentStore.check(DatabaseName(project: "any"), path: path, isFileSound: true)
+        return try DataLayout.documentFile(path).check(isFileSound: true)
             .map { DataProblem($0, isContained: true) }
     }
 

@@ -85,7 +85,7 @@ struct DataCopy {
     private func copy(database name: String, to partial: DataLayout) throws {
         let (original, copy) = ("\(source.path)/\(name)", "\(partial.path)/\(name)")
         // A copy has a history of its own, so that no listener goes on with what it missed.
-        if source.isOfDocuments(name) { return try SQLiteDocumentStore.backUp(path: original, to: copy) }
+        if source.isOfDocuments(name) { return try DataLayout.documentFile(original).backUp(to: copy) }
         let database = try SQLiteDatabase(path: original)
         defer { database.close() }
         try database.backUp(to: copy)

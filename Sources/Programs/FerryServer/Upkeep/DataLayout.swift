@@ -1,3 +1,5 @@
+import DocumentModel
+import DocumentStore
 import SQLite
 import SystemIO
 
@@ -26,6 +28,11 @@ struct DataLayout: Sendable {
 
     /// Whether a database that `databases` answered holds documents.
     func isOfDocuments(_ name: String) -> Bool { name.hasPrefix("documents/") }
+
+    /// A database of documents whose name is not needed: neither a check nor a copy reads it.
+    static func documentFile(_ path: String) -> DocumentDatabaseFile {
+        DocumentDatabaseFile(DatabaseName(project: "any"), path: path)
+    }
 
     /// Calls `body` with each file of an object or part that the index at `index` knows, its size and its entity tag, and the
     /// headers that are kept with an object.

@@ -19,7 +19,7 @@ struct DocumentLines {
     {
         var count = 0
         var buffer: [UInt8] = []
-        let damaged = try SQLiteDocumentStore.forEachDocument(database, path: path) { document in
+        let damaged = try DocumentDatabaseFile(database, path: path).forEachDocument { document in
             buffer += RESTWriter.write(try document.decoded())
             buffer.append(UInt8(ascii: "\n"))
             count += 1
