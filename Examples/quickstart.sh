@@ -50,6 +50,8 @@ if ((${#missing[@]})); then
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
         install -y --no-install-recommends "${missing[@]}" >/dev/null
 fi
+command -v swift >/dev/null \
+    || { echo "Swift 6.3 is missing. Get it from https://www.swift.org/install/linux/ and run this again." >&2; exit 1; }
 say "Building (the first time takes some minutes)"
 swift build -c release --static-swift-stdlib --product ferryd
 swift build -c release --static-swift-stdlib --product ferry

@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
-# Boots a real systemd and runs Ferry's units in it, as a distribution would install them. Needs root.
+# Makes the Debian packages, installs them in a machine with a real systemd, and runs Ferry there. Needs root.
 # FERRY_BIN names the directory with the release programs. Ends with: N passed, N failed
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-units=$here/../../systemd
 lab=$here/lab.sh
-export LAB_NAME=ferry LAB_PACKAGES="libgrpc29 libnghttp2-14 libcurl4 libmicrohttpd12 libyaml-0-2 libsqlite3-0 libdeflate0 libisal2"
 passed=0 failed=0
 scratch=$(mktemp -d)
 check() {
@@ -24,6 +22,19 @@ finish() {
     exit $((failed > 0 || passed == 0))
 }
 trap 'finish' INT TERM
+
+check "the packages are made" "$here/../../systemd/package.sh" --binaries "$FERRY_BIN" --output "$scratch/packages"
+((failed == 0)) || finish
+rm "$scratch"/packages/*-dbgsym_*
+packages=("$scratch"/packages/*.deb)
+# The first upload to Debian would close a bug there.
+check "lintian finds no error and no warning" lintian --allow-root --no-cfg --fail-on error,warning \
+    --suppress-tags initial-upload-closes-no-bugs "${packages[@]}"
+
+# The machine has what the packages depend on, and nothing else of Ferry's.
+LAB_PACKAGES=$(for package in "${packages[@]}"; do dpkg-deb -f "$package" Depends; done \
+    | tr ',' '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^libc6$' | sort -u | paste -sd' ')
+export LAB_NAME=ferry LAB_PACKAGES
 "$lab" setup && { "$lab" stop >/dev/null 2>&1; "$lab" boot; } || { failed=1; finish; }
 
 in_lab() { timeout 90 "$lab" exec "$@"; }
@@ -31,19 +42,19 @@ alice() { timeout 90 "$lab" user alice "$@"; }
 # Polls a shell condition inside, for events that systemd itself times.
 eventually() { in_lab sh -c "for i in \$(seq 300); do $1 && exit 0; sleep 0.1; done; exit 1"; }
 
-for program in ferryd ferry ferry-server; do "$lab" copy "$FERRY_BIN/$program" "/usr/bin/$program"; done
-"$lab" copy "$units/ferry-server.service" /usr/lib/systemd/system/ferry-server.service
-"$lab" copy "$units/ferry-server.sysusers" /usr/lib/sysusers.d/ferry-server.conf
-in_lab systemd-sysusers
-"$lab" copy "$units/ferryd.service" /usr/lib/systemd/user/ferryd.service
-"$lab" copy "$units/ferryd.socket" /usr/lib/systemd/user/ferryd.socket
+for package in "${packages[@]}"; do "$lab" copy "$package" "/root/$(basename "$package")"; done
+check "the packages install" in_lab sh -c 'dpkg --install /root/*.deb'
+check "the server runs at once, on loopback, as a user of its own" eventually \
+    'test "$(systemctl show -P ActiveState ferry-server)" = active && test "$(stat -c %U /var/lib/ferry-server/documents)" = ferry-server'
+check "no user's daemon is enabled" in_lab sh -c '! systemctl --global is-enabled ferryd.socket ferryd.service | grep -q ^enabled'
 
 check "the system unit is valid" in_lab systemd-analyze verify --man=no --recursive-errors=no ferry-server.service
 check "the user units are valid" in_lab sh -c 'XDG_RUNTIME_DIR=$(mktemp -d) systemd-analyze verify --user \
     --man=no --recursive-errors=no /usr/lib/systemd/user/ferryd.service /usr/lib/systemd/user/ferryd.socket'
 check "the server's exposure is at most 1.5" in_lab systemd-analyze security --offline=true --no-pager --threshold=15 \
-    /usr/lib/systemd/system/ferry-server.service
+    /lib/systemd/system/ferry-server.service
 
+in_lab sh -c 'systemctl stop ferry-server && rm -r /var/lib/ferry-server'
 # As the unit of earlier versions: the data lies in /var/lib/private.
 in_lab sh -c 'mkdir -p /run/systemd/system/ferry-server.service.d &&
     printf "[Service]\nUser=ferry-dynamic\nGroup=ferry-dynamic\nDynamicUser=yes\n" >/run/systemd/system/ferry-server.service.d/old.conf &&
@@ -94,6 +105,15 @@ check "bad configuration stays down with status 78" alice sh -c \
      rm .config/ferry/ferryd.yaml; exit $s'
 check "and the journal names the key and the nearest right one" eventually \
     "journalctl -o cat --no-pager | grep -q 'ferryd.yaml, line 1.*taskz.*tasks'"
+check "an upgrade restarts the server and keeps its data" in_lab sh -c \
+    'set -e; before=$(systemctl show -P MainPID ferry-server); dpkg --install /root/*.deb
+     test "$(systemctl show -P MainPID ferry-server)" != "$before"; ferry-server user list | grep -q a@example.org'
+check "and the daemon syncs on" alice sh -c 'ferry add After the upgrade && ferry sync --wait --timeout 40'
 check "the server stops cleanly" in_lab sh -c \
     'systemctl stop ferry-server && test "$(systemctl show -P Result ferry-server)" = success'
+check "removing and purging keep all data" in_lab sh -c \
+    'set -e; dpkg --remove ferry ferry-server; dpkg --purge ferry ferry-server; test ! -e /usr/bin/ferryd
+     test ! -e /etc/default/ferry-server; test -s /var/lib/ferry-server/documents/main.db; test -f "/home/alice/Tasks/Buy milk.md"'
+check "and installing again finds it" in_lab sh -c \
+    'dpkg --install /root/*.deb && ferry-server user list | grep -q a@example.org'
 finish
