@@ -1,5 +1,6 @@
 import Control
 import JSON
+import SystemIO
 import Testing
 
 @testable import FerryDaemon

@@ -101,15 +101,4 @@ struct SyncingTests {
         #expect(!FileSystem.exists(replica) && !FileSystem.exists(replica + "-wal"))
         #expect(FileSystem.exists(place) && FileSystem.exists(place + "-wal"))
     }
-
-    @Test func `a gate lets through when it is as asked for, and when nobody waits any more`() async {
-        let gate = Gate(isOpen: false)
-        await gate.wait(isOpen: false)
-        let waiting = Task { await gate.wait(isOpen: true) }
-        gate.set(isOpen: true)
-        await waiting.value
-        let cancelled = Task { await gate.wait(isOpen: false) }
-        cancelled.cancel()
-        await cancelled.value
-    }
 }

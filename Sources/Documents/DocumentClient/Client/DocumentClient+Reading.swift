@@ -1,4 +1,5 @@
 public import DocumentModel
+import SystemIO
 
 extension DocumentClient {
     /// Where results come from.
@@ -88,7 +89,7 @@ extension DocumentClient {
         }
         let id = nextListener
         nextListener += 1
-        let wakeup = Wakeup()
+        let wakeup = AsyncSignal()
         listeners[id] = QueryListener(plan: plan, target: target, wakeup: wakeup)
         return QuerySubscription(client: self, id: id, wakeup: wakeup)
     }

@@ -1,4 +1,5 @@
 import DocumentModel
+import SystemIO
 
 extension DocumentClient {
     /// The status now, and again whenever it changes; a slow reader gets the latest only.

@@ -15,7 +15,7 @@ public actor DocumentClient {
     let surroundings: Surroundings
 
     // Sending
-    let sendWakeup = Wakeup()
+    let sendWakeup = AsyncSignal()
     var sendDelay = Backoff()
     var isHurried = false
     // Listening
@@ -25,7 +25,7 @@ public actor DocumentClient {
     var unsaid: [ListenSession.Action] = []
     /// Whether the present stream has said something, and so which remote it is.
     var hasMetRemote = false
-    let listenWakeup = Wakeup()
+    let listenWakeup = AsyncSignal()
     var listenDelay = Backoff()
     var currentTargets: Set<Int32> = []
     var targetUses: [Int32: Int] = [:]
@@ -37,7 +37,7 @@ public actor DocumentClient {
     // Watchers
     var listeners: [Int: QueryListener] = [:]
     var nextListener = 0
-    var changeWaiters: [Int: Wakeup] = [:]
+    var changeWaiters: [Int: AsyncSignal] = [:]
     var settleWaiters: [(position: Int64, continuation: CheckedContinuation<Void, any Error>)] = []
     var status = ClientStatus()
     var lastStatus = ClientStatus()
@@ -103,7 +103,7 @@ public actor DocumentClient {
 
     /// Returns when there is a change of any document after `sequence`.
     package func waitForChanges(after sequence: Int64) async throws {
-        let wakeup = Wakeup()
+        let wakeup = AsyncSignal()
         let id = nextListener
         nextListener += 1
         changeWaiters[id] = wakeup

@@ -1,4 +1,5 @@
 import DocumentModel
+import SystemIO
 
 /// The state of one subscription: what was handed out, and what has become of it since.
 struct QueryListener {
@@ -11,9 +12,9 @@ struct QueryListener {
     private var isLoaded = false
     private var dirty: Set<String> = []
     /// The task that waits for the next snapshot.
-    var wakeup: Wakeup
+    var wakeup: AsyncSignal
 
-    init(plan: QueryPlan, target: Int32?, wakeup: Wakeup) {
+    init(plan: QueryPlan, target: Int32?, wakeup: AsyncSignal) {
         self.plan = plan
         self.target = target
         self.wakeup = wakeup

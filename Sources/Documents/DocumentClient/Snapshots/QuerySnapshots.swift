@@ -1,3 +1,5 @@
+import SystemIO
+
 /// The snapshots of a query: the first at once, then one whenever the results, or what is known of them, changed.
 ///
 /// A slow reader gets fewer of them, never a stale one: changes that happened between two calls arrive as one. Ending the
@@ -32,9 +34,9 @@ public struct QuerySnapshots: AsyncSequence, Sendable {
 final class QuerySubscription: Sendable {
     private let client: DocumentClient
     private let id: Int
-    private let wakeup: Wakeup
+    private let wakeup: AsyncSignal
 
-    init(client: DocumentClient, id: Int, wakeup: Wakeup) {
+    init(client: DocumentClient, id: Int, wakeup: AsyncSignal) {
         self.client = client
         self.id = id
         self.wakeup = wakeup

@@ -1,6 +1,7 @@
 import Control
 import JSON
 import Synchronization
+import SystemIO
 
 /// Hands events to whoever listens, and tells those who look after changes when to look.
 final class EventHub: Sendable {
@@ -16,7 +17,7 @@ final class EventHub: Sendable {
     }
 
     private struct WeakSignal: Sendable {
-        weak var signal: ChangeSignal?
+        weak var signal: AsyncSignal?
     }
 
     /// How far a listener may fall behind; then it is cut off and comes back with the last event that it has seen.
@@ -42,8 +43,8 @@ final class EventHub: Sendable {
     var moment: UInt64 { state.withLock { $0.pokes } }
 
     /// Is set with each poke, as long as the value lives.
-    func subscribe() -> ChangeSignal {
-        let signal = ChangeSignal()
+    func subscribe() -> AsyncSignal {
+        let signal = AsyncSignal()
         state.withLock { state in
             state.signals.removeAll { $0.signal == nil }
             state.signals.append(WeakSignal(signal: signal))

@@ -2,6 +2,7 @@ import Control
 import DocumentClient
 import DocumentModel
 import JSON
+import SystemIO
 import SystemService
 import TaskSync
 

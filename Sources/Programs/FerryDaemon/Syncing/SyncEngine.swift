@@ -22,7 +22,7 @@ actor SyncEngine {
     private let http: HTTPClient
     private let hub: EventHub
     private let logger: Logger
-    private let gate: Gate
+    private let gate: AsyncGate
     /// What is under way, also while the parts that do it are stuck.
     nonisolated let activity = Activity(now: Surroundings.system.now)
 
@@ -51,7 +51,7 @@ actor SyncEngine {
         self.http = http
         self.hub = hub
         self.logger = logger
-        gate = Gate(isOpen: !state.isPaused)
+        gate = AsyncGate(isOpen: !state.isPaused)
         limits = (configuration.uploadLimit, configuration.downloadLimit)
     }
 
@@ -63,7 +63,7 @@ actor SyncEngine {
     /// - Parameter takesOver: the tasks directory may bear the mark of another account, which this one then unites with its own.
     func start(takesOver: Bool = false) async {
         // A server that has to be asked where its parts are is not waited for.
-        let opened = Gate(isOpen: await !account.knowsServer)
+        let opened = AsyncGate(isOpen: await !account.knowsServer)
         guard await account.current != nil, runner == nil, !isStopping else { return }
         self.takesOver = takesOver
         runner = Task {
@@ -98,7 +98,7 @@ actor SyncEngine {
     }
 
     /// Runs one stack after another until cancelled.
-    private func keepRunning(_ opened: Gate) async {
+    private func keepRunning(_ opened: AsyncGate) async {
         var failures = 0
         while !Task.isCancelled {
             let began = ContinuousClock.now

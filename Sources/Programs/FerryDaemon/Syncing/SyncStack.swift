@@ -4,6 +4,7 @@ import HTTP
 import ObjectStorage
 import SQLite
 import Synchronization
+import SystemIO
 import SystemService
 import TaskFolder
 import TaskSync
@@ -64,7 +65,7 @@ final class SyncStack: Sendable {
     /// - Parameters:
     ///   - gate: closed while the user has paused syncing.
     ///   - onChange: called after every turn and whenever the remote's side changes; must be quick.
-    func run(gate: Gate, onChange: @escaping @Sendable () -> Void) async throws {
+    func run(gate: AsyncGate, onChange: @escaping @Sendable () -> Void) async throws {
         let sequence = try await client.reading { $0.latestSequence }
         first.withLock { $0 = sequence }
         try await devices.begin()
@@ -107,7 +108,7 @@ final class SyncStack: Sendable {
     }
 
     /// Nothing is sent or heard while the gate is closed.
-    private func runClient(_ gate: Gate) async throws {
+    private func runClient(_ gate: AsyncGate) async throws {
         while !Task.isCancelled {
             await gate.wait(isOpen: true)
             try await withThrowingTaskGroup(of: Void.self) { group in

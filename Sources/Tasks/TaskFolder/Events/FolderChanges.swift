@@ -7,7 +7,7 @@ package final class FolderChanges: Sendable {
     private let settler: Mutex<FolderEventSettler>
     private let surroundings: Surroundings
     private let start: Duration
-    private let wakeUp = WakeUp()
+    private let wakeUp = AsyncSignal()
     private let scanInterval: Duration
     /// When the next scan is due while not all directories are watched.
     private let nextScan: Mutex<Duration>
@@ -56,14 +56,14 @@ package final class FolderChanges: Sendable {
         settler.withLock { settler in
             for path in paths { settler.handleMissing(path, at: now) }
         }
-        wakeUp.signal()
+        wakeUp.set()
     }
 
     /// A file that was seen while it may be half written: it is told of when it has settled.
     package func noteFound(_ path: TaskPath) {
         let now = surroundings.now() - start
         settler.withLock { $0.handle(.found(path), at: now) }
-        wakeUp.signal()
+        wakeUp.set()
     }
 
     /// Files that the reader has read without having been told of them, as in a scan: if one of them is empty when it settles, it was not
@@ -87,7 +87,7 @@ package final class FolderChanges: Sendable {
     package func askForScan() {
         let now = surroundings.now() - start
         settler.withLock { $0.handle(.rescanNeeded(.notWatched), at: now) }
-        wakeUp.signal()
+        wakeUp.set()
     }
 
     /// Takes the events that are there and looks at what is due; gives when something will be due next.

@@ -5,7 +5,7 @@ package import SystemIO
 /// same names, inodes and times.
 package final class MemoryDisk: FolderDisk {
     let tree = Mutex(MemoryTree())
-    private let bell = WakeUp()
+    private let bell = AsyncSignal()
     /// Asked before each call with its name and path; a number of errno(3) makes the call fail with it.
     private let fault = Mutex(Fault { _, _ in nil })
 
@@ -31,7 +31,7 @@ package final class MemoryDisk: FolderDisk {
         if let errno = fault.withLock({ $0 }).errno(operation, path) {
             throw SystemError(errno: errno, operation: operation, path: path)
         }
-        defer { if tree.withLock({ !$0.queue.isEmpty }) { bell.signal() } }
+        defer { if tree.withLock({ !$0.queue.isEmpty }) { bell.set() } }
         var failure: SystemError?
         let result = tree.withLock { tree -> Result? in
             do throws(SystemError) {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Something that is open or closed, to wait for.
-final class Gate: Sendable {
+/// A gate that is open or closed, for any number of waiting tasks.
+package final class AsyncGate: Sendable {
     private struct State {
         var isOpen: Bool
         var waiters: [UInt64: (isOpen: Bool, continuation: CheckedContinuation<Void, Never>)] = [:]
@@ -10,34 +10,34 @@ final class Gate: Sendable {
 
     private let state: Mutex<State>
 
-    init(isOpen: Bool) { state = Mutex(State(isOpen: isOpen)) }
+    package init(isOpen: Bool) { state = Mutex(State(isOpen: isOpen)) }
 
-    var isOpen: Bool { state.withLock { $0.isOpen } }
+    package var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    func set(isOpen: Bool) {
-        let woken = state.withLock { state in
+    package func set(isOpen: Bool) {
+        let resumed = state.withLock { state in
             state.isOpen = isOpen
-            let woken = state.waiters.filter { $0.value.isOpen == isOpen }
-            for id in woken.keys { state.waiters[id] = nil }
-            return woken.values.map(\.continuation)
+            let resumed = state.waiters.filter { $0.value.isOpen == isOpen }
+            for id in resumed.keys { state.waiters[id] = nil }
+            return resumed.values.map(\.continuation)
         }
-        for continuation in woken { continuation.resume() }
+        for continuation in resumed { continuation.resume() }
     }
 
-    /// Returns when the gate is as asked for, or the task is cancelled.
-    func wait(isOpen: Bool) async {
+    /// Returns once the gate has been in the given state, or when the task is cancelled.
+    package func wait(isOpen: Bool = true) async {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let goesOn = state.withLock { state in
+                let returns = state.withLock { state in
                     if state.isOpen == isOpen || Task.isCancelled { return true }
                     state.waiters[id] = (isOpen, continuation)
                     return false
                 }
-                if goesOn { continuation.resume() }
+                if returns { continuation.resume() }
             }
         } onCancel: {
             let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
