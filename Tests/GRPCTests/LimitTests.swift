@@ -13,8 +13,8 @@ import Testing
         configuration.threads = 2
         configuration.authorize = { metadata throws(GRPCStatus) in
             switch metadata["authorization"] {
-            case nil: return nil
-            case "good"?, "other"?: return metadata["authorization"]
+            case nil: return TestCaller(transportAccount: nil)
+            case "good"?, "other"?: return TestCaller(transportAccount: metadata["authorization"])
             default: throw GRPCStatus(.unauthenticated, "Missing or invalid authentication.")
             }
         }
@@ -49,6 +49,26 @@ import Testing
             }
             #expect(status == GRPCStatus(.unauthenticated, "Missing or invalid authentication."))
             try await expectServed(channel)
+        }
+    }
+
+    @Test func `a call's caller is found once, and its handler gets it`() async throws {
+        let count = Mutex(0)
+        var configuration = GRPCServerConfiguration()
+        configuration.authorize = { metadata throws(GRPCStatus) in
+            count.withLock { $0 += 1 }
+            return TestCaller(transportAccount: metadata["authorization"])
+        }
+        let routes = GRPCRoutes.unary { _, call in
+            Array(((call.caller as? TestCaller)?.transportAccount ?? "none").utf8)
+        }
+        try await withServer(configuration, routes: routes) { channel in
+            let answers = [
+                try await channel.unary("/test/Call", [], options: Self.options("good")),
+                try await channel.unary("/test/Call", []),
+            ]
+            #expect(answers == [Array("good".utf8), Array("none".utf8)])
+            #expect(count.withLock { $0 } == 2)
         }
     }
 
@@ -239,6 +259,10 @@ import Testing
         #expect(registry.count == 0)
         #expect(registry.usage(of: .account("a")).held.value == 0)
     }
+}
+
+private struct TestCaller: GRPCCaller {
+    let transportAccount: String?
 }
 
 extension Array {

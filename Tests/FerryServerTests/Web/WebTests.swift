@@ -21,7 +21,7 @@ struct WebTests {
         let objects = S3Handler(
             store: try BucketStore(directory: "\(directory.path)/objects"),
             signatures: SignatureV4(lookup: { _, _ in nil }, now: WallClock.seconds), shares: { _, _ in false },
-            limits: AccountQuotas(quota: { _ in AccountQuota() }), now: WallClock.microseconds,
+            quotas: AccountQuotas(quota: { _ in AccountQuota() }), now: WallClock.microseconds,
             onError: { _ in })
         let handler = WebHandler(
             endpoints: endpoints,

@@ -20,16 +20,26 @@ package final class Authenticator: Sendable {
         self.now = now
     }
 
-    /// Without a header: nobody. In emulator mode `Bearer owner` is the administrator and tokens need no signature.
-    /// Throws `.invalidToken` and `.tokenExpired` for a header that is not good.
-    package func requester(authorization: String?) throws(IdentityError) -> Requester {
+    /// The identity that an `Authorization` header proves.
+    package enum Identification: Sendable {
+        case nobody
+        case user(VerifiedToken)
+        case administrator
+    }
+
+    /// Returns the identity that a header proves; `.nobody` without a header.
+    ///
+    /// In emulator mode `Bearer owner` is the administrator and tokens need no signature.
+    ///
+    /// - Throws: `.invalidToken` and `.tokenExpired`.
+    package func identify(authorization: String?) throws(IdentityError) -> Identification {
         guard let authorization else { return .nobody }
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
             throw IdentityError(.invalidToken, "The authorization is not a bearer token.")
         }
         if isEmulator, parts[1] == "owner" { return .administrator }
-        return .user(try verify(String(parts[1])).userID)
+        return .user(try verify(String(parts[1])))
     }
 
     /// Yields when tokens may have been revoked.

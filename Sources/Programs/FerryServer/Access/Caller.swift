@@ -1,7 +1,8 @@
+import GRPC
 import Identity
 
 /// Who makes a call.
-enum Caller: Sendable, Hashable {
+enum Caller: Sendable, Hashable, GRPCCaller {
     /// Bypasses the rules: `Bearer owner` in emulator mode.
     case administrator
     /// - Parameters:
@@ -16,6 +17,15 @@ enum Caller: Sendable, Hashable {
         case .administrator: nil
         case .user(let id, _, _): id
         case .nobody: ""
+        }
+    }
+
+    /// The account that the transport counts the call for; nil for a call without one.
+    var transportAccount: String? {
+        switch self {
+        case .administrator: "administrator"
+        case .user(let id, _, _): "user \(id)"
+        case .nobody: nil
         }
     }
 

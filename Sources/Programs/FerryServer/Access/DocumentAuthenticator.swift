@@ -2,61 +2,45 @@ import DocumentStore
 import GRPC
 import Identity
 
-/// Says who a call's `authorization` header stands for.
+/// Finds the caller that a call's `authorization` header stands for.
 struct DocumentAuthenticator: Sendable {
     let authenticator: Authenticator
-    /// Lets calls without a header through as nobody's, whom the rules then refuse, as Google's emulator does.
+    /// Lets calls without a header through as `.nobody`, whom the rules then refuse, as Google's emulator does.
     let isEmulator: Bool
-    let limits: AccountQuotas
+    let quotas: AccountQuotas
 
     /// Yields when a token that was good may no longer be.
     var changes: AsyncStream<Void> { authenticator.revocationChanges }
 
-    /// Returns who makes a call, and counts the call for the caller's account.
+    /// Returns the caller that the metadata of a call proves.
     ///
-    /// - Throws: `DocumentStoreError` with `.unauthenticated` for a token that is not valid, `.resourceExhausted` for an account
-    ///   that makes too many requests.
-    func caller(authorization: String?) throws -> Caller {
-        let caller = try identify(authorization: authorization)
-        if !isEmulator, case .user(let id, _, _) = caller, !limits.admit(id) {
-            throw DocumentStoreError.tooManyRequests(limits.requestsPerSecond(of: id))
+    /// - Throws: the status that the call ends with before any message of it is taken.
+    func caller(of metadata: GRPCMetadata) throws(GRPCStatus) -> Caller {
+        let identification: Authenticator.Identification
+        do {
+            identification = try authenticator.identify(authorization: metadata["authorization"])
+        } catch {
+            throw GRPCStatus(DocumentStoreError(.unauthenticated, error.message))
         }
-        return caller
-    }
-
-    /// Returns who a call's `authorization` header stands for.
-    ///
-    /// - Throws: `DocumentStoreError` with `.unauthenticated` for a token that is not valid.
-    private func identify(authorization: String?) throws -> Caller {
-        guard let authorization else {
-            guard isEmulator else { throw DocumentStoreError.unauthenticated }
+        switch identification {
+        case .administrator: return .administrator
+        case .user(let token):
+            return .user(id: token.userID, expires: isEmulator ? nil : token.expiresAt, address: token.email)
+        case .nobody:
+            guard isEmulator else { throw GRPCStatus(DocumentStoreError.unauthenticated) }
             return .nobody
         }
-        do {
-            if case .administrator = try authenticator.requester(authorization: authorization) { return .administrator }
-            let token = try authenticator.verify(String(authorization.split(separator: " ").last ?? ""))
-            return .user(id: token.userID, expires: isEmulator ? nil : token.expiresAt, address: token.email)
-        } catch {
-            throw DocumentStoreError(.unauthenticated, error.message)
-        }
     }
-}
 
-extension DocumentAuthenticator {
-    /// The account that a call counts for in the limits of the transport, from its metadata; nil for nobody's call.
-    /// - Throws: the status that the call ends with before any message of it is taken.
-    func account(of metadata: GRPCMetadata) throws(GRPCStatus) -> String? {
-        do {
-            switch try identify(authorization: metadata["authorization"]) {
-            case .administrator: return "administrator"
-            case .user(let id, _, _): return "user \(id)"
-            case .nobody: return nil
-            }
-        } catch let error as DocumentStoreError {
-            throw GRPCStatus(error)
-        } catch {
-            throw GRPCStatus(.unauthenticated, "Missing or invalid authentication.")
+    /// Returns the caller that the transport found for a call, and counts the call for the caller's account.
+    ///
+    /// - Throws: `DocumentStoreError` with `.resourceExhausted` for an account that makes too many requests.
+    func admit(_ call: GRPCServerCall) throws -> Caller {
+        guard let caller = call.caller as? Caller else { throw DocumentStoreError.unauthenticated }
+        if !isEmulator, case .user(let id, _, _) = caller, !quotas.admit(id) {
+            throw DocumentStoreError.tooManyRequests(quotas.requestsPerSecond(of: id))
         }
+        return caller
     }
 }
 

@@ -6,7 +6,7 @@ import GRPC
 extension FirestoreService {
     /// The Listen stream: requests add and remove targets while events go out.
     func listen(_ call: GRPCServerCall) async throws {
-        let caller = try authenticator.caller(authorization: call.metadata["authorization"])
+        let caller = try authenticator.admit(call)
         guard let first = try await call.next() else { return }
         let opening: ListenRequest = try Self.decode(first)
         guard let database = opening.database else {
@@ -120,7 +120,7 @@ extension FirestoreService {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await _ in authenticator.changes {
-                    _ = try authenticator.caller(authorization: call.metadata["authorization"])
+                    _ = try authenticator.caller(of: call.metadata)
                 }
             }
             if case .user(_, let expires?, _) = caller {

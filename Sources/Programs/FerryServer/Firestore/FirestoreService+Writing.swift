@@ -109,7 +109,7 @@ extension FirestoreService {
     /// A token counts the commits that were answered. A client that lost its stream names it and the last token in a new
     /// handshake and sends what was not answered again: what was committed all the same is answered as it was, once.
     func write(_ call: GRPCServerCall) async throws {
-        let caller = try authenticator.caller(authorization: call.metadata["authorization"])
+        let caller = try authenticator.admit(call)
         guard let first = try await call.next() else { return }
         let handshake: WriteRequest = try Self.decode(first)
         guard let database = handshake.database else {
@@ -147,8 +147,8 @@ extension FirestoreService {
             let request: WriteRequest = try Self.decode(bytes)
             if case .user(let id, let expires?, _) = caller {
                 if expires <= now() { throw DocumentStoreError.tokenExpired }
-                guard authenticator.limits.admit(id) else {
-                    throw DocumentStoreError.tooManyRequests(authenticator.limits.requestsPerSecond(of: id))
+                guard authenticator.quotas.admit(id) else {
+                    throw DocumentStoreError.tooManyRequests(authenticator.quotas.requestsPerSecond(of: id))
                 }
             }
             guard !request.writes.isEmpty else {

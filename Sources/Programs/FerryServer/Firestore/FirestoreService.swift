@@ -26,7 +26,7 @@ struct FirestoreService: Sendable {
         ) {
             routes[Self.path(name)] = .unary { bytes, call in
                 try await answering {
-                    let caller = try authenticator.caller(authorization: call.metadata["authorization"])
+                    let caller = try authenticator.admit(call)
                     guard let resource else { return try await handle(try Self.decode(bytes), caller).encoded() }
                     return try await usage.holding(resource, for: caller) {
                         try await handle(try Self.decode(bytes), caller).encoded()
@@ -39,7 +39,7 @@ struct FirestoreService: Sendable {
         ) {
             routes[Self.path(name)] = .streaming { call in
                 try await answering {
-                    let caller = try authenticator.caller(authorization: call.metadata["authorization"])
+                    let caller = try authenticator.admit(call)
                     guard let bytes = try await call.next() else {
                         throw DocumentStoreError(.invalidArgument, "The request is missing.")
                     }
@@ -132,7 +132,7 @@ struct FirestoreService: Sendable {
         _ body: (CommitGuard?) async throws -> Result
     ) async throws -> Result {
         let readable = try await access.prepare(writes, in: store, by: caller)
-        let (access, quotas) = (access, authenticator.isEmulator ? nil : authenticator.limits)
+        let (access, quotas) = (access, authenticator.isEmulator ? nil : authenticator.quotas)
         let changed = Mutex<Set<Int>>([])
         // Others may have read the state before this commit after its changes were first counted.
         defer { access.noteStored(changed.withLock { $0 }) }

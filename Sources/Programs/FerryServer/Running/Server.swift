@@ -34,16 +34,16 @@ struct Server: Sendable {
                 http: http, documents: configuration.documents, isSecure: certificate != nil,
                 published: configuration.published, project: configuration.project, objects: configuration.objects)
             let identity = try await identity(configuration, directory, stores, issuer: endpoints.url)
-            let limits = AccountQuotas(quota: { identity.quota(of: $0) })
+            let quotas = AccountQuotas(quota: { identity.quota(of: $0) })
             let closing = Closing()
             let shared = sharedObjects(stores)
             let documents = documentServer(
-                configuration, certificate, stores, shared, identity, limits, closing, logger)
+                configuration, certificate, stores, shared, identity, quotas, closing, logger)
             endpoints.documents.port = try documents.start()
             site.open(
                 WebHandler(
                     endpoints: endpoints, identity: identity,
-                    objects: objects(stores, shared, identity, limits, logger.labelled("objects")), probe: stores.probe)
+                    objects: objects(stores, shared, identity, quotas, logger.labelled("objects")), probe: stores.probe)
             )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
@@ -123,18 +123,18 @@ struct Server: Sendable {
 
     private static func documentServer(
         _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores, _ shared: SharedObjects,
-        _ identity: IdentityServer, _ limits: AccountQuotas, _ closing: Closing, _ logger: Logger
+        _ identity: IdentityServer, _ quotas: AccountQuotas, _ closing: Closing, _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
         let authenticator = DocumentAuthenticator(
-            authenticator: identity.authenticator, isEmulator: configuration.isEmulator, limits: limits)
+            authenticator: identity.authenticator, isEmulator: configuration.isEmulator, quotas: quotas)
         let service = FirestoreService(
             catalog: stores.catalog, authenticator: authenticator, access: DocumentAccess(objects: shared),
             closing: closing, now: WallClock.seconds,
             onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
             host: configuration.documents.host, port: configuration.documents.port)
-        settings.authorize = { metadata throws(GRPCStatus) in try authenticator.account(of: metadata) }
+        settings.authorize = { metadata throws(GRPCStatus) in try authenticator.caller(of: metadata) }
         settings.trustedProxies = configuration.trustedProxies
         if let certificate { settings.security = certificate.grpc }
         return GRPCServer(settings, routes: service.routes)
@@ -156,7 +156,7 @@ struct Server: Sendable {
     }
 
     private static func objects(
-        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityServer, _ limits: AccountQuotas,
+        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityServer, _ quotas: AccountQuotas,
         _ logger: Logger
     ) -> S3Handler {
         let storage = identity.storage
@@ -169,7 +169,7 @@ struct Server: Sendable {
             }, now: WallClock.seconds)
         return S3Handler(
             store: stores.buckets, signatures: signatures,
-            shares: { try await shared.mayRead($0, by: String($1.dropLast())) }, limits: limits,
+            shares: { try await shared.mayRead($0, by: String($1.dropLast())) }, quotas: quotas,
             now: WallClock.microseconds,
             onError: FaultLog(logger, "a request failed").note)
     }

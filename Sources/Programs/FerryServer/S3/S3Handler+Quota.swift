@@ -4,10 +4,10 @@ import SQLite
 extension S3Handler {
     /// Counts the request for the account whose keys sign it.
     func admit(_ call: S3Call) throws {
-        guard let user = call.credential.prefix.flatMap(ObjectUsage.owner), !limits.admit(user) else { return }
+        guard let user = call.credential.prefix.flatMap(ObjectUsage.owner), !quotas.admit(user) else { return }
         throw S3Error(
             "SlowDown",
-            "The account may make \(limits.requestsPerSecond(of: user)) requests a second. Reduce your rate.", 503)
+            "The account may make \(quotas.requestsPerSecond(of: user)) requests a second. Reduce your rate.", 503)
     }
 
     /// Refuses a large body for which there is no room, before it comes.
@@ -15,7 +15,7 @@ extension S3Handler {
         guard let owner = ObjectUsage.owner(of: call.key), let length = call.request.body.length.map(Int64.init) else {
             return
         }
-        let limit = limits.objectBytes(of: owner)
+        let limit = quotas.objectBytes(of: owner)
         let used = try store.index.readHere { try $0.usage(of: owner) }
         let replaced = try size(replacedBy: call)
         let (total, overflows) = (used - replaced).addingReportingOverflow(length)
@@ -33,7 +33,7 @@ extension S3Handler {
     /// - Parameter growth: the bytes by which the change made it more.
     func checkQuota(of key: String, growth: Int64, in database: SQLiteDatabase) throws {
         guard growth > 0, let owner = ObjectUsage.owner(of: key) else { return }
-        let limit = limits.objectBytes(of: owner)
+        let limit = quotas.objectBytes(of: owner)
         let used = try database.usage(of: owner)
         if used > limit { throw S3Error.quotaExceeded(used: used - growth, limit) }
     }

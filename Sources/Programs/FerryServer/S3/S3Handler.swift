@@ -9,7 +9,7 @@ struct S3Handler: Sendable {
     let signatures: SignatureV4
     /// Whether the user who may use the keys beneath a prefix may read another user's object in the users' bucket.
     let shares: @Sendable (_ key: String, _ prefix: String) async throws -> Bool
-    let limits: AccountQuotas
+    let quotas: AccountQuotas
     /// The server's clock, microseconds since 1970.
     let now: @Sendable () -> Int64
     /// Told of errors that the client only sees as `InternalError`.

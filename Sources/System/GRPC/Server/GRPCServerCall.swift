@@ -12,6 +12,8 @@ package final class GRPCServerCall: MessageSource {
     package var path: String { core.path }
     /// What the client sent ahead of its messages.
     package var metadata: GRPCMetadata { core.metadata }
+    /// What the server's `authorize` hook returned for the call; nil on a server without one.
+    package var caller: (any GRPCCaller)? { core.caller }
     /// When the client stops waiting; nil if it never does.
     package var deadline: ContinuousClock.Instant? { core.deadline }
     /// The client's address as the transport writes it, for example `ipv4:127.0.0.1:50123`.

@@ -24,6 +24,7 @@ final class ServerCallCore: Sendable {
 
     let path: String
     let metadata: GRPCMetadata
+    let caller: (any GRPCCaller)?
     let peer: String
     let deadline: ContinuousClock.Instant?
     private let encoding: MessageEncoding
@@ -39,12 +40,14 @@ final class ServerCallCore: Sendable {
 
     init(
         _ connection: ServerConnection, stream: Int32, path: String, metadata: GRPCMetadata,
-        peer: GRPCPeer, usage: CallerUsage, deadline: ContinuousClock.Instant?, encoding: MessageEncoding
+        caller: (any GRPCCaller)?, peer: GRPCPeer, usage: CallerUsage, deadline: ContinuousClock.Instant?,
+        encoding: MessageEncoding
     ) {
         self.connection = connection
         self.stream = stream
         self.path = path
         self.metadata = metadata
+        self.caller = caller
         self.peer = peer.description
         self.usage = usage
         self.deadline = deadline

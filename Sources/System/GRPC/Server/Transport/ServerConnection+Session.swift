@@ -89,11 +89,13 @@ extension ServerConnection {
         stream.reader.encoding = head.encoding
         let client = peer.client(of: head.metadata, server.configuration.trustedProxies)
         let method = server.resolve(head.path)
+        let caller: (any GRPCCaller)?
         let usage: CallerUsage
         do throws(GRPCStatus) {
             // A method that does not exist is refused by the call.
-            var account: String?
-            if method != nil { account = try authorize(head.metadata) }
+            caller = method == nil ? nil : try server.configuration.authorize?(head.metadata)
+            let account = caller?.transportAccount
+            if account != nil { signIn() }
             usage = self.usage(of: account, client)
             try count(usage)
         } catch {
@@ -101,8 +103,8 @@ extension ServerConnection {
         }
         let deadline = head.timeout.map { ContinuousClock.now + $0 }
         let call = ServerCallCore(
-            self, stream: stream.id, path: head.path, metadata: head.metadata, peer: client, usage: usage,
-            deadline: deadline, encoding: head.encoding)
+            self, stream: stream.id, path: head.path, metadata: head.metadata, caller: caller, peer: client,
+            usage: usage, deadline: deadline, encoding: head.encoding)
         guard call.hold(head.size + Self.callSize) else { return refuse(stream, ServerCallCore.tooMuchHeld) }
         stream.call = call
         if let deadline { loop.check(at: deadline) }
@@ -111,13 +113,6 @@ extension ServerConnection {
 
     /// What a call costs without its header and its messages, roughly.
     private static let callSize = 4 << 10
-
-    private func authorize(_ metadata: GRPCMetadata) throws(GRPCStatus) -> String? {
-        guard let authorize = server.configuration.authorize else { return nil }
-        let account = try authorize(metadata)
-        if account != nil { signIn() }
-        return account
-    }
 
     private func usage(of account: String?, _ client: GRPCPeer) -> CallerUsage {
         let caller: CallerUsage.Caller =
