@@ -3,6 +3,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -82,3 +83,20 @@ def test_closed_standard_descriptors_are_never_given_to_files_or_sockets(root, l
           lambda: f"{program.name} to open a descriptor: {list(descriptors.iterdir())}")
     assert [os.readlink(descriptors / str(number)) for number in range(3)] == ["/dev/null"] * 3, program.name
     program.kill()
+
+
+BLOCKING = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_programs_end_at_a_signal_that_their_parent_blocked(root, server, laptop):
+    """Worker threads of libdispatch block all signals, and what they start inherits that."""
+    server.stop()
+    watch = Program("ferry", ["status", "--watch"], root / "watch.log", laptop.environment, ready="")
+    for program in [server, laptop.daemon, watch]:
+        program.start(prefix=(sys.executable, "-c", BLOCKING))
+    for program in [watch, laptop.daemon, server]:
+        program.stop()

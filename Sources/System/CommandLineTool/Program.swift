@@ -8,7 +8,11 @@ import Glibc
 package func runProgram(_ body: @escaping @Sendable ([String]) async -> Int32) -> Never {
     reserveStandardDescriptors()
     Task.detached { exit(await body(Array(CommandLine.arguments.dropFirst()))) }
-    while true { pause() }
+    // Not `pause`: a process started by a thread that blocks signals inherits its mask, as from a worker thread of libdispatch.
+    // At least this thread takes them.
+    var none = sigset_t()
+    sigemptyset(&none)
+    while true { sigsuspend(&none) }
 }
 
 /// Keeps the numbers 0, 1 and 2 from being given to sockets and files: a closed standard descriptor becomes one that can be
