@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import FirestoreProtocol
 
 extension DocumentStoreContract {
     static let reading = [
@@ -14,6 +15,27 @@ extension DocumentStoreContract {
             try requireEqual(try await test.fields("a/1", at: .at(second)), ["n": .integer(2)], "then")
             try requireEqual(try await test.fields("a/1", at: .at(third)), nil, "deleted")
             try requireEqual(try await test.fields("a/1", at: .at(fourth)), ["n": .integer(4)], "again")
+        },
+        DocumentStoreContract("a read by name ends with the document that fills its limit") { test in
+            let text = Value.string(String(repeating: "x", count: 1000))
+            for id in ["1", "2", "4"] { try await test.set("a/\(id)", ["n": text]) }
+            let names = try ["1", "3", "2", "4"].map { try test.name("a/\($0)") }
+            for (limit, found) in [(0, 0), (1, 1), (1500, 3), (10_000, 4)] {
+                let result = try await test.store.get(names, at: .strong, byteLimit: limit)
+                let ids = result.documents.map { $0?.name.id }
+                try requireEqual(ids, Array(["1", nil, "2", "4"].prefix(found)), "the documents within \(limit) bytes")
+            }
+        },
+        DocumentStoreContract("a query's documents can be read twice") { test in
+            for id in ["1", "2"] { try await test.set("a/\(id)", ["n": .string(id)]) }
+            let query = Query(parent: ParentName(test.store.database), collectionID: "a")
+            let documents = try await test.store.query(query).documents
+            try await test.set("a/3", [:])
+            for time in ["first", "second"] {
+                var ids: [String] = []
+                for try await document in documents { ids.append(document.name.id) }
+                try requireEqual(ids, ["1", "2"], "the \(time) time")
+            }
         },
         DocumentStoreContract("no commit gets a time that a read was given") { test in
             for index in 0..<20 {

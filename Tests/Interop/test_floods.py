@@ -157,21 +157,27 @@ def ended_stream(connection):
     return None
 
 
-def test_answers_that_nobody_reads(own, alice, others):
+@pytest.mark.parametrize("method", ["RunQuery", "BatchGetDocuments"])
+def test_answers_that_nobody_reads(own, alice, others, method):
     from google.cloud.firestore_v1 import types
 
     db = alice.db()
     for number in range(12):
-        db.collection("tasks").document(f"big{number}").set({"userId": alice.id, "notes": "n" * 900_000})
+        db.collection("tasks").document(f"{alice.id}-{number}").set({"userId": alice.id, "notes": "n" * 900_000})
     others.rest = memory(own)
     query = types.StructuredQuery(
         from_=[types.StructuredQuery.CollectionSelector(collection_id="tasks")],
         where=types.StructuredQuery.Filter(field_filter=types.StructuredQuery.FieldFilter(
             field=types.StructuredQuery.FieldReference(field_path="userId"), op="EQUAL",
             value=types.Value(string_value=alice.id))))
-    request = types.RunQueryRequest.serialize(types.RunQueryRequest(
-        parent="projects/ferry/databases/(default)/documents", structured_query=query))
-    call = fields("RunQuery", ("authorization", f"Bearer {alice.token}"))
+    database = "projects/ferry/databases/(default)"
+    request = {
+        "RunQuery": types.RunQueryRequest(parent=f"{database}/documents", structured_query=query),
+        "BatchGetDocuments": types.BatchGetDocumentsRequest(
+            database=database, documents=[f"{database}/documents/tasks/{alice.id}-{number}" for number in range(12)]),
+    }[method]
+    request = type(request).serialize(request)
+    call = fields(method, ("authorization", f"Bearer {alice.token}"))
     message = b"\0" + struct.pack(">I", len(request)) + request
     # A window of nothing: no message may be sent.
     first = PREFACE + frame(4, 0, 0, struct.pack(">HI", 4, 0)) + frame(4, 1, 0)
@@ -181,7 +187,7 @@ def test_answers_that_nobody_reads(own, alice, others):
         for connection in opened:
             assert ended_stream(connection)
         others.check()
-        alice.db().collection("tasks").document("small").set({"userId": alice.id}, timeout=10)
+        alice.db().collection("tasks").document(f"{alice.id}-small").set({"userId": alice.id}, timeout=10)
 
 
 @pytest.mark.parametrize("lengths", [

@@ -26,7 +26,9 @@ package protocol DocumentStore: Sendable {
     func batchWrite(_ writes: [Write], guarding: CommitGuard?) async throws -> [Result<WriteResult, DocumentStoreError>]
 
     /// Reads documents of one moment, one entry a name in the same order; nil for a missing one.
-    func get(_ names: [DocumentName], at moment: ReadMoment) async throws -> GetResult
+    /// - Parameter byteLimit: the number of bytes of fields that closes the result. The names behind the document that reaches it
+    ///   have no entry.
+    func get(_ names: [DocumentName], at moment: ReadMoment, byteLimit: Int) async throws -> GetResult
 
     /// Starts a query. Its documents are read as they are asked for, all of one moment.
     /// - Parameter account: here and below: for whose queries the store may make an index, of which an account has a limited
@@ -92,6 +94,10 @@ extension DocumentStore {
     /// Begins a transaction of the operator.
     package func beginTransaction(_ options: TransactionOptions) async throws -> TransactionID {
         try await beginTransaction(options, for: nil)
+    }
+
+    package func get(_ names: [DocumentName], at moment: ReadMoment) async throws -> GetResult {
+        try await get(names, at: moment, byteLimit: .max)
     }
 
     package func get(_ name: DocumentName, at moment: ReadMoment = .strong) async throws -> EncodedDocument? {

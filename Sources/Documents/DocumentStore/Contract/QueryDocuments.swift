@@ -44,7 +44,11 @@ package struct QueryDocuments: AsyncSequence, Sendable {
                 if isDone { return nil }
                 try await fetch()
             }
-            defer { index = page.count }
+            // Not kept here as well: the caller may let go of documents one by one.
+            defer {
+                page = []
+                index = 0
+            }
             return index == 0 ? page : Array(page[index...])
         }
 

@@ -3,7 +3,7 @@ package import FirestoreProtocol
 
 /// Documents by name, of one moment.
 package struct GetResult: Sendable {
-    /// One a requested name, in order; nil where there is no such document.
+    /// One a requested name, in order, up to the byte limit; nil where there is no such document.
     package let documents: [EncodedDocument?]
     package let readTime: Timestamp
 }

@@ -237,12 +237,13 @@ package actor MemoryDocumentStore: DocumentStore {
 
     // MARK: Reading
 
-    package func get(_ names: [DocumentName], at moment: ReadMoment) throws -> GetResult {
+    package func get(_ names: [DocumentName], at moment: ReadMoment, byteLimit: Int) throws -> GetResult {
         for name in names { try DocumentStoreError.checkDatabase(name.database, is: database) }
         try lock(moment, documents: names)
         let time = try readTime(moment)
         return GetResult(
-            documents: names.map { history.document($0, at: time).map(EncodedDocument.init) }, readTime: time)
+            documents: names.documents(within: byteLimit) { history.document($0, at: time).map(EncodedDocument.init) },
+            readTime: time)
     }
 
     package func query(_ query: Query, at moment: ReadMoment, for account: String?) throws -> QueryResult {

@@ -1,5 +1,6 @@
 package import DocumentModel
 import FirestoreProtocol
+import Synchronization
 
 extension SQLiteDocumentStore {
     /// Runs `body` on a snapshot of the given moment. `visible` is the snapshot's newest commit, `time` the read time: where
@@ -74,11 +75,11 @@ extension SQLiteDocumentStore {
     /// A get of so many documents is over before another thread would have begun with it.
     private static let shortGet = 16
 
-    package func get(_ names: [DocumentName], at moment: ReadMoment) async throws -> GetResult {
+    package func get(_ names: [DocumentName], at moment: ReadMoment, byteLimit: Int) async throws -> GetResult {
         for name in names { try DocumentStoreError.checkDatabase(name.database, is: database) }
         return try await read(at: moment, locking: (names, []), isShort: names.count <= Self.shortGet) {
             tables, visible, time in
-            let documents = try names.map { name in
+            let documents = try names.documents(within: byteLimit) { name in
                 visible <= time ? try tables.document(name) : try tables.document(name, at: time)
             }
             return GetResult(documents: documents, readTime: Timestamp(microseconds: time))
@@ -92,20 +93,25 @@ extension SQLiteDocumentStore {
     ) async throws -> QueryResult {
         let plan = try checked(query)
         let locking = [LockTable.LockedQuery(plan)]
-        let (first, page) = try await read(at: moment, locking: ([], locking), for: account) {
+        let (start, first, page) = try await read(at: moment, locking: ([], locking), for: account) {
             tables, visible, time in
-            var execution = QueryExecution(plan: plan, readTime: time)
+            let start = QueryExecution(plan: plan, readTime: time)
+            var execution = start
             let page = try execution.nextPage(in: tables, visible: visible)
-            return (execution, page)
+            return (start, execution, page)
         }
         let readers = readers
+        let kept = FirstPage(of: first, page)
         let documents = QueryDocuments {
-            var execution = first
+            var execution = start
             var isFirst = true
             return {
                 if isFirst {
                     isFirst = false
-                    return page
+                    if let (next, page) = kept.take() {
+                        execution = next
+                        return page
+                    }
                 }
                 let current = execution
                 let (next, page) = try await readers.read { tables, visible in
@@ -160,5 +166,39 @@ extension SQLiteDocumentStore {
     func checked(_ query: Query) throws(DocumentStoreError) -> QueryPlan {
         try DocumentStoreError.checkDatabase(query.parent.database, is: database)
         do { return try QueryPlan(query) } catch { throw DocumentStoreError(error) }
+    }
+}
+
+/// The page that a query has read when it starts. The first iteration takes it, so that it is gone once it is consumed; later
+/// ones read it again.
+private final class FirstPage: Sendable {
+    private let page: Mutex<(QueryExecution, QueryPage)?>
+
+    init(of execution: QueryExecution, _ page: QueryPage) {
+        self.page = Mutex((execution, page))
+    }
+
+    func take() -> (QueryExecution, QueryPage)? {
+        page.withLock { page in
+            defer { page = nil }
+            return page
+        }
+    }
+}
+
+extension [DocumentName] {
+    /// Returns what `read` finds for the names, up to the document with which there are `byteLimit` bytes of fields.
+    func documents<E: Error>(
+        within byteLimit: Int, _ read: (DocumentName) throws(E) -> EncodedDocument?
+    ) throws(E) -> [EncodedDocument?] {
+        var documents: [EncodedDocument?] = []
+        documents.reserveCapacity(count)
+        var bytes = 0
+        for name in self where bytes < byteLimit {
+            let document = try read(name)
+            bytes += document?.fields.bytes.count ?? 0
+            documents.append(document)
+        }
+        return documents
     }
 }

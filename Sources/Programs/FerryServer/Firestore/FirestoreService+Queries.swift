@@ -21,7 +21,7 @@ extension FirestoreService {
         var documents = result.documents.makeAsyncIterator()
         var isFirst = true
         var count = 0
-        while let page = try await documents.nextPage() {
+        while var page = try await documents.nextPage() {
             count += page.count
             if isFirst, documents.skippedCount > 0 {
                 let skipped = RunQueryResponse(
@@ -29,7 +29,9 @@ extension FirestoreService {
                 try await call.send(skipped.encoded())
             }
             isFirst = false
-            for document in page {
+            // A client may leave one unread for long; what was sent is let go before.
+            page.reverse()
+            while let document = page.popLast() {
                 try await call.send(RunQueryResponse(document: document, readTime: result.readTime).encoded())
             }
         }

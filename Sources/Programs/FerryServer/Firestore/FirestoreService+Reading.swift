@@ -4,8 +4,10 @@ import FirestoreProtocol
 import GRPC
 
 extension FirestoreService {
-    /// How many documents of one request are held at a time.
+    /// How many documents of one request are held at a time, at most.
     private static let batchSize = 300
+    /// The bytes that close a batch before.
+    private static let batchBytes = 1 << 20
 
     func getDocument(_ request: GetDocumentRequest, _ caller: Caller) async throws -> DocumentDraft {
         let store = try await catalog.store(request.name.database)
@@ -16,23 +18,25 @@ extension FirestoreService {
         return DocumentDraft(try document.masked(request.mask))
     }
 
-    /// Reads documents by name, if the rules allow it.
+    /// Reads documents by name, up to `batchBytes`, if the rules allow it.
     private func get(
         _ names: [DocumentName], _ consistency: ReadConsistency?, in store: any DocumentStore, by caller: Caller
     ) async throws -> (result: GetResult, transaction: [UInt8]) {
         // The documents themselves decide, so a plain read is judged by what it finds.
         guard let consistency else {
-            let result = try await store.get(names, at: .strong)
-            try await access.check(get: names, result.documents, in: store, by: caller)
+            let result = try await store.get(names, at: .strong, byteLimit: Self.batchBytes)
+            try await access.check(
+                get: Array(names.prefix(result.documents.count)), result.documents, in: store, by: caller)
             return (result, [])
         }
         return try await reading(consistency, by: caller, in: store) { past in
             try await access.check(get: names, asOf: past, in: store, by: caller)
         } _: { moment in
-            let result = try await store.get(names, at: moment)
+            let result = try await store.get(names, at: moment, byteLimit: Self.batchBytes)
             if case .transaction(let id) = moment, try await store.readTime(of: id) == nil {
                 // They may have changed before they were locked.
-                try await access.check(get: names, result.documents, in: store, by: caller)
+                try await access.check(
+                    get: Array(names.prefix(result.documents.count)), result.documents, in: store, by: caller)
             }
             return result
         }
@@ -74,7 +78,7 @@ extension FirestoreService {
                     result: .found(try document.masked(request.mask)), readTime: result.readTime)
                 try await call.send(found.encoded())
             }
-            rest = rest.dropFirst(part.count)
+            rest = rest.dropFirst(result.documents.count)
         } while !rest.isEmpty
         for response in missing { try await call.send(response.encoded()) }
     }
