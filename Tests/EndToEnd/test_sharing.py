@@ -1,6 +1,8 @@
 """Lists that two accounts share: everything of them on both sides, and nothing else; and what stays when the sharing ends."""
 import json
 import os
+import sqlite3
+import subprocess
 import urllib.error
 import urllib.request
 
@@ -10,7 +12,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from harness import Machine, PASSWORD, agree, until
+from harness import BIN, Machine, PASSWORD, agree, until
 
 
 @pytest.fixture
@@ -118,8 +120,35 @@ def test_attachments_of_a_shared_list_go_both_ways(shared, root):
     # Somebody else's file does not become a program by itself.
     assert (bob.tasks / "Groceries/Milk.files/label.jpg").stat().st_mode & 0o111 == 0
     (bob.tasks / "Groceries/Milk.files/receipt.pdf").write_bytes(theirs)
+    (bob.tasks / "Groceries/Milk.files/receipt.pdf").chmod(0o755)
     until(lambda: groceries(anna).get("Groceries/Milk.files/receipt.pdf") == theirs, lambda: f"{anna.status()} {anna.daemon.tail()}")
+    # Nor that of a member on the machine of the list's owner.
+    assert (anna.tasks / "Groceries/Milk.files/receipt.pdf").stat().st_mode & 0o111 == 0
     same(anna, bob)
+
+
+def test_attachments_of_a_deleted_account_stay_with_the_tasks_of_others(shared, server, root):
+    anna, bob = shared
+    content, copied = os.urandom(3_000_000), os.urandom(5_000)
+    (bob.tasks / "Groceries/Milk.files").mkdir()
+    (bob.tasks / "Groceries/Milk.files/label.jpg").write_bytes(content)
+    (bob.tasks / "Groceries/Milk.files/small.txt").write_bytes(copied)
+    (bob.tasks / "Private.files").mkdir()
+    (bob.tasks / "Private.files/own.bin").write_bytes(os.urandom(400_000))
+    same(anna, bob)
+    until(lambda: groceries(anna).get("Groceries/Milk.files/label.jpg") == content, anna.daemon.tail)
+    user = bob.json("whoami")["account"]["userId"]
+    bob.stop()
+    subprocess.run([BIN / "ferry-server", "user", "delete", user, "--yes", "--data", server.data], check=True)
+    index = sqlite3.connect(f"file:{server.data}/objects/index.db?mode=ro", uri=True)
+    (left,) = index.execute("SELECT sum(size) FROM object WHERE key LIKE ?", (f"{user}/%",)).fetchone()
+    assert 3_000_000 <= left < 3_200_000, "only what Anna's task references"
+    fresh = Machine(root, "fresh")
+    fresh.start()
+    fresh.login(server, email="anna@example.org")
+    until(lambda: groceries(fresh).get("Groceries/Milk.files/label.jpg") == content, fresh.daemon.tail)
+    until(lambda: groceries(fresh).get("Groceries/Milk.files/small.txt") == copied, fresh.daemon.tail)
+    fresh.stop()
 
 
 def keys(server, machine):

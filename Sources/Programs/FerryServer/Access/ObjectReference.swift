@@ -8,6 +8,12 @@ struct ObjectReference: Hashable, Sendable {
     let isManifest: Bool
     let hash: ContentHash
 
+    init(owner: String, isManifest: Bool, hash: ContentHash) {
+        self.owner = owner
+        self.isManifest = isManifest
+        self.hash = hash
+    }
+
     /// Returns nil for what is no such key.
     init?(key: String) {
         // Most texts are told apart by their length.

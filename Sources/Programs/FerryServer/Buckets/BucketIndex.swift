@@ -156,18 +156,26 @@ extension SQLiteDatabase {
         try execute("DELETE FROM condemned WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
     }
 
-    /// Removes up to `limit` objects, or the parts of as many uploads, whose keys begin with `prefix`; returns their files.
-    func removeObjects(below prefix: String, in bucket: String, limit: Int) throws -> [String] {
-        let range: [SQLiteValue] = [.text(bucket), .text(prefix), .text(prefix.endOfPrefix), .int(limit)]
+    /// Removes the objects whose keys begin with `prefix`, of up to `limit` keys from `start` on, and the parts of as many uploads.
+    ///
+    /// - Parameter kept: keys of objects that stay.
+    /// - Returns: the files, and the key to go on from; nil when nothing is left.
+    func removeObjects(
+        below prefix: String, in bucket: String, from start: String, keeping kept: Set<String>, limit: Int
+    ) throws -> (files: [String], next: String?) {
         var (keys, files): ([String], [String]) = ([], [])
-        try query("SELECT key, file FROM object WHERE bucket = ? AND key >= ? AND key < ? LIMIT ?", range) { row in
+        try query(
+            "SELECT key, file FROM object WHERE bucket = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?",
+            [.text(bucket), .text(start), .text(prefix.endOfPrefix), .int(limit)]
+        ) { row in
             keys.append(row.text(0))
-            files.append(row.text(1))
+            if !kept.contains(row.text(0)) { files.append(row.text(1)) }
         }
-        for key in keys {
+        for key in keys where !kept.contains(key) {
             try execute("DELETE FROM object WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
             try acquit(bucket, key)
         }
+        let range: [SQLiteValue] = [.text(bucket), .text(prefix), .text(prefix.endOfPrefix), .int(limit)]
         var uploads: [String] = []
         try query("SELECT id FROM upload WHERE bucket = ? AND key >= ? AND key < ? LIMIT ?", range) {
             uploads.append($0.text(0))
@@ -177,7 +185,9 @@ extension SQLiteDatabase {
             try execute("DELETE FROM part WHERE upload = ?", [.text(upload)])
             try execute("DELETE FROM upload WHERE id = ?", [.text(upload)])
         }
-        return files
+        guard let last = keys.last else { return (files, uploads.isEmpty ? nil : start) }
+        // The next key in byte order.
+        return (files, last + "\0")
     }
 
     func hasBucket(_ bucket: String) throws -> Bool {

@@ -141,18 +141,10 @@ struct Server: Sendable {
     }
 
     private static func sharedObjects(_ stores: Stores) -> SharedObjects {
-        let (catalog, buckets) = (stores.catalog, stores.buckets)
-        return SharedObjects(database: catalog.main, store: { try await catalog.store(catalog.main) }) { key in
-            try await buckets.run {
-                let record = try buckets.index.readHere { try $0.object(ServerEndpoints.bucket, key) }
-                guard let record, record.size <= Manifest.byteLimit else { return nil }
-                do {
-                    return try buckets.open(record).read(Manifest.byteLimit, at: 0)
-                } catch let error as SystemError where error.code == .notFound {
-                    return nil
-                }
-            }
-        }
+        let catalog = stores.catalog
+        return SharedObjects(
+            database: catalog.main, store: { try await catalog.store(catalog.main) },
+            manifest: { try await stores.manifest(at: $0) })
     }
 
     private static func objects(

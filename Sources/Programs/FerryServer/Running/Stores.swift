@@ -1,6 +1,8 @@
 import DocumentModel
 import DocumentStore
 import Identity
+import ObjectStorage
+import SystemIO
 import SystemService
 
 /// The documents and objects of a server.
@@ -63,6 +65,22 @@ extension ClockNews {
                 ["days": "\(microseconds / 86_400_000_000)"])
         case .isBack: logger.notice("the system's clock is back")
         case .accepted: logger.warning("the system's clock has stayed where it jumped to, and counts from now on")
+        }
+    }
+}
+
+extension Stores {
+    /// Returns the bytes of a manifest among the users' objects; nil where there is none.
+    func manifest(at key: String) async throws -> [UInt8]? {
+        let buckets = buckets
+        return try await buckets.run {
+            let record = try buckets.index.readHere { try $0.object(ServerEndpoints.bucket, key) }
+            guard let record, record.size <= Manifest.byteLimit else { return nil }
+            do {
+                return try buckets.open(record).read(Manifest.byteLimit, at: 0)
+            } catch let error as SystemError where error.code == .notFound {
+                return nil
+            }
         }
     }
 }

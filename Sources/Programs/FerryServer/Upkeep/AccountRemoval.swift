@@ -3,6 +3,8 @@ import DocumentModel
 import DocumentStore
 import FirestoreProtocol
 import Identity
+import ObjectStorage
+import Synchronization
 import SystemService
 
 /// Removes the documents and objects of deleted accounts. Interrupted, it goes on with the next run.
@@ -45,15 +47,43 @@ struct AccountRemoval: Sendable {
 
     private func removeObjects(of id: String) async throws {
         guard !id.isEmpty, !id.contains("/") else { return }
+        let kept = try await objectsOfOthersTasks(from: id)
         let prefix = "\(id)/"
-        while true {
+        let next = Mutex<String?>(prefix)
+        while let start = next.withLock({ $0 }) {
             // Large files are given back between the batches, which hold up every other change.
             let files = try await stores.buckets.index.write { database in
-                try database.removeObjects(below: prefix, in: ServerEndpoints.bucket, limit: Self.batch)
+                let removed = try database.removeObjects(
+                    below: prefix, in: ServerEndpoints.bucket, from: start, keeping: kept, limit: Self.batch)
+                next.withLock { $0 = removed.next }
+                return removed.files
             }
             await stores.buckets.discard(files)
-            if files.isEmpty { return }
         }
+    }
+
+    /// Returns the keys of the account's objects that the tasks of others, or the history below them, reference: attachments
+    /// that the account has put into lists of others. A task only gets a reference to an object that its owner may read.
+    private func objectsOfOthersTasks(from id: String) async throws -> Set<String> {
+        let store = try await stores.catalog.store(stores.catalog.main)
+        var references: Set<ObjectReference> = []
+        for collection in ["tasks", "history"] {
+            let query = Query(
+                parent: ParentName(store.database), collectionID: collection, allDescendants: collection == "history")
+            for try await document in try await store.query(query).documents {
+                guard DocumentAccess.isAmongTasks(document.name) else { continue }
+                references.formUnion(ObjectReference.all(in: try document.fields.decoded()) { $0.owner == id })
+            }
+        }
+        var keys = Set(references.map(\.key))
+        for reference in references where reference.isManifest {
+            guard let bytes = try await stores.manifest(at: reference.key), ContentHash(of: bytes) == reference.hash,
+                let manifest = try? Manifest(parsing: bytes)
+            else { continue }
+            keys.formUnion(
+                manifest.chunks.map { ObjectReference(owner: id, isManifest: false, hash: $0.id).key })
+        }
+        return keys
     }
 }
 
