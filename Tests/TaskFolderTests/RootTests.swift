@@ -26,8 +26,17 @@ struct RootTests {
         let before = RootIdentity(device: 1, inode: 5, fileSystem: 9)
         #expect(RootIdentity(device: 2, inode: 5, fileSystem: 9).isSame(as: before))
         #expect(!RootIdentity(device: 2, inode: 5, fileSystem: 8).isSame(as: before))
-        let without = RootIdentity(device: 1, inode: 5, fileSystem: 0)
-        #expect(!RootIdentity(device: 2, inode: 5, fileSystem: 0).isSame(as: without))
+        #expect(!RootIdentity(device: 2, inode: 5, fileSystem: 0).isSame(as: before))
+    }
+
+    @Test func `a file system without an id, such as one of FUSE, is told by marker and inode`() {
+        let before = RootIdentity(device: 1, inode: 5, fileSystem: 0)
+        #expect(RootIdentity(device: 2, inode: 5, fileSystem: 0).isSame(as: before))
+        #expect(!RootIdentity(device: 2, inode: 6, fileSystem: 0).isSame(as: before))
+        #expect(!RootIdentity(device: 2, inode: 5, fileSystem: 9).isSame(as: before))
+        let state = RootState(identity: RootIdentity(device: 2, inode: 5, fileSystem: 0), marker: .valid(marker))
+        #expect(state.verdict(rootID: "r1", remembered: before) == .known)
+        #expect(state.verdict(rootID: "r2", remembered: before) == .other(marker))
     }
 
     @Test(arguments: DiskKind.allCases) func `a root that is not there is an error of its own and comes back`(

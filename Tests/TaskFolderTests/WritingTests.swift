@@ -5,6 +5,68 @@ import Testing
 
 /// The contract of writing, moving and reading, on both disks.
 struct WritingTests {
+    /// A list on another file system: `/dev/shm` is one, where `/tmp` is another.
+    @Test func `moves, the trash and attachments cross file systems`() throws {
+        let grounds = try Grounds(.kernel)
+        let path = try #require(grounds.path)
+        let far = "/dev/shm/ferry-test-" + SystemRandom.hex(8)
+        try FileSystem.makeDirectories(far)
+        defer {
+            umount(path + "/Far")
+            try? FileSystem.removeTree(far)
+        }
+        try FileSystem.makeDirectories(path + "/Far")
+        // Only root may; 4096 is MS_BIND.
+        guard mount(far, path + "/Far", nil, 4096, nil) == 0 else { return }
+        try grounds.save("a.md", "one\n")
+        _ = try grounds.folder.setIdentifier(TaskPath("a.md"), to: "T", of: try grounds.stamp("a.md"))
+        let before = try grounds.stamp("a.md")
+        let moved = try grounds.folder.move(TaskPath("a.md"), to: TaskPath("Far/b.md"), expecting: .stamp(before))
+        let after = try grounds.stamp("Far/b.md")
+        #expect(moved == .moved(after) && !after.isFile(of: before) && after.modified == before.modified)
+        #expect(try grounds.folder.identifier(TaskPath("Far/b.md")) == "T")
+        #expect(!grounds.exists("a.md"))
+        // A name that is taken is not replaced.
+        try grounds.save("b.md", "two\n")
+        #expect(try grounds.folder.move(TaskPath("Far/b.md"), to: TaskPath("b.md"), expecting: .anything) == .exists)
+        // Downloads come from another file system, in the place of a file and of none.
+        for (name, expecting) in [("new.txt", FileExpectation.absent), ("new.txt", .anything)] {
+            try grounds.folder.makeDirectory(TaskPath("Far/b.files"))
+            try grounds.folder.openIncoming("x").write(Array("bytes".utf8))
+            let place = try TaskPath("Far/b.files/" + name)
+            let outcome = try grounds.folder.placeIncoming("x", at: place, expecting: expecting)
+            #expect(outcome == .written(try grounds.stamp("Far/b.files/" + name)))
+            #expect(try grounds.folder.incomingNames() == [])
+        }
+        let items = [
+            TrashItem(path: try TaskPath("Far/b.md"), expecting: .stamp(after)),
+            TrashItem(path: try TaskPath("Far/b.files"), expecting: .anything),
+        ]
+        guard case .trashed(let entry) = try grounds.folder.trash(items) else {
+            Issue.record("not trashed")
+            return
+        }
+        #expect(try grounds.folder.trashedFiles(entry).map(\.name) == ["new.txt"])
+        #expect(try grounds.names("Far") == [])
+        // It is the file that was known there, though it has another inode: it does not come back.
+        #expect(try grounds.folder.takeBackFromTrash([TaskPath("Far/b.md"): after]) == [])
+        #expect(try grounds.folder.takeFromTrash(entry, "new.txt", to: TaskPath("Far/c.files/new.txt")))
+        #expect(try grounds.text("Far/c.files/new.txt") == "bytes")
+    }
+
+    @Test func `a file that may not be written is replaced and keeps its mode`() throws {
+        let grounds = try Grounds(.kernel)
+        try grounds.save("a.md", "one")
+        try grounds.user.setMode("a.md", 0o444)
+        let write = FolderWrite(
+            path: try TaskPath("a.md"), bytes: bytes("two"), expecting: .stamp(try grounds.stamp("a.md")),
+            identifier: "T")
+        #expect(try grounds.folder.write([write])[0].get() == .written(try grounds.stamp("a.md")))
+        #expect(try grounds.text("a.md") == "two")
+        #expect(try grounds.user.status("a.md").mode == 0o444)
+        #expect(try grounds.folder.identifier(TaskPath("a.md")) == "T")
+    }
+
     @Test(arguments: DiskKind.allCases) func `a new file is written into a list that is there, and found by its stamp`(
         kind: DiskKind
     ) throws {

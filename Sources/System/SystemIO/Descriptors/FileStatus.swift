@@ -85,6 +85,9 @@ package struct FileTime: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
+    /// A time that no file has.
+    package static let never = FileTime(seconds: .min, nanoseconds: 0)
+
     init(_ time: timespec) {
         self.init(seconds: Int64(time.tv_sec), nanoseconds: Int32(truncatingIfNeeded: time.tv_nsec))
     }

@@ -44,6 +44,9 @@ extension SystemError {
         }
     }
 
+    /// Whether the two paths of a rename are on different file systems.
+    package var isOtherFileSystem: Bool { errno == EXDEV }
+
     private static func remedy(for errno: Int32) -> String? {
         switch errno {
         case ENOSPC: "Free space on this file system; work goes on by itself when there is some"
@@ -54,6 +57,8 @@ extension SystemError {
         case ENFILE: "The whole machine is out of open files: raise it with `sysctl fs.file-max=2000000`"
         case EIO: "The medium reported an error; look in `dmesg` and check the disk"
         case ESTALE: "The network file system lost this file; mount it again"
+        case EBUSY:
+            "Another program holds it, or it is a mount point, which cannot be renamed or removed: unmount it first"
         case ELOOP, EXDEV: "A symbolic link or `..` in the path leads elsewhere; links are not followed here"
         case ENOSYS: "The kernel lacks this call; Linux 5.6 or later is needed"
         default: nil

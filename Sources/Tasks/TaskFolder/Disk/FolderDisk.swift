@@ -46,7 +46,11 @@ package protocol FolderDisk: AnyObject, Sendable {
     /// Waits until the names in it are on the disk.
     func synchronizeDirectory(_ directory: String) throws(SystemError)
 
-    func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError)
+    /// Renames a file or directory. If the target is on another file system, as where a list's directory is a mount point,
+    /// it is copied there and then removed, except in the mode `.exchanging`.
+    ///
+    /// - Returns: What was copied and the copy; nil after a rename.
+    func move(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) -> CopiedMove?
     func setMode(_ path: String, _ mode: UInt32) throws(SystemError)
     func remove(_ path: String) throws(SystemError)
     /// A directory and all in it; fine where it is not there.
@@ -74,6 +78,11 @@ package protocol FolderDisk: AnyObject, Sendable {
 
 extension FolderDisk {
     package func together() -> Self { self }
+
+    /// Does what `move` does.
+    package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
+        _ = try move(path, to: target, mode)
+    }
 }
 
 /// A file's content between two looks at its status.

@@ -129,8 +129,9 @@ package final class KernelDisk: FolderDisk {
         try self.directory().writeTemporary(
             beside: directory.isEmpty ? "x" : directory + "/x", bytes, mode: 0o666, synchronize: synchronize
         ) { file throws(SystemError) in
-            if let mode { try file.changeMode(mode) }
             for attribute in attributes { _ = try file.setAttribute(attribute.name, to: attribute.value) }
+            // Last: an ordinary user may set no attribute of a file without the right to write to it.
+            if let mode { try file.changeMode(mode) }
         }
     }
 
@@ -149,11 +150,19 @@ package final class KernelDisk: FolderDisk {
         try directory(path).synchronize()
     }
 
-    package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
+    package func move(
+        _ path: String, to target: String, _ mode: Directory.RenameMode
+    ) throws(SystemError) -> CopiedMove? {
         do throws(SystemError) {
             let (from, old) = try way(to: path)
             let (to, new) = try way(to: target)
-            try from.rename(old, to: new, in: to, mode)
+            do throws(SystemError) {
+                try from.rename(old, to: new, in: to, mode)
+                return nil
+            } catch {
+                guard error.isOtherFileSystem, mode != .exchanging else { throw error }
+                return try from.moveAcross(old, to: new, in: to, isReplacing: mode == .replacing)
+            }
         } catch {
             // One of the directories may be gone, and another in its place.
             if error.code == .notFound { opened.withLock { if $0 != nil { $0 = [:] } } }

@@ -4,7 +4,7 @@ extension DiskTaskFolder {
     package func move(
         _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
     ) throws(FolderError) -> MoveOutcome {
-        guard let before = try status(path) else { return .changed(nil) }
+        guard var before = try status(path) else { return .changed(nil) }
         let isDirectory = before.kind == .directory
         guard isDirectory || before.kind == .file else {
             throw FolderError(.wrongKind, "\(path) is neither a file nor a directory")
@@ -14,15 +14,18 @@ extension DiskTaskFolder {
         }
         if case .stamp(let stamp) = expectation, FileStamp(before) != stamp { return .changed(FileStamp(before)) }
         if path == target { return .moved(FileStamp(before)) }
-        var isDone: Bool
+        var renamed: (isDone: Bool, copied: CopiedMove?)
         do throws(FolderError) {
-            isDone = try renameExclusively(path.string, to: target.string)
+            renamed = try renameExclusively(path.string, to: target.string)
         } catch {
             guard isDirectory, error.code == .notFound else { throw error }
             try makeParents(of: target)
-            isDone = try renameExclusively(path.string, to: target.string)
+            renamed = try renameExclusively(path.string, to: target.string)
         }
-        if !isDone {
+        if let copied = renamed.copied, FileStamp(copied.original).isFile(of: FileStamp(before)) {
+            before = copied.copy
+        }
+        if !renamed.isDone {
             // On a file system without case the new name may be the old one in other letters.
             guard let there = try status(target), there.inode == before.inode, there.device == before.device,
                 there.links == 1 || isDirectory
@@ -32,7 +35,7 @@ extension DiskTaskFolder {
         // Another task's file was put in its place between the look and the rename: that one goes back. One that does not say whose
         // it is may as well be new here, where the one that was moved has got yet another name.
         if !isDirectory, let there = try status(target), !FileStamp(there).isFile(of: FileStamp(before)),
-            (try? identifier(target)) ?? nil != nil, try renameExclusively(target.string, to: path.string)
+            (try? identifier(target)) ?? nil != nil, try renameExclusively(target.string, to: path.string).isDone
         {
             return .changed(FileStamp(there))
         }

@@ -35,7 +35,10 @@ extension DiskTaskFolder {
                 }
             } catch {
                 // What vanished since its parent was listed is gone; the root was there a moment ago.
-                if error.code != .notFound || path.isRoot { scan.addUnreadable(path, error) }
+                if error.code != .notFound || path.isRoot {
+                    scan.addUnreadable(path, error)
+                    scan.unlisted[path] = directoryChanged(path) ?? .never
+                }
                 continue
             }
             var number: Int32?
@@ -86,7 +89,7 @@ extension FolderScan {
         add([
             FolderProblem(
                 .unreadable, path: escapedPath(path.description),
-                "\(error.message). Its tasks keep their last state and none counts as deleted")
+                "\(error.message). Its tasks keep their last state and none of them counts as deleted")
         ])
     }
 

@@ -27,13 +27,15 @@ extension DiskTaskFolder {
         do throws(FolderError) {
             for item in items {
                 let target = directory + "/" + item.path.name
-                try translating { () throws(SystemError) in
-                    try disk.rename(item.path.string, to: target, .exclusive)
+                let copied = try translating { () throws(SystemError) in
+                    try disk.move(item.path.string, to: target, .exclusive)
                 }
                 moved.append(item.path)
                 // An edit between the first look and the rename: the file goes back.
                 if case .stamp(let expected) = item.expecting {
-                    let status = try translating { () throws(SystemError) in try disk.status(target) }
+                    let status = try translating { () throws(SystemError) in
+                        if let copied { copied.original } else { try disk.status(target) }
+                    }
                     guard FileStamp(status).hasContent(of: expected) else {
                         takeBack(moved, from: directory)
                         return .changed(item.path, FileStamp(status))
@@ -129,7 +131,7 @@ extension DiskTaskFolder {
         let source = directory + "/" + name
         guard try status(TaskPath(unchecked: source))?.kind == .file else { return false }
         try makeDirectory(target.parent)
-        guard try renameExclusively(source, to: target.string) else { return false }
+        guard try renameExclusively(source, to: target.string).isDone else { return false }
         try translating { () throws(SystemError) in try disk.synchronizeDirectory(target.parent.string) }
         return true
     }
@@ -156,8 +158,10 @@ extension DiskTaskFolder {
         let stamp = FileStamp(status)
         // Whatever went there as it was known says whose it is; what a program has just put in its place does not.
         let isUnmarked = try identifier(trashed) == nil && keepsIdentifiers
-        let isNews = stamp.isFile(of: known) ? !stamp.hasContent(of: known) : isUnmarked
-        guard isNews, try renameExclusively(trashed.string, to: path.string) else { return false }
+        // Copied there from another file system it has another inode.
+        let isCopy = (stamp.size, stamp.modified) == (known.size, known.modified)
+        let isNews = stamp.isFile(of: known) ? !stamp.hasContent(of: known) : isUnmarked && !isCopy
+        guard isNews, try renameExclusively(trashed.string, to: path.string).isDone else { return false }
         try synchronizeMove(trashed, to: path)
         return true
     }

@@ -174,13 +174,16 @@ extension DiskTaskFolder {
             guard let now = try? disk.status(temporary), FileStamp(now).hasContent(of: stamp) else { return }
             if let discard { discard(temporary) } else { try? disk.remove(temporary) }
         }
+        var stamp = stamp
         do throws(FolderError) {
             switch expectation {
             case .absent:
-                guard try renameExclusively(temporary, to: path.string) else {
+                let renamed = try renameExclusively(temporary, to: path.string)
+                guard renamed.isDone else {
                     discard(temporary)
                     return .changed(try status(path).map { FileStamp($0) })
                 }
+                if let copied = renamed.copied { stamp = FileStamp(copied.copy) }
             case .anything:
                 try translating { () throws(SystemError) in try disk.rename(temporary, to: path.string, .replacing) }
             case .stamp(let expected):
@@ -203,19 +206,21 @@ extension DiskTaskFolder {
         return now
     }
 
-    /// False where the name is taken.
-    func renameExclusively(_ path: String, to target: String) throws(FolderError) -> Bool {
+    /// Renames unless the name is taken: then `isDone` is false.
+    ///
+    /// - Returns: Also what was copied, if the target is on another file system.
+    func renameExclusively(
+        _ path: String, to target: String
+    ) throws(FolderError) -> (isDone: Bool, copied: CopiedMove?) {
         do throws(SystemError) {
-            try disk.rename(path, to: target, .exclusive)
-            return true
+            return (true, try disk.move(path, to: target, .exclusive))
         } catch {
-            if error.code == .exists { return false }
+            if error.code == .exists { return (false, nil) }
             guard isUnsupportedRename(error) else { throw FolderError(error) }
         }
         // Without RENAME_NOREPLACE a file that appears between these two calls is lost.
-        guard try status(TaskPath(unchecked: target)) == nil else { return false }
-        try translating { () throws(SystemError) in try disk.rename(path, to: target, .replacing) }
-        return true
+        guard try status(TaskPath(unchecked: target)) == nil else { return (false, nil) }
+        return (true, try translating { () throws(SystemError) in try disk.move(path, to: target, .replacing) })
     }
 
     /// Exchanges the new file with the expected one and looks at what came out. Nil where it was the expected one, which
@@ -289,7 +294,7 @@ extension DiskTaskFolder {
 
     /// EINVAL is what renameat2(2) says for a flag that the file system does not know.
     private func isUnsupportedRename(_ error: SystemError) -> Bool {
-        error.errno == 22 || error.code == .unsupported
+        error.errno == 22 || (error.code == .unsupported && error.errno != 0)
     }
 
     private static var recovered: String { TaskPath.privateDirectory + "/recovered" }

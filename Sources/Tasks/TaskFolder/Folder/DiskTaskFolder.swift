@@ -1,5 +1,5 @@
 import Synchronization
-import SystemIO
+package import SystemIO
 
 /// A task folder on a disk, real or in memory: everything but the system calls themselves.
 package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
@@ -110,6 +110,8 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
             try disk.synchronizeDirectory(path.parent.string)
         }
     }
+
+    package func directoryChanged(_ path: TaskPath) -> FileTime? { (try? disk.status(path.string))?.changed }
 
     package func removeDirectoryIfEmpty(_ path: TaskPath) throws(FolderError) -> Bool {
         guard !path.isRoot else { return false }

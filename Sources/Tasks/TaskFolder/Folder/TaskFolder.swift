@@ -50,6 +50,9 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// `.ferry/recovered`.
     func removeDirectoryIfEmpty(_ path: TaskPath) throws(FolderError) -> Bool
 
+    /// When something last moved into or out of a directory, or its mode changed; nil where there is none.
+    func directoryChanged(_ path: TaskPath) -> FileTime?
+
     // MARK: Trash
 
     /// Moves files or directories together into a new entry of `.ferry/trash`. Where one of them is not what was

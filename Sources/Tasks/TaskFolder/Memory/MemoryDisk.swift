@@ -196,7 +196,9 @@ package final class MemoryDisk: FolderDisk {
         }
     }
 
-    package func rename(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) {
+    package func move(
+        _ path: String, to target: String, _ mode: Directory.RenameMode
+    ) throws(SystemError) -> CopiedMove? {
         try change("rename", path) { tree throws(SystemError) in
             // Whoever wrote it by its path has finished, and synchronised it.
             if let inode = try? tree.find(path, "rename"), case .open(let file)? = tree.nodes[inode]?.content,
@@ -206,6 +208,7 @@ package final class MemoryDisk: FolderDisk {
                 tree.synchronize(inode)
             }
             try tree.rename(path, to: target, mode)
+            return nil
         }
     }
 

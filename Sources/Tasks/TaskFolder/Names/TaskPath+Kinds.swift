@@ -95,4 +95,4 @@ extension TaskPath {
 }
 
 /// A path for messages, safe to print whatever it holds.
-func escapedPath(_ path: String) -> String { escapedName(path.utf8) }
+package func escapedPath(_ path: String) -> String { escapedName(path.utf8) }

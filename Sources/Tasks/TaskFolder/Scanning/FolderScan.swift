@@ -1,3 +1,5 @@
+package import SystemIO
+
 /// What a walk through the whole tree is for.
 package enum ScanPurpose: Sendable {
     /// To see what is there, of a part of which the caller has need: watches stay as they are.
@@ -23,12 +25,19 @@ package struct FolderScan: Sendable {
     package var problemCount = 0
     /// Directories whose content could not be seen; nothing beneath them is known.
     package var unreadable: [TaskPath] = []
+    /// Those of them that the system does not let this user list, with the times at which something last moved into or out of
+    /// them, or their modes changed.
+    package var unlisted: [TaskPath: FileTime] = [:]
     package var fileCount = 0
     /// False where the root was another one at the end than at the beginning: then nothing that is absent counts.
     package var isSameRoot = true
     /// Whether each directory is watched by this scan; otherwise changes show only in the next one.
     package var isWatched = false
 
-    /// Whether every directory was seen. Otherwise a file that was not found may be where nobody could look.
+    /// Whether every directory was seen.
     package var isComplete: Bool { isSameRoot && unreadable.isEmpty }
+
+    /// Whether the scan would have found a file with this path: the root stayed the same, and each directory above the
+    /// file could be read.
+    package func sees(_ path: TaskPath) -> Bool { isSameRoot && !unreadable.contains(where: path.isBeneath) }
 }

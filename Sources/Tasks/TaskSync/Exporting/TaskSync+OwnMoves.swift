@@ -97,6 +97,7 @@ extension TaskSync {
     }
 
     private func finishMove(_ from: TaskPath, to: TaskPath) async throws {
+        try removeOriginal(from, copiedTo: to)
         let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
         guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return }
         // It may have been made a moment before the process died: noted, and taken back by a power cut, it would be the user's.
@@ -108,6 +109,17 @@ extension TaskSync {
             retriedLists.insert(try DocumentName(database: database, collection: "lists", id: list))
         }
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
+    }
+
+    /// A file that moves to another file system is copied, so that a run that was cut off may have left both. The original goes to
+    /// the local trash if it is still what was copied.
+    private func removeOriginal(_ from: TaskPath, copiedTo to: TaskPath) throws {
+        guard let original = try? folder.read(from), let copy = try? folder.read(to),
+            !original.stamp.isFile(of: copy.stamp), original.bytes == copy.bytes,
+            original.stamp.modified == copy.stamp.modified, let task = index[from]?.task,
+            try folder.identifier(to) ?? task == task
+        else { return }
+        _ = try folder.trash([TrashItem(path: from, expecting: .stamp(original.stamp))])
     }
 
     private func canLook(at path: TaskPath) -> Bool {
