@@ -3,7 +3,9 @@ import Testing
 
 @Suite struct TaskFileNameTests {
     @Test(arguments: [
-        "Buy milk", "Call Dr.", "a: b?", "émigré 🛒", "notes.md", "X.files", "👨‍👩‍👧 outing", "100% \\o",
+        "Buy milk", "Call Dr.", "a: b?", "émigré 🛒", "notes.md", "X.files", "👨‍👩‍👧 outing", "100% \\o", "milk ", " milk",
+        " ",
+        "milk.", "x...",
     ])
     func `a name carries an ordinary title`(title: String) {
         let found = TaskFileName.file(for: title)
@@ -16,7 +18,8 @@ import Testing
     @Test(arguments: [
         ("AC/DC tickets", "AC-DC tickets.md"), ("../../etc/passwd", "-..-etc-passwd.md"), ("..", "Untitled.md"),
         ("", "Untitled.md"), (".hidden", "hidden.md"), ("a\u{0}b", "a b.md"), ("two\r\nlines", "two lines.md"),
-        (" spaced ", "spaced.md"), ("\u{202E}gpj.exe", "gpj.exe.md"), ("/", "-.md"), ("\u{1B}[31mred", "[31mred.md"),
+        (" two\nlines ", "two lines.md"), ("\u{202E}gpj.exe", "gpj.exe.md"), ("/", "-.md"),
+        ("\u{1B}[31mred", "[31mred.md"),
         (". .", "Untitled.md"),
     ])
     func `what a name cannot carry is made safe`(title: String, name: String) {
@@ -29,8 +32,8 @@ import Testing
         let found = TaskFileName.file(for: String(repeating: "🛒", count: 300))
         #expect(found.name == String(repeating: "🛒", count: 62) + ".md")
         #expect(!found.carriesTitle)
-        #expect(TaskFileName.file(for: String(repeating: "a", count: 249)).carriesTitle)
-        #expect(!TaskFileName.file(for: String(repeating: "a", count: 250)).carriesTitle)
+        #expect(TaskFileName.file(for: String(repeating: "a", count: 252)).carriesTitle)
+        #expect(!TaskFileName.file(for: String(repeating: "a", count: 253)).carriesTitle)
         let zalgo = TaskFileName.file(for: "a" + String(repeating: "\u{301}", count: 500))
         #expect(zalgo.name == "Untitled.md")
     }
@@ -45,12 +48,36 @@ import Testing
         #expect(other.name.hasSuffix(" (2).md"))
     }
 
-    @Test func `folders are no attachment folders and end in no dot`() {
+    @Test func `names that differ at their ends stay different`() {
+        for number in 1...2 {
+            let names = ["foo", "foo ", " foo", "foo.", "foo.."].map { TaskFileName.file(for: $0, number: number).name }
+            #expect(Set(names.map { Array($0.utf8) }).count == names.count)
+            let folders = ["Work", "Work ", " Work", "Work."].map { TaskFileName.folder(for: $0, number: number).name }
+            #expect(Set(folders.map { Array($0.utf8) }).count == folders.count)
+        }
+    }
+
+    @Test func `attachments keep their names, and what is cut keeps its ending`() {
+        let long = String(repeating: "p", count: 251)
+        for name in ["x", "x ", "x.", " x", "y. .txt", "z\u{3000}", "x.files", long + ".pdf"] {
+            #expect(TaskFileName.attachment(for: name).utf8.elementsEqual(name.utf8))
+        }
+        #expect(TaskFileName.attachment(for: "a.tar.gz", number: 2) == "a.tar (2).gz")
+        #expect(TaskFileName.attachment(for: "a", number: 2) == "a (2)")
+        #expect(TaskFileName.attachment(for: ".a", number: 2) == "a (2)")
+        let numbered = TaskFileName.attachment(for: long + ".pdf", number: 12)
+        #expect(numbered.hasSuffix("pp (12).pdf") && numbered.utf8.count == 255)
+        let cut = TaskFileName.attachment(for: long + "pppp.pdf")
+        #expect(cut.hasSuffix("pp.pdf") && cut.utf8.count == 255)
+        #expect(TaskFileName.attachment(for: "../\u{202E}fdp.exe") == "- fdp.exe")
+    }
+
+    @Test func `folders are no attachment folders`() {
         #expect(TaskFileName.folder(for: "Work").name == "Work")
         #expect(TaskFileName.folder(for: "Work").carriesTitle)
         #expect(TaskFileName.folder(for: "x.Files").name == "x-files")
         #expect(TaskFileName.folder(for: ".ferry").name == "ferry")
-        #expect(TaskFileName.folder(for: "etc...").name == "etc")
+        #expect(TaskFileName.folder(for: "etc...").name == "etc...")
         #expect(TaskFileName.folder(for: "a/b").carriesTitle == false)
     }
 

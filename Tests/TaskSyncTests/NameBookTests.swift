@@ -1,3 +1,4 @@
+import DocumentModel
 import Testing
 
 @testable import TaskSync
@@ -14,5 +15,18 @@ import Testing
         #expect(book.set("b", .init(place: "", title: forms[1], time: nil)) == ["a"])
         #expect(["a", "b"].map { book.number(of: $0) } == [1, 1])
         #expect(forms.map { book.owner(of: $0) } == ["a", "b"])
+    }
+
+    @Test func `a title that is the name comes before one that has to be mapped to it, whenever it came`() {
+        var book = NameBook { title, number in
+            let name = title.replacing("/", with: "-")
+            return number == 1 ? name : "\(name) (\(number))"
+        }
+        let times = (1...2).map { Timestamp(seconds: $0, nanos: 0) }
+        _ = book.set("mapped", .init(place: "", title: "a/b", time: times[0], isExact: false))
+        #expect(book.number(of: "mapped") == 1)
+        #expect(book.set("plain", .init(place: "", title: "a-b", time: times[1])) == ["mapped"])
+        #expect(["plain", "mapped"].map { book.number(of: $0) } == [1, 2])
+        #expect(book.owner(of: "a-b") == "plain")
     }
 }

@@ -34,11 +34,13 @@ struct TaskFacts: Sendable {
             tags: item.tags, list: item.listId, attachmentCount: attachmentCount,
             deletion: isDeleted ? TaskCatalog.Deletion(time: item.deletedTime) : nil,
             isPending: view.hasPendingWrites, isParked: view.hasParkedWrites)
+        let title = TaskLayout.title(of: item, fields)
         claim =
             isDeleted
             ? nil
             : NameBook.Claim(
-                place: item.listId ?? "", title: TaskLayout.title(of: item, fields), time: view.createTime)
+                place: item.listId ?? "", title: title, time: view.createTime,
+                isExact: TaskFileName.file(for: title).carriesTitle)
         hasAttachments = attachmentCount > 0
     }
 }

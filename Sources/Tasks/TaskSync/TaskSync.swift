@@ -328,6 +328,7 @@ package actor TaskSync {
                 catalog.update(facts)
                 // What the files are called now is right for all of them but those below, so none is looked at again.
                 _ = names.set(facts.id, facts.claim)
+                noteMapped(facts.id, at: index.path(of: facts.id))
                 // The last run was cut off between a delete that was taken back and the new file.
                 if isSynced, facts.claim != nil, index.path(of: facts.id) == nil { retries.insert(facts.id) }
                 if facts.hasAttachments || !attachments.rows(of: facts.id).isEmpty {

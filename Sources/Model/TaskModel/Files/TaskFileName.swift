@@ -1,6 +1,7 @@
-/// The name of a task's file or of a list's folder, made of a title that may come from anywhere.
+/// The name of a task's file, a list's folder or an attachment, made of a title or name that may come from anywhere.
 ///
-/// The result is one path component that no title can turn into a path, a hidden file or a name too long for the disk.
+/// The result is one path component that no title can turn into a path, a hidden file or a name too long for the disk. A title
+/// that a name can carry is the name, byte for byte: spaces and dots at its ends stay, since `Work` and `Work.` are two.
 public struct TaskFileName: Sendable, Hashable {
     /// What the names of task files end with.
     public static let suffix = ".md"
@@ -10,7 +11,9 @@ public struct TaskFileName: Sendable, Hashable {
     /// Whether the name alone tells the title; if not, the file needs a `title` key.
     public let carriesTitle: Bool
 
-    /// The longest name without suffix: room for `.files`, which is longer than `.md`, in the 255 bytes of a name.
+    /// The longest name of a file.
+    private static let nameLimit = 255
+    /// The longest start of a name that is cut: room for `.files`, which is longer than `.md`, in the 255 bytes of a name.
     private static let maximumBytes = 249
 
     /// The title that a file's name tells: all before `.md`.
@@ -20,13 +23,35 @@ public struct TaskFileName: Sendable, Hashable {
 
     /// `Title.md`, or `Title (2).md` for the number 2, and so on.
     public static func file(for title: String, number: Int = 1) -> TaskFileName {
-        name(stem(for: title, isFolder: false), number, suffix, for: title)
+        let isSafe = isSafe(title, limit: nameLimit - suffix.utf8.count)
+        return name(isSafe ? title : stem(for: title, isFolder: false), number, suffix, for: title)
     }
 
     /// The same for the folder of a list. A folder has no front matter, so where its name does not carry the list's, only the
     /// list's document does.
     public static func folder(for name: String, number: Int = 1) -> TaskFileName {
-        self.name(stem(for: name, isFolder: true), number, "", for: name)
+        let lowercased = name.lowercased()
+        let isTaken = [suffix, ".files"].contains { lowercased.hasSuffix($0) }
+        let isSafe = isSafe(name, limit: nameLimit) && !isTaken
+        return self.name(isSafe ? name : stem(for: name, isFolder: true), number, "", for: name)
+    }
+
+    /// The file name of an attachment: `name`, or `name (2).ext` for the number 2, and so on. A name that is cut keeps its ending.
+    package static func attachment(for name: String, number: Int = 1) -> String {
+        let isSafe = isSafe(name, limit: nameLimit)
+        let whole = isSafe ? name : stem(for: name, isFolder: true, limit: .max)
+        let added = number > 1 ? " (\(number))" : ""
+        guard !added.isEmpty || whole.utf8.count > nameLimit else { return whole }
+        let dot = whole.lastIndex(of: ".").flatMap { $0 > whole.startIndex ? $0 : nil } ?? whole.endIndex
+        let ending = added + (whole[dot...].utf8.count <= 32 ? whole[dot...] : "")
+        let start = whole[dot...].utf8.count <= 32 ? String(whole[..<dot]) : whole
+        return start.prefix(bytes: nameLimit - ending.utf8.count) + ending
+    }
+
+    /// Whether a file can be called so: not hidden, no path, and no characters that disturb a terminal or hide what the name is.
+    private static func isSafe(_ name: String, limit: Int) -> Bool {
+        guard let first = name.utf8.first, first != UInt8(ascii: "."), name.utf8.count <= limit else { return false }
+        return !name.unicodeScalars.contains { $0 == "/" || isUnsafe($0) }
     }
 
     private static func name(_ stem: String, _ number: Int, _ suffix: String, for title: String) -> TaskFileName {
@@ -36,7 +61,7 @@ public struct TaskFileName: Sendable, Hashable {
         return TaskFileName(name: start + ending + suffix, carriesTitle: false)
     }
 
-    private static func stem(for title: String, isFolder: Bool) -> String {
+    private static func stem(for title: String, isFolder: Bool, limit: Int = maximumBytes) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in title.unicodeScalars {
             if scalar == "/" {
@@ -49,7 +74,7 @@ public struct TaskFileName: Sendable, Hashable {
         }
         // By scalars: a combining mark makes another character of a dot, but not another name to the disk.
         let visible = scalars.drop { $0 == " " || $0 == "." }
-        var ending = String(Substring(visible)).prefix(bytes: maximumBytes).unicodeScalars[...]
+        var ending = String(Substring(visible)).prefix(bytes: limit).unicodeScalars[...]
         while let last = ending.last, last == " " || (isFolder && last == ".") { ending.removeLast() }
         var cut = String(Substring(ending))
         if isFolder, cut.lowercased().hasSuffix(".files") { cut = cut.dropLast(6) + "-files" }

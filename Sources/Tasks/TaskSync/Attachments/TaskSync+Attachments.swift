@@ -273,11 +273,8 @@ extension TaskSync {
 
     /// A name from elsewhere as a file's name: no path, not hidden, not too long; `name (2).ext` where the first is taken.
     static func fileName(_ name: String, _ number: Int) -> String {
-        let safe = TaskFileName.folder(for: name).name
-        let visible = TaskPath.isIgnored(safe) ? "\(safe)-" : safe
-        guard number > 1 else { return visible }
-        guard let dot = visible.lastIndex(of: "."), dot > visible.startIndex else { return "\(visible) (\(number))" }
-        return "\(visible[..<dot]) (\(number))\(visible[dot...])"
+        let safe = TaskFileName.attachment(for: name)
+        return TaskFileName.attachment(for: TaskPath.isIgnored(safe) ? "\(safe)-" : safe, number: number)
     }
 
     /// Whether a file has this name since another one had `name` already.

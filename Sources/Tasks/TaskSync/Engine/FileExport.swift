@@ -35,8 +35,10 @@ enum FileExport {
         let old = try TaskFile(parsing: row.bytes, named: row.path.name)
         let title = TaskLayout.title(of: item, fields)
         var path = try directory.appending(row.path.name)
-        // A name that somebody gave to the file is kept even if it is not the one that Ferry would make of the title.
-        let isKept = number == 1 && TaskFileName.title(of: row.path.name).utf8.elementsEqual(title.utf8)
+        // A name that the user gave to the file is kept even if it is not the one that Ferry would make of the title. No other task
+        // can want such a name, only the one that other machines make of it.
+        let isNumberKept = number == 1 || !TaskFileName.file(for: title).carriesTitle
+        let isKept = isNumberKept && TaskFileName.title(of: row.path.name).utf8.elementsEqual(title.utf8)
         if try !isKept || path != row.path && isTaken(path) {
             path = try freePath(in: directory, title, number) { try $0 != row.path && isTaken($0) }
         }
@@ -59,6 +61,7 @@ enum FileExport {
 
     /// Whether a file is called so, be it with a number.
     private static func isName(_ name: String, of title: String) -> Bool {
+        if TaskFileName.title(of: name).utf8.elementsEqual(title.utf8) { return true }
         let number = TaskFileName.title(of: name).split(separator: "(").last.flatMap { Int($0.dropLast()) }
         return [1, number ?? 1].contains {
             TaskFileName.file(for: title, number: $0).name.utf8.elementsEqual(name.utf8)

@@ -59,6 +59,11 @@ struct ListIndex {
         throw FolderError(.exists, "there is no free name for another list '\(name)'; rename some of them")
     }
 
+    /// Whether a list's directory can have the list's name, byte for byte.
+    static func isExact(_ name: String) -> Bool {
+        (try? directory(named: name) { _ in false })?.string.utf8.elementsEqual(name.utf8) ?? false
+    }
+
     /// A name that a list's directory can have: one like a task's file, or like a temporary file of an editor's, is taken for none.
     private static func component(for part: String, _ number: Int) -> String {
         var name = TaskFileName.folder(for: part, number: number).name

@@ -1,7 +1,7 @@
 import DocumentModel
 
-/// Which of those that want the same name in the same place gets which: the one that the remote knows longest has the name itself,
-/// the next ones `Name (2)`, `Name (3)` … Follows from the documents alone, so that every machine comes to the same names. Pure.
+/// Which of those that want the same name in the same place gets which: one whose title is exactly the name comes before one of whose
+/// title the name was made, and then the one that the remote knows longest. The first has the name itself, the next ones `Name (2)`, `Name (3)` … Follows from the documents alone, so that every machine comes to the same names. Pure.
 struct NameBook {
     /// What somebody wants to be called.
     struct Claim: Equatable {
@@ -10,6 +10,8 @@ struct NameBook {
         var title: String
         /// When the remote first had it; nil while it has not.
         var time: Timestamp?
+        /// Whether the title is a name that a file can have, and not one that has to be mapped to it.
+        var isExact = true
 
         static func == (left: Self, right: Self) -> Bool {
             UTF8Order.areEqual(left.title, right.title) && UTF8Order.areEqual(left.place, right.place)
@@ -96,8 +98,11 @@ struct NameBook {
     func owner(of name: String, in place: String = "") -> String? { claimants[Name(place: place, text: name)]?.first }
 
     private func precedes(_ a: String, _ b: String) -> Bool {
-        let (first, second) = (claims[a]?.time?.microseconds ?? .max, claims[b]?.time?.microseconds ?? .max)
-        return (first, a) < (second, b)
+        func right(_ id: String) -> (Int, Int64, String) {
+            let claim = claims[id]
+            return (claim?.isExact == false ? 1 : 0, claim?.time?.microseconds ?? .max, id)
+        }
+        return right(a) < right(b)
     }
 
     private func key(_ claim: Claim, _ number: Int) -> Name {

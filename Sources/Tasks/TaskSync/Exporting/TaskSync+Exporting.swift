@@ -264,6 +264,23 @@ extension TaskSync {
         } else {
             misnamed.remove(task)
         }
+        noteMapped(task, at: path)
+    }
+
+    /// Reports a file whose name is not its title although a file can be called so: it keeps such a name only on the machine whose
+    /// user gave it.
+    func noteMapped(_ task: String, at path: TaskPath?) {
+        let key = "name \(task)"
+        guard let path, let claim = names.claim(of: task), !claim.isExact,
+            let chosen = try? path.parent.appending(claim.title + TaskFileName.suffix), chosen != path,
+            chosen.kind(isDirectory: false) == .taskFile
+        else { return problems[key] = nil }
+        note(
+            SyncProblem(
+                code: "name-mapped", subject: path.string,
+                message: "Its title has characters that hide or reorder text, so the file has another name here.",
+                hint: "For one name on all machines, give it another title: ferry set \(task.prefix(8)) title:…"),
+            for: key)
     }
 
     func rightPath(of task: String, in directory: TaskPath) throws -> TaskPath? {

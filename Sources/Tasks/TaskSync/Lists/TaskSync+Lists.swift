@@ -81,7 +81,8 @@ extension TaskSync {
         let wanted = TaskList(fields: view.fields).name
         let current = lists.path(list)
         let first = listBook.number(of: list)
-        if first == 1, let current, current.string.utf8.elementsEqual(wanted.utf8) { return false }
+        let isExact = ListIndex.isExact(wanted)
+        if first == 1 || !isExact, let current, current.string.utf8.elementsEqual(wanted.utf8) { return false }
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
         let inherits = isLeft(right, to: list)
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
@@ -220,7 +221,10 @@ extension TaskSync {
         catalog.update(list: view)
         let name = view.exists ? TaskList(fields: view.fields).name : nil
         let affected = listBook.set(
-            view.name.id, name.map { NameBook.Claim(place: "", title: $0, time: view.createTime) })
+            view.name.id,
+            name.map {
+                NameBook.Claim(place: "", title: $0, time: view.createTime, isExact: ListIndex.isExact($0))
+            })
         if !view.exists {
             misnamedLists.remove(view.name)
             problems["list \(view.name.id)"] = nil
