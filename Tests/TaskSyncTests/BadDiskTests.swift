@@ -303,6 +303,38 @@ import Testing
         await machine.stop()
     }
 
+    @Test func `one directory that cannot be read keeps no delete elsewhere waiting`() async throws {
+        let disk = MemoryDisk()
+        try disk.makeDirectories("Home/Plans")
+        try disk.write("Home/In.md", Array("in\n".utf8))
+        for number in 0..<9 { try disk.write("\(number).md", Array("text \(number)\n".utf8)) }
+        let first = try await Machine(store, disk: disk)
+        #expect(await first.eventually { await first.hasUnited(10) })
+        try disk.setMode("Home", 0)
+        try await first.sync.rescanNow()
+        #expect(await first.sync.allProblems.map(\.code) == ["unreadable"])
+        try await first.sync.rescanNow()
+        await first.stop()
+        try disk.remove("1.md")
+        let second = try await Machine(store, home: first.home, disk: disk)
+        #expect(await second.eventually { await second.sync.catalog.trashed.map(\.title) == ["1"] })
+        #expect(await second.sync.allProblems.map(\.code) == ["unreadable"])
+        #expect(await second.sync.catalog.living.contains { $0.title == "In" })
+        await second.stop()
+        // Into which another file goes meanwhile.
+        try disk.setMode("Home", 0o755)
+        try disk.rename("2.md", to: "Home/2.md", .exclusive)
+        try disk.setMode("Home", 0)
+        try disk.remove("3.md")
+        let third = try await Machine(store, home: first.home, disk: disk)
+        try await third.sync.rescanNow()
+        #expect(await third.sync.changes.missingPaths.isEmpty)
+        try disk.setMode("Home", 0o755)
+        #expect(await third.eventually { await third.sync.catalog.trashed.map(\.title).sorted() == ["1", "3"] })
+        #expect(await third.eventually { await third.sync.task(atPath: "Home/2.md") != nil })
+        await third.stop()
+    }
+
     @Test func `a scan does not take a file that an editor has truncated for what its user wants`() async throws {
         let disk = MemoryDisk()
         let machine = try await Machine(store, disk: disk)

@@ -94,6 +94,12 @@ package actor TaskSync {
     var unfinishedMoves: [(from: TaskPath, to: TaskPath)] = []
     /// Directories that nobody has looked into since the start: a power cut may have left known files in them empty.
     var unexplored: [TaskPath] = [.root]
+    /// Directories that the last scan could not list.
+    var unlisted: Set<TaskPath> = []
+    /// Those of them in which no known file can be, with the times of their last changes when that was so; see `noteUnlisted`.
+    var unreadable: [TaskPath: FileTime] = [:]
+    /// Files with the identifiers of tasks that are not known here, while the server has not told of all there are.
+    var unidentified: Set<TaskPath> = []
     /// By task, files that a power cut has left empty and that could not be filled yet, as on a full disk; see `fillEmptied`.
     var unfilled: [String: (path: TaskPath, stamp: FileStamp)] = [:]
     /// Lists whose directories have other names than they should, because those are taken.
@@ -268,7 +274,8 @@ package actor TaskSync {
                 try tables.state("paused") ?? "", try tables.state("retries") ?? "",
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
-                try tables.announced(), try tables.left(), try tables.state("bound-anew") != nil
+                try tables.announced(), try tables.left(), try tables.state("bound-anew") != nil,
+                try tables.state("unreadable") ?? ""
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -288,6 +295,7 @@ package actor TaskSync {
         unfinishedWrites = tables.11
         leftBeside = tables.12
         isBoundAnew = tables.13
+        unreadable = Self.unreadable(saved: tables.14)
         try await loadHosts()
         try await loadCatalog()
         try await forgetLeftOfPurged()

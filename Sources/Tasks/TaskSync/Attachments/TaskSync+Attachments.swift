@@ -82,12 +82,17 @@ extension TaskSync {
     ///
     /// - Parameter directories: where it was looked for them; nil: everywhere.
     func noteMissingAttachments(_ scan: FolderScan, found: [TaskPath], within directories: Set<TaskPath>? = nil) {
-        guard scan.isComplete, !isBoundAnew else { return }
-        let present = Set(found)
-        let missing = attachments.all.compactMap { path(of: $0) }.filter { path in
-            !present.contains(path) && directories.map { $0.contains(path.parent) } ?? true
+        guard !isBoundAnew, !isHiding(in: scan) else { return }
+        let missing = missingAttachments(scan, found: found).filter { path in
+            directories.map { $0.contains(path.parent) } ?? true
         }
         if !missing.isEmpty { changes.noteMissing(missing) }
+    }
+
+    /// Known files of attachments that a scan would have found, and did not.
+    func missingAttachments(_ scan: FolderScan, found: [TaskPath]) -> [TaskPath] {
+        let present = Set(found)
+        return attachments.all.compactMap { path(of: $0) }.filter { !present.contains($0) && scan.sees($0) }
     }
 
     /// The user removed an attachment's file: it is detached.

@@ -92,7 +92,8 @@ extension TaskSync {
             if known.map({ $0.stamp != file.stamp }) ?? true { changed.append(file) }
         }
         guard scan.isSameRoot else { return [] }
-        var missing = Set(scan.isComplete ? index.paths(notSeenIn: call) : [])
+        let isHiding = isHiding(in: scan)
+        var missing = Set(isHiding ? [] : index.paths(notSeenIn: call).filter(scan.sees))
         for file in changed.sorted(by: { $0.path < $1.path }) {
             if let step = try await fileStep(file, &missing) { steps.append(step) }
         }
@@ -109,7 +110,7 @@ extension TaskSync {
         }
         let present = Set(attached.map(\.path))
         for row in attachments.all {
-            guard let path = path(of: row), !present.contains(path), scan.isComplete,
+            guard let path = path(of: row), !present.contains(path), scan.sees(path), !isHiding,
                 !gone.contains(where: { $0.1 == row.task })
             else { continue }
             steps.append(SyncStep(.delete, path.string, task: row.task, "its file is gone"))

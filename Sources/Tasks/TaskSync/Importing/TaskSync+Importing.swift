@@ -85,7 +85,7 @@ extension TaskSync {
         // Where not all directories are watched, what has gone from one may have come to another: that is looked for first.
         if !folder.isFullyWatched, (removed + movedAway).contains(where: isKnown) { try await rescan(isFirst: false) }
         // Perhaps into what cannot be read: the scan when it can be finds it there, or misses it.
-        if !isPartlyUnreadable { removed += movedAway }
+        if !movedAway.isEmpty, !isHiding { removed += readable(movedAway) }
         if !removed.isEmpty { try await importRemovals(removed) }
         if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
             try await forgetMissingLists()

@@ -1,4 +1,5 @@
 import DocumentClient
+import SystemIO
 import SystemService
 import TaskFolder
 
@@ -26,10 +27,55 @@ extension TaskSync {
         noteMissing(known.filter { folder.isAbsent($0) })
     }
 
-    /// Files that are gone unless they come back: as long as something cannot be read, they may be in it. The scan that follows when
-    /// it can be finds them, or misses them too.
+    /// Files that are gone unless they come back. Nothing is known of those beneath a directory that cannot be read: the scan that
+    /// follows when it can be finds them, or misses them too.
     func noteMissing(_ paths: [TaskPath]) {
-        if !paths.isEmpty, !isPartlyUnreadable, !isBoundAnew { changes.noteMissing(paths) }
+        let paths = readable(paths)
+        if !paths.isEmpty, !isBoundAnew, !isHiding { changes.noteMissing(paths) }
+    }
+
+    /// Whether a file that is missing may have moved into a directory that cannot be read: something did since all known files
+    /// were last seen where they were.
+    var isHiding: Bool {
+        isPartlyUnreadable
+            && unlisted.contains { path in unreadable[path].map { $0 != folder.directoryChanged(path) } ?? true }
+    }
+
+    /// Whether a file that a scan did not find may have moved into a directory that the scan could not list.
+    func isHiding(in scan: FolderScan) -> Bool { scan.unlisted.contains { unreadable[$0.key] != $0.value } }
+
+    /// Remembers the directories that a scan could not list.
+    ///
+    /// - Parameter isComplete: Whether all that is known and not beneath them was found, so that nothing of it is in them.
+    func noteUnlisted(_ scan: FolderScan, isComplete: Bool) async throws {
+        unlisted = Set(scan.unlisted.keys)
+        let known = isComplete ? scan.unlisted : unreadable.filter { scan.unlisted[$0.key] == $0.value }
+        guard known != unreadable else { return }
+        unreadable = known
+        let text = known.map { "\($0.value.seconds) \($0.value.nanoseconds) \($0.key.string)" }.sorted()
+        try await client.transaction { try SyncTables($0).setState("unreadable", text.joined(separator: "\n")) }
+    }
+
+    /// What `noteUnlisted` has stored.
+    static func unreadable(saved text: String) -> [TaskPath: FileTime] {
+        var found: [TaskPath: FileTime] = [:]
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+            guard words.count == 3, let seconds = Int64(words[0]), let nanoseconds = Int32(words[1]) else { continue }
+            let path = words[2].isEmpty ? TaskPath.root : try? TaskPath(String(words[2]))
+            if let path { found[path] = FileTime(seconds: seconds, nanoseconds: nanoseconds) }
+        }
+        return found
+    }
+
+    /// The paths that are not beneath a directory that cannot be read.
+    func readable(_ paths: [TaskPath]) -> [TaskPath] {
+        let hidden = folderProblems.values.filter(Self.isUnreadable).compactMap(\.subject)
+        guard !hidden.isEmpty else { return paths }
+        return paths.filter { path in
+            let path = escapedPath(path.string)
+            return !hidden.contains { $0 == TaskPath.root.description || path.utf8.starts(with: "\($0)/".utf8) }
+        }
     }
 
     /// Brings those of missing files back that were saved just before they were moved to the local trash, where the move could not put

@@ -53,7 +53,11 @@ extension TaskSync {
         for path in scan.lists.sorted() { _ = try await list(at: path) }
         // Not those that were there a moment ago: what has become of them is told.
         let absent = Set(index.paths(notSeenIn: call))
-        missingInScan = scan.isComplete ? absent : []
+        let missed = absent.filter(scan.sees)
+        let isComplete = missed.isEmpty && missingAttachments(scan, found: found.map(\.path)).isEmpty
+        let isHiding = isHiding(in: scan)
+        try await noteUnlisted(scan, isComplete: isComplete || !isHiding)
+        missingInScan = isHiding || isBoundAnew && !scan.isComplete ? [] : missed
         attachments.removeOrphans()
         for file in found { await noteAttachment(file.path, file.stamp) }
         defer { missingInScan = [] }
@@ -67,7 +71,7 @@ extension TaskSync {
         try await forgetAbsentSinceBinding(absentBefore)
         let missing = gone.subtracting(back).filter { index[$0] != nil }
         if !missing.isEmpty { changes.noteMissing(missing.sorted()) }
-        if scan.isComplete { try await forgetMissingLists() }
+        if !isHiding { try await forgetMissingLists() }
         noteMissingAttachments(scan, found: found.map(\.path))
     }
 
