@@ -247,6 +247,7 @@ package actor TaskSync {
             group.addTask { try await self.followHold() }
             group.addTask { try await self.followDocuments() }
             group.addTask { try await self.followFailure() }
+            group.addTask { try await self.followUnidentified() }
             group.addTask { try await self.followRetention() }
             try await group.next()
             group.cancelAll()

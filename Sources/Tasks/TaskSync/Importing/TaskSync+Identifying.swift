@@ -83,6 +83,44 @@ extension TaskSync {
         }
     }
 
+    /// Whether a new file waits until the server has told of all tasks: its identifier says that it is the file of one that is not
+    /// known here. It was copied ahead of the documents, or the state is older than the file. As a new task it would be a double.
+    func waitsForItsTask(
+        _ path: TaskPath, _ identifier: String?, claimed: [ImportedFile]
+    ) async throws -> Bool {
+        guard let identifier, index.path(of: identifier) == nil, !claimed.contains(where: { $0.task == identifier })
+        else { return false }
+        // Before the look at the status: a change after that is followed.
+        unidentified.insert(path)
+        let isCurrent = await client.currentStatus.isCurrent
+        // It may have come since the file was identified.
+        let isKnown = try await isTask(identifier)
+        if isKnown || isCurrent { unidentified.remove(path) }
+        if isKnown { changes.noteFound(path) }
+        if isKnown || isCurrent { return isKnown }
+        note(
+            SyncProblem(
+                code: "not-identified", subject: path.string,
+                message: "The file says that it is the file of a task that this machine does not know yet.",
+                hint: "It is synced as soon as the server can be reached."), for: path.string)
+        return true
+    }
+
+    /// Reads files that wait for their tasks whenever the server has told of all.
+    func followUnidentified() async throws {
+        for await status in await client.statuses where status.isCurrent && !unidentified.isEmpty {
+            try await exclusively {
+                guard rootHold == nil else { return }
+                let paths = unidentified.sorted()
+                unidentified = []
+                for path in paths { problems[path.string] = nil }
+                try await importFiles(paths)
+                try await exportRetries()
+            }
+        }
+        throw CancellationError()
+    }
+
     /// Whether a file that is where one of `task` is, or was to be written, is somebody else's, as far as the two tell.
     func isForeign(_ content: TaskFileContent, _ identifier: String?, where task: String) async throws -> Bool {
         guard identifier != task else { return false }

@@ -341,6 +341,7 @@ extension TaskSync {
             return nil
         }
         let (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
+        if isNew, try await waitsForItsTask(path, identifier, claimed: claimed) { return nil }
         if let problem = try await limitProblem(of: file, at: path, task) {
             note(problem, for: path.string)
             return nil

@@ -1,0 +1,108 @@
+import DocumentClient
+import DocumentStore
+import Glibc
+import Simulation
+import SystemIO
+import TaskFolder
+import Testing
+
+@testable import TaskSync
+
+/// Names stay as their user gave them on the machine that they were given on, and travel where other machines can have them.
+@Suite(.serialized) struct NameTests {
+    @Test func `names that differ at their ends only are files of their own on every machine`() async throws {
+        try await withMachines { laptop, desk in
+            let long = String(repeating: "a", count: 249)
+            let names = [
+                "foo.md", "foo .md", " foo.md", "foo..md", "Sub/t.md", "Sub /t.md", "Sub./t.md", "\(long)x.md",
+                "\(long)y.md", "Trip.MD/t.md",
+            ]
+            for name in names { try laptop.write(name, "text of \(name)\n") }
+            #expect(await desk.eventually { await desk.hasUnited(names.count) })
+            for name in names where !name.hasPrefix("Trip.MD") {
+                #expect(await desk.has(name, "text of \(name)\n"))
+            }
+            for name in names { #expect(await laptop.has(name, "text of \(name)\n")) }
+            try desk.write("foo .md", "text of the desk\n")
+            #expect(await laptop.has("foo .md", "text of the desk\n"))
+            #expect(laptop.read("foo.md") == "text of foo.md\n")
+        }
+    }
+
+    @Test func `a name with hidden characters stays on its machine and takes no plain name away`() async throws {
+        try await withMachines { laptop, desk in
+            let odd = "a\u{202E}b.md"
+            try laptop.write(odd, "odd\n")
+            #expect(await desk.eventually { (desk.read("a b.md") ?? "").hasSuffix("---\nodd\n") })
+            #expect(await desk.eventually { await desk.sync.allProblems.map(\.code) == ["name-mapped"] })
+            try laptop.write("a b.md", "plain\n")
+            #expect(await desk.has("a b.md", "plain\n"))
+            #expect(await desk.eventually { (desk.read("a b (2).md") ?? "").hasSuffix("---\nodd\n") })
+            #expect(await desk.eventually { await desk.sync.allProblems.map(\.subject) == ["a b (2).md"] })
+            #expect(laptop.read(odd) == "odd\n" && laptop.read("a b.md") == "plain\n")
+            #expect(await laptop.sync.allProblems.isEmpty)
+            let mapped = try #require(desk.read("a b (2).md"))
+            #expect(mapped.contains("title: "))
+            try desk.write("a b (2).md", mapped.replacing("odd\n", with: "from the desk\n"))
+            #expect(await laptop.has(odd, "from the desk\n"))
+        }
+    }
+
+    @Test func `a file that was copied ahead of its task waits for it, and is not doubled`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let (laptop, desk) = (try await Machine(store), try await Machine(store))
+        #expect(await desk.eventually { await desk.client.currentStatus.isCurrent })
+        desk.remote.cut(true)
+        #expect(await desk.eventually { await !desk.client.currentStatus.isCurrent })
+        try laptop.write("Trip.md", "go\n")
+        #expect(await laptop.eventually { (try? await laptop.sync.isSettled()) == true && laptop.commitCount > 0 })
+        let task = try #require(await laptop.sync.task(atPath: "Trip.md"))
+        for (name, text) in [("Trip.md", "go\n"), ("Copy.md", "new\n")] {
+            let file = try FileDescriptor(path: "\(desk.root)/new-file", [.write, .create, .exclusive])
+            try file.write(bytes: text)
+            // What another account's directory has is the file of no task here, also later.
+            #expect(try file.setAttribute("user.ferry.id", to: Array((name == "Trip.md" ? task : "another").utf8)))
+            rename("\(desk.root)/new-file", desk.path(name))
+        }
+        #expect(
+            await desk.eventually { await desk.sync.allProblems.map(\.code) == ["not-identified", "not-identified"] })
+        #expect(await desk.sync.catalog.count == 0)
+        desk.remote.cut(false)
+        await desk.client.networkChanged()
+        #expect(await desk.eventually { await desk.hasUnited(2) })
+        #expect(await desk.sync.path(ofTask: task) == "Trip.md")
+        #expect(await desk.eventually { await desk.sync.allProblems.isEmpty })
+        #expect(await laptop.has("Copy.md", "new\n"))
+        #expect(await laptop.eventually { await laptop.hasUnited(2) })
+        #expect(try laptop.names("").filter { $0.hasSuffix(".md") } == ["Copy.md", "Trip.md"])
+        await laptop.stop()
+        await desk.stop()
+    }
+
+    @Test func `an older state does not double what was made since`() async throws {
+        let store = MemoryDocumentStore(Machine.database)
+        let (laptop, home) = (try await Machine(store), Home())
+        let first = try await Machine(store, home: home)
+        try first.write("Old.md", "old\n")
+        #expect(await laptop.has("Old.md", "old\n"))
+        await first.stop()
+        let state = try FileSystem.read("\(home.path)/replica.db")
+        let second = try await Machine(store, home: home)
+        try second.write("New.md", "new\n")
+        #expect(await laptop.has("New.md", "new\n"))
+        let task = try #require(await laptop.sync.task(atPath: "New.md"))
+        await second.stop()
+        for name in ["replica.db-wal", "replica.db-shm"] { try FileSystem.remove("\(home.path)/\(name)") }
+        try FileSystem.replace("\(home.path)/replica.db", with: state)
+        let third = try await Machine(store, home: home)
+        #expect(await third.eventually { await third.sync.path(ofTask: task) == "New.md" })
+        #expect(await third.eventually { await third.hasUnited(2) })
+        #expect(await laptop.eventually { await laptop.hasUnited(2) })
+        await third.stop()
+        await laptop.stop()
+    }
+}
+
+extension FileDescriptor {
+    fileprivate func write(bytes text: String) throws(SystemError) { try write(Array(text.utf8)) }
+}
