@@ -13,7 +13,7 @@ if [[ ${1:-} == --soak ]]; then
     exit 1
 fi
 
-all=(format build unit simulation interop end-to-end systemd)
+all=(format build unit simulation interop end-to-end ordinary-user systemd)
 wanted=("${@:-${all[@]}}")
 for step in "${wanted[@]}"; do
     [[ " ${all[*]} release " == *" $step "* ]] || { echo "There is no step '$step'. Steps: ${all[*]}"; exit 2; }
@@ -22,7 +22,7 @@ steps=(packages)
 for step in "${wanted[@]}"; do
     case $step in
         unit) steps+=(build) ;;
-        simulation | interop | end-to-end | systemd) steps+=(release) ;;
+        simulation | interop | end-to-end | ordinary-user | systemd) steps+=(release) ;;
     esac
     steps+=("$step")
 done
@@ -39,13 +39,13 @@ for step in "${steps[@]}"; do
     "Tests/steps/$step.sh"
     read -r step_passed step_failed <"$FERRY_STEP_RESULT"
     count "$step_passed" "$step_failed"
-    table+=("$(printf '%-12s %7d %7d %7d' "$step" "$step_passed" "$step_failed" $((SECONDS - start)))")
+    table+=("$(printf '%-14s %7d %7d %7d' "$step" "$step_passed" "$step_failed" $((SECONDS - start)))")
     # Nothing that follows could run.
     [[ $step =~ ^(packages|build|release)$ ]] && ((step_failed)) && break
 done
 rm -f "$FERRY_STEP_RESULT"
 unset FERRY_STEP_RESULT
 
-printf '\n%-12s %7s %7s %7s\n' step passed failed seconds
+printf '\n%-14s %7s %7s %7s\n' step passed failed seconds
 printf '%s\n' "${table[@]}" ''
 finish

@@ -1,4 +1,7 @@
 # Sourced by the steps that run Python tests: makes .venv as Tests/requirements.txt says, and counts.
+FERRY_BIN=$(release_directory)
+export FERRY_BIN
+
 prepare_venv() {
     [[ -x .venv/bin/pytest ]] && cmp -s Tests/requirements.txt .venv/requirements.txt && return
     rm -rf .venv
@@ -6,13 +9,13 @@ prepare_venv() {
         cp Tests/requirements.txt .venv/requirements.txt
 }
 
+# Runs the tests, behind the words of the array `within`.
+within=()
 run_pytest() {
     local log summary
-    FERRY_BIN=$(release_directory)
-    export FERRY_BIN
     prepare_venv || { count 0 1; return; }
     log=$(mktemp)
-    .venv/bin/python -m pytest -q -p no:cacheprovider "$@" 2>&1 | tee "$log"
+    "${within[@]}" .venv/bin/python -m pytest -q -p no:cacheprovider "$@" 2>&1 | tee "$log"
     summary=$(grep -aE '^(=+ )?[0-9]+ (passed|failed|error|skipped)' "$log" | tail -n 1)
     rm -f "$log"
     number() { grep -oE "[0-9]+ $1" <<<"$summary" | grep -oE '[0-9]+' || echo 0; }
