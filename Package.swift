@@ -51,7 +51,7 @@ let package = Package(
         // C
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CISAL"), cLibrary("CZlib"), cLibrary("CCurl"),
         cLibrary("CGRPC"), cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
-        cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
+        cLibrary("CExpat"), cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
 
         // System
         room("JSON", on: "System"),
@@ -59,6 +59,7 @@ let package = Package(
         room("SystemService", on: "System", uses: ["CSystemd", "SystemIO"]),
         room("SQLite", on: "System", uses: ["CSQLite"]),
         room("YAML", on: "System", uses: ["CYAML"]),
+        room("XML", on: "System", uses: ["CExpat"]),
         room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
         room("Cryptography", on: "System", uses: ["CISAL", "COpenSSL"]),
         room("HTTP", on: "System", uses: ["CCurl", "CLinux", "CMicroHTTPD", "SystemIO"]),
@@ -84,11 +85,12 @@ let package = Package(
         // Objects
         room(
             "ObjectStorage", on: "Objects",
-            uses: ["CGear", "Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
+            uses: ["CGear", "Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO", "XML"]),
 
         // Accounts
         room(
-            "Identity", on: "Accounts", uses: ["DocumentModel", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
+            "Identity", on: "Accounts",
+            uses: ["DocumentModel", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO", "XML"]),
 
         // Tasks
         room("TaskFolder", on: "Tasks", uses: ["SystemIO"]),
@@ -115,7 +117,7 @@ let package = Package(
             "FerryServer", on: "Programs",
             uses: [
                 "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC",
-                "HTTP", "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "YAML",
+                "HTTP", "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "XML", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),
@@ -131,7 +133,7 @@ let package = Package(
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
-        tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"),
+        tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"), tests("XML"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
         tests("HTTP", uses: ["SystemIO"]), tests("GRPC", uses: ["SystemIO"]), tests("CommandLineTool"),
         tests("DocumentModel"),
@@ -172,8 +174,7 @@ let package = Package(
             "FerryServer",
             uses: [
                 "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON", "ObjectStorage",
-                "SQLite",
-                "SystemIO",
+                "SQLite", "SystemIO", "XML",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
@@ -195,7 +196,7 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             dependencies: [
                 "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore", "FerryCLI",
                 "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "TaskModel",
-                "YAML",
+                "XML", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

@@ -83,6 +83,25 @@ struct StorageTests {
         }
     }
 
+    @Test(arguments: [
+        "<AccessKeyId>a&amp;b</AccessKeyId>", "<AccessKeyId type=\"1>2\">a&#38;b</AccessKeyId>",
+        "<AccessKeyId ><![CDATA[a&b]]></AccessKeyId>",
+        "<!-- <AccessKeyId>x</AccessKeyId> --><AccessKeyId>a&amp;b</AccessKeyId>",
+    ])
+    func `keys of another STS are read as XML has them`(accessKey: String) async throws {
+        let answer = """
+            <AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
+            <AssumeRoleWithWebIdentityResult><Credentials>\(accessKey)<SecretAccessKey>s</SecretAccessKey>
+            <SessionToken>t</SessionToken></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>
+            """
+        let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { _ in HTTPResponse(body: .text(answer)) }
+        guard case .tcp(_, let port) = try server.start() else { return }
+        let client = IdentityClient(url: "http://127.0.0.1:\(port)")
+        let keys = try? await client.storageCredential(idToken: "x")
+        await server.stop(within: .zero)
+        #expect(keys?.accessKey == "a&b" && keys?.secretKey == "s" && keys?.sessionToken == "t")
+    }
+
     @Test func `an administrator's key reaches everything until it is removed`() async throws {
         try await withIdentity { test in
             let storage = test.identity.storage

@@ -36,10 +36,4 @@ struct LimitsTests {
         let again = [memory.takeNow(40, "a/"), memory.takeNow(40, "b/")]
         #expect(again.allSatisfy { $0 != nil })
     }
-
-    @Test func `a document has as many elements as the parts of an upload need, and no more`() {
-        func document(_ count: Int) -> [UInt8] { Array("<a>\(String(repeating: "<b/>", count: count))</a>".utf8) }
-        #expect(XMLTree(parsing: document(99_999))?.children.count == 99_999)
-        #expect(XMLTree(parsing: document(100_000)) == nil)
-    }
 }

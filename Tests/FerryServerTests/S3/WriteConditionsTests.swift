@@ -1,5 +1,6 @@
 import HTTP
 import Testing
+import XML
 
 @testable import FerryServer
 
@@ -59,7 +60,7 @@ struct WriteConditionsTests {
             ("<LastModifiedTime>soon</LastModifiedTime>", "InvalidArgument"),
         ] as [(String, String?)])
     func `each object of DeleteObjects has conditions of its own`(conditions: String, code: String?) throws {
-        let object = try #require(XMLTree(parsing: Array("<Object><Key>k</Key>\(conditions)</Object>".utf8)))
+        let object = try XMLElement(parsing: Array("<Object><Key>k</Key>\(conditions)</Object>".utf8))
         do throws(S3Error) {
             try WriteConditions(deleting: object).checkDelete(of: Self.present)
             #expect(code == nil)

@@ -4,6 +4,7 @@ import Dispatch
 import Identity
 import JSON
 import Synchronization
+import XML
 import YAML
 
 @testable import FerryServer
@@ -46,9 +47,9 @@ func decodeControl(_ input: [UInt8]) {
 }
 
 func decodeXML(_ input: [UInt8]) {
-    _ = XMLTree(parsing: input)
-    guard let answer = S3XML(parsing: input) else { return }
-    _ = (answer["Key"], answer.all("Contents"))
+    guard let tree = try? XMLElement(parsing: input) else { return }
+    check((try? XMLElement(parsing: tree.document())) == tree, "XML is read back")
+    _ = S3Listing.page(input)
 }
 
 /// Lines: the target, then header fields.

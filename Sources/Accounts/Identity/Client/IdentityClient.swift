@@ -1,5 +1,6 @@
 package import HTTP
 import JSON
+import XML
 
 /// Signs in to an identity server: `ferry-server`, Firebase's Auth emulator, or whatever speaks the Identity Toolkit's
 /// REST at one URL. Holds no state.
@@ -114,11 +115,11 @@ package struct IdentityClient: Sendable {
             .post, "\(url)/", headers: ["Content-Type": "application/x-www-form-urlencoded"], body: .text(form),
             timeouts: Self.timeouts)
         let (status, bytes) = try await exchange(request)
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard status.isSuccess else { throw Self.storageError(status, text) }
-        guard let accessKey = Self.element("AccessKeyId", in: text),
-            let secretKey = Self.element("SecretAccessKey", in: text),
-            let sessionToken = Self.element("SessionToken", in: text)
+        let answer = try? XMLElement(parsing: bytes)
+        guard status.isSuccess else { throw Self.storageError(status, answer) }
+        guard let keys = answer?.first("Credentials"), let accessKey = Self.text("AccessKeyId", in: keys),
+            let secretKey = Self.text("SecretAccessKey", in: keys),
+            let sessionToken = Self.text("SessionToken", in: keys)
         else { throw Self.somebodyElse(url) }
         return TemporaryStorageCredential(
             accessKey: accessKey, secretKey: secretKey, sessionToken: sessionToken, lifetime: .seconds(lifetime))
@@ -177,14 +178,9 @@ package struct IdentityClient: Sendable {
         return seconds.flatMap { (1...31_536_000).contains($0) ? $0 : nil }
     }
 
-    /// The text of the first element of that name; the ones asked for hold neither elements nor entities.
-    private static func element(_ name: String, in xml: String) -> String? {
-        guard
-            let after = xml.split(separator: "<\(name)>", maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
-                .first
-        else { return nil }
-        let parts = after.split(separator: "</\(name)>", maxSplits: 1, omittingEmptySubsequences: false)
-        return parts.count == 2 && !parts[0].isEmpty ? String(parts[0]) : nil
+    /// The text of a child element; nil if it is absent or empty.
+    private static func text(_ name: String, in element: XMLElement) -> String? {
+        element[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func error(_ status: HTTPStatus, _ answer: JSONObject) -> IdentityError {
@@ -202,8 +198,8 @@ package struct IdentityClient: Sendable {
         return IdentityError(code, explanations[code] ?? detail ?? "The server refused: \(name).")
     }
 
-    private static func storageError(_ status: HTTPStatus, _ xml: String) -> IdentityError {
-        switch element("Code", in: xml) {
+    private static func storageError(_ status: HTTPStatus, _ answer: XMLElement?) -> IdentityError {
+        switch answer?.first("Code")?.text {
         case "ExpiredTokenException": IdentityError(.tokenExpired, "The ID token has expired.")
         case "InvalidIdentityToken":
             IdentityError(.invalidToken, "The server does not accept the ID token; sign in again.")

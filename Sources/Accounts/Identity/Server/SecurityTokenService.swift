@@ -1,5 +1,6 @@
 import Cryptography
 import HTTP
+import XML
 
 /// STS `AssumeRoleWithWebIdentity` (AWS's query API of 2011-06-15): an ID token for credentials of the object store that
 /// reach the user's own prefix only. The role and its session name are taken as they come.
@@ -31,20 +32,19 @@ struct SecurityTokenService: Sendable {
             let fields = Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { first, _ in first })
             return try answer(fields)
         } catch let refusal as Refusal {
-            return Self.xml(
-                .badRequest,
-                """
-                <ErrorResponse xmlns="\(Self.namespace)"><Error><Type>Sender</Type><Code>\(refusal.code)</Code>\
-                <Message>\(Self.escaped(refusal.message))</Message></Error>\(Self.requestID)</ErrorResponse>
-                """)
+            return Self.response(to: refusal)
         } catch {
-            return Self.xml(
-                .badRequest,
-                """
-                <ErrorResponse xmlns="\(Self.namespace)"><Error><Type>Sender</Type><Code>ValidationError</Code>\
-                <Message>The request could not be read.</Message></Error>\(Self.requestID)</ErrorResponse>
-                """)
+            return Self.response(to: Refusal("ValidationError", "The request could not be read."))
         }
+    }
+
+    private static func response(to refusal: Refusal) -> HTTPResponse {
+        let error = XMLElement(
+            "Error",
+            [
+                XMLElement("Type", "Sender"), XMLElement("Code", refusal.code), XMLElement("Message", refusal.message),
+            ])
+        return xml(.badRequest, XMLElement("ErrorResponse", [error, metadata]))
     }
 
     /// Whether a field of the form narrows what the keys may do.
@@ -97,48 +97,42 @@ struct SecurityTokenService: Sendable {
 
     private func describe(
         _ credential: StorageCredential, _ token: VerifiedToken, _ fields: [String: String]
-    ) -> String {
-        let session = Self.escaped(fields["RoleSessionName"] ?? "ferry")
-        let role = Self.escaped(fields["RoleArn"] ?? "arn:aws:iam::000000000000:role/ferry")
-        return """
-            <AssumeRoleWithWebIdentityResponse xmlns="\(Self.namespace)"><AssumeRoleWithWebIdentityResult>\
-            <SubjectFromWebIdentityToken>\(Self.escaped(token.userID))</SubjectFromWebIdentityToken>\
-            <Audience>\(Self.escaped(server.configuration.project))</Audience>\
-            <AssumedRoleUser><Arn>\(role)/\(session)</Arn>\
-            <AssumedRoleId>\(Self.escaped(token.userID)):\(session)</AssumedRoleId></AssumedRoleUser>\
-            <Credentials><AccessKeyId>\(credential.accessKey)</AccessKeyId>\
-            <SecretAccessKey>\(credential.secretKey)</SecretAccessKey>\
-            <SessionToken>\(credential.sessionToken ?? "")</SessionToken>\
-            <Expiration>\(UTCTime.text(credential.expiresAt ?? 0))</Expiration></Credentials>\
-            <Provider>\(Self.escaped(server.configuration.issuer))</Provider></AssumeRoleWithWebIdentityResult>\
-            \(Self.requestID)</AssumeRoleWithWebIdentityResponse>
-            """
+    ) -> XMLElement {
+        let session = fields["RoleSessionName"] ?? "ferry"
+        let role = fields["RoleArn"] ?? "arn:aws:iam::000000000000:role/ferry"
+        let result = XMLElement(
+            "AssumeRoleWithWebIdentityResult",
+            [
+                XMLElement("SubjectFromWebIdentityToken", token.userID),
+                XMLElement("Audience", server.configuration.project),
+                XMLElement(
+                    "AssumedRoleUser",
+                    [
+                        XMLElement("Arn", "\(role)/\(session)"),
+                        XMLElement("AssumedRoleId", "\(token.userID):\(session)"),
+                    ]),
+                XMLElement(
+                    "Credentials",
+                    [
+                        XMLElement("AccessKeyId", credential.accessKey),
+                        XMLElement("SecretAccessKey", credential.secretKey),
+                        XMLElement("SessionToken", credential.sessionToken ?? ""),
+                        XMLElement("Expiration", UTCTime.text(credential.expiresAt ?? 0)),
+                    ]),
+                XMLElement("Provider", server.configuration.issuer),
+            ])
+        return XMLElement("AssumeRoleWithWebIdentityResponse", [result, Self.metadata])
     }
 
     private static let namespace = "https://sts.amazonaws.com/doc/2011-06-15/"
 
-    private static var requestID: String {
-        "<ResponseMetadata><RequestId>\(Hex.encode(RandomBytes.make(16)))</RequestId></ResponseMetadata>"
+    private static var metadata: XMLElement {
+        XMLElement("ResponseMetadata", [XMLElement("RequestId", Hex.encode(RandomBytes.make(16)))])
     }
 
-    private static func xml(_ status: HTTPStatus, _ text: String) -> HTTPResponse {
+    private static func xml(_ status: HTTPStatus, _ element: XMLElement) -> HTTPResponse {
         HTTPResponse(
             status, headers: ["Content-Type": "text/xml", "Cache-Control": "no-store"],
-            body: .text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\(text)\n"))
-    }
-
-    /// Text for XML; control characters, which XML cannot hold, are dropped.
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\0"..<" ", "\u{7F}", "\u{FFFE}", "\u{FFFF}": break
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
+            body: .bytes(element.document(namespace: namespace)))
     }
 }

@@ -1,5 +1,6 @@
 import HTTP
 import SQLite
+import XML
 
 extension S3Handler {
     func listBuckets(_ call: S3Call) async throws -> HTTPResponse {
@@ -46,7 +47,7 @@ extension S3Handler {
         // Every region is this server. Only in us-east-1, which nobody names, is a bucket made again without a word.
         let body = try await collect(call, limit: 64 << 10)
         let isNew = try await store.createBucket(call.bucket, now: now())
-        guard isNew || XMLTree(parsing: body)?["LocationConstraint"] == nil else {
+        guard isNew || (try? XMLElement(parsing: body))?["LocationConstraint"] == nil else {
             throw S3Error("BucketAlreadyOwnedByYou", "The bucket is there already, and yours.", 409)
         }
         return HTTPResponse(headers: ["Location": "/\(call.bucket)"])

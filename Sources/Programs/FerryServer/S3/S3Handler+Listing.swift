@@ -1,6 +1,7 @@
 import Cryptography
 import HTTP
 import SQLite
+import XML
 
 extension S3Handler {
     /// ListObjects and ListObjectsV2.

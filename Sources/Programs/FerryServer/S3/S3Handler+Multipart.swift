@@ -2,6 +2,7 @@ import Cryptography
 import HTTP
 import SQLite
 import SystemIO
+import XML
 
 extension S3Handler {
     func createUpload(_ call: S3Call) async throws -> HTTPResponse {
@@ -208,9 +209,7 @@ extension S3Handler {
 
     /// Joins the parts that the client lists, in ascending order of their numbers. All but the last have 5 MiB at least.
     func completeUpload(_ call: S3Call) async throws -> HTTPResponse {
-        guard let tree = XMLTree(parsing: try await collect(call, limit: 4 << 20)),
-            tree.name == "CompleteMultipartUpload"
-        else { throw S3Error.malformedXML }
+        let tree = try await document(call, named: "CompleteMultipartUpload", limit: 4 << 20)
         let upload: MultipartUpload
         do { upload = try await self.upload(call) } catch let error as S3Error where error.code == "NoSuchUpload" {
             // Who has lost the answer asks again.
@@ -298,7 +297,7 @@ extension S3Handler {
     }
 
     private static func select(
-        _ tree: XMLTree, from present: [UploadedPart], _ algorithm: ObjectChecksum?
+        _ tree: XMLElement, from present: [UploadedPart], _ algorithm: ObjectChecksum?
     ) throws -> [UploadedPart] {
         let byNumber = Dictionary(uniqueKeysWithValues: present.map { ($0.number, $0) })
         var parts: [UploadedPart] = []

@@ -3,6 +3,7 @@ import HTTP
 import SQLite
 import Synchronization
 import SystemIO
+import XML
 
 extension S3Handler {
     /// GetObject and HeadObject.
@@ -177,10 +178,8 @@ extension S3Handler {
 
     /// DeleteObjects: up to 1000 keys, each with an answer of its own.
     func deleteObjects(_ call: S3Call) async throws -> HTTPResponse {
-        guard let tree = XMLTree(parsing: try await collect(call, limit: 2 << 20)), tree.name == "Delete" else {
-            throw S3Error.malformedXML
-        }
-        let objects = tree.children.filter { $0.name == "Object" }
+        let tree = try await document(call, named: "Delete", limit: 2 << 20)
+        let objects = tree.all("Object")
         guard !objects.isEmpty, objects.count <= 1000 else { throw S3Error.malformedXML }
         var allowed: [(key: String, conditions: WriteConditions)] = []
         var refused: [(key: String, refusal: S3Error)] = []

@@ -2,6 +2,7 @@ import Cryptography
 import HTTP
 import SQLite
 import SystemIO
+import XML
 
 /// An object's bytes that have arrived, were checked, and are durable.
 struct ReceivedObject: Sendable {
@@ -93,6 +94,17 @@ extension S3Handler {
         return ReceivedObject(
             file: file, size: Int64(bytes.count), etag: Self.etag(digests), checksums: checksums,
             checksum: algorithm?.value(in: digests).map { Base64.encode($0) })
+    }
+
+    /// The XML document that is the body of a call.
+    func document(_ call: S3Call, named name: String, limit: Int) async throws -> XMLElement {
+        try Self.document(try await collect(call, limit: limit), named: name)
+    }
+
+    /// - Throws: `MalformedXML`, also for a document whose root has another name.
+    static func document(_ bytes: [UInt8], named name: String) throws(S3Error) -> XMLElement {
+        guard let document = try? XMLElement(parsing: bytes), document.name == name else { throw .malformedXML }
+        return document
     }
 
     /// Fails where a body is not what the client says.

@@ -1,4 +1,5 @@
 import HTTP
+import XML
 
 /// What clients ask about buckets and objects beyond their bytes. Nothing but CORS can be set here, so other questions are answered
 /// as S3 does where nothing was set, and who would change something is told that it is not there.
@@ -51,7 +52,7 @@ extension S3Handler {
         }
         let body = try await collect(call, limit: 64 << 10)
         if body.isEmpty, call.request.headers["x-amz-acl"] != nil { return HTTPResponse() }
-        guard let tree = XMLTree(parsing: body), tree.name == "AccessControlPolicy" else { throw S3Error.malformedXML }
+        let tree = try Self.document(body, named: "AccessControlPolicy")
         guard Self.isOwners(tree) else {
             throw S3Error("AccessControlListNotSupported", "The bucket does not allow ACLs", 400)
         }
@@ -59,7 +60,7 @@ extension S3Handler {
     }
 
     /// Whether an ACL grants full control to the owner and nothing else.
-    private static func isOwners(_ tree: XMLTree) -> Bool {
+    private static func isOwners(_ tree: XMLElement) -> Bool {
         let grants = tree.children.filter { $0.name == "AccessControlList" }.flatMap(\.children)
         return grants.count == 1
             && grants.allSatisfy { grant in

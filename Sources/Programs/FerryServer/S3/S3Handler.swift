@@ -2,6 +2,7 @@ import HTTP
 import ObjectStorage
 import SQLite
 import SystemIO
+import XML
 
 /// The S3 REST protocol over a `BucketStore`: path-style addresses, Signature V4.
 struct S3Handler: Sendable {
@@ -17,6 +18,9 @@ struct S3Handler: Sendable {
 
     /// For archives that are being taken apart or made, and documents that are read.
     let bodyMemory = BodyMemory(128 << 20, accountLimit: 16 << 20)
+
+    /// The namespace of the answers.
+    static let namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 
     /// Bytes of an object at most, whether put whole or in parts.
     static let objectLimit: Int64 = 5 << 40
@@ -63,7 +67,7 @@ struct S3Handler: Sendable {
                 XMLElement("Code", error.code), XMLElement("Message", error.message),
                 XMLElement("Resource", request.target.path), XMLElement("RequestId", id),
             ])
-        return HTTPResponse(error.status, headers: headers, body: .bytes(body.document(namespace: "")))
+        return HTTPResponse(error.status, headers: headers, body: .bytes(body.document()))
     }
 
     private func answer(_ request: HTTPServerRequest) async throws -> HTTPResponse {
@@ -203,6 +207,6 @@ extension HTTPResponse {
     static func xml(_ element: XMLElement, headers: HTTPHeaders = [:]) -> HTTPResponse {
         var headers = headers
         headers["Content-Type"] = "application/xml"
-        return HTTPResponse(headers: headers, body: .bytes(element.document()))
+        return HTTPResponse(headers: headers, body: .bytes(element.document(namespace: S3Handler.namespace)))
     }
 }

@@ -1,10 +1,11 @@
 import HTTP
+import XML
 
 /// Reads the answer to ListObjectsV2.
 enum S3Listing {
     /// Nil for anything else.
     static func page(_ document: [UInt8]) -> ObjectPage? {
-        guard let root = S3XML(parsing: document), root.name == "ListBucketResult" else { return nil }
+        guard let root = try? XMLElement(parsing: document), root.name == "ListBucketResult" else { return nil }
         let isEncoded = root["EncodingType"] == "url"
         var objects: [ObjectInfo] = []
         for entry in root.all("Contents") {

@@ -1,4 +1,5 @@
 import HTTP
+import XML
 
 /// An answer of an S3 store that is not the one hoped for, and what to make of it.
 struct S3Refusal: Sendable {
@@ -18,7 +19,7 @@ struct S3Refusal: Sendable {
 
     init(status: HTTPStatus, headers: HTTPHeaders, body: [UInt8]) {
         self.status = status.rawValue
-        let error = S3XML(parsing: body).flatMap { $0.name == "Error" ? $0 : nil }
+        let error = (try? XMLElement(parsing: body)).flatMap { $0.name == "Error" ? $0 : nil }
         code = error?["Code"]
         message = error?["Message"]
         retryAfter = headers["Retry-After"].flatMap { Int($0) }.map { .seconds(min(max(0, $0), 3600)) }

@@ -1,3 +1,5 @@
+import XML
+
 /// Which pages of other sites may use a bucket from a browser ("Using cross-origin resource sharing", Amazon S3 User Guide).
 struct CORSRules: Sendable {
     struct Rule: Sendable {
@@ -18,11 +20,10 @@ struct CORSRules: Sendable {
     private static let methods: Set<String> = ["GET", "PUT", "HEAD", "POST", "DELETE"]
 
     /// From a `CORSConfiguration`.
-    init(_ tree: XMLTree) throws(S3Error) {
-        guard tree.name == "CORSConfiguration" else { throw S3Error.malformedXML }
+    init(_ tree: XMLElement) throws(S3Error) {
         var rules: [Rule] = []
-        for element in tree.children where element.name == "CORSRule" {
-            func values(_ name: String) -> [String] { element.children.filter { $0.name == name }.map(\.text) }
+        for element in tree.all("CORSRule") {
+            func values(_ name: String) -> [String] { element.all(name).map(\.text) }
             let rule = Rule(
                 id: element["ID"], origins: values("AllowedOrigin"), methods: values("AllowedMethod"),
                 headers: values("AllowedHeader"), exposed: values("ExposeHeader"),

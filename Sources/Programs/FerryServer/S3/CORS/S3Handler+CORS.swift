@@ -1,5 +1,6 @@
 import HTTP
 import SQLite
+import XML
 
 /// Use of a bucket by pages of other sites, for which browsers want the server's word.
 extension S3Handler {
@@ -7,10 +8,8 @@ extension S3Handler {
 
     func putCORS(_ call: S3Call) async throws -> HTTPResponse {
         try call.requireAdministrator()
-        guard let tree = XMLTree(parsing: try await collect(call, limit: CORSRules.documentLimit)) else {
-            throw S3Error.malformedXML
-        }
-        let text = String(decoding: try CORSRules(tree).xml.document(), as: UTF8.self)
+        let tree = try await document(call, named: "CORSConfiguration", limit: CORSRules.documentLimit)
+        let text = String(decoding: try CORSRules(tree).xml.document(namespace: Self.namespace), as: UTF8.self)
         let bucket = call.bucket
         _ = try await store.index.write { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
@@ -36,7 +35,7 @@ extension S3Handler {
         let text = try store.index.readHere { database in
             try database.first("SELECT rules FROM cors WHERE bucket = ?", [.text(bucket)]) { $0.text(0) }
         }
-        return try text.flatMap { XMLTree(parsing: Array($0.utf8)) }.map { tree throws(S3Error) in try CORSRules(tree) }
+        return try text.map { try CORSRules(Self.document(Array($0.utf8), named: "CORSConfiguration")) }
     }
 
     // MARK: Requests

@@ -1,5 +1,6 @@
 import Cryptography
 import HTTP
+import XML
 
 /// Uploads from browsers: a form whose policy somebody with keys has signed ("Browser-Based Uploads Using POST", Amazon S3 API
 /// Reference).
@@ -75,7 +76,7 @@ extension S3Handler {
                     XMLElement("Location", location), XMLElement("Bucket", bucket), XMLElement("Key", key),
                     XMLElement("ETag", etag),
                 ])
-            return HTTPResponse(.created, headers: headers, body: .bytes(body.document(namespace: "")))
+            return HTTPResponse(.created, headers: headers, body: .bytes(body.document()))
         default: return HTTPResponse(.noContent, headers: headers)
         }
     }

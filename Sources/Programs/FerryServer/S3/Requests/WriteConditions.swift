@@ -1,4 +1,5 @@
 import HTTP
+import XML
 
 /// The conditions under which a put, a copy, the end of a multipart upload or a delete changes what is there (RFC 9110 §13.1, and the
 /// `x-amz-if-match-…` headers of DeleteObject).
@@ -25,7 +26,7 @@ struct WriteConditions: Sendable, Equatable {
     }
 
     /// The conditions of one `Object` of DeleteObjects.
-    init(deleting object: XMLTree) throws(S3Error) {
+    init(deleting object: XMLElement) throws(S3Error) {
         match = object["ETag"]
         modified = try Self.time(object["LastModifiedTime"], "LastModifiedTime")
         size = try Self.number(object["Size"], "Size")
