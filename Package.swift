@@ -86,6 +86,9 @@ let package = Package(
         room(
             "ObjectStorage", on: "Objects",
             uses: ["CGear", "Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO", "XML"]),
+        room(
+            "BucketStore", on: "Objects",
+            uses: ["Cryptography", "JSON", "ObjectStorage", "SQLite", "SystemIO"]),
 
         // Accounts
         room(
@@ -116,7 +119,8 @@ let package = Package(
         room(
             "FerryServer", on: "Programs",
             uses: [
-                "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC",
+                "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol",
+                "GRPC",
                 "HTTP", "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "XML", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
@@ -146,6 +150,7 @@ let package = Package(
         tests(
             "ObjectStorage",
             uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
+        tests("BucketStore", uses: ["Cryptography", "SQLite", "SystemIO"]),
         tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(
@@ -173,7 +178,8 @@ let package = Package(
         tests(
             "FerryServer",
             uses: [
-                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON", "ObjectStorage",
+                "BucketStore", "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON",
+                "ObjectStorage",
                 "SQLite", "SystemIO", "XML",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
@@ -194,7 +200,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
         .target(
             name: "Fuzz",
             dependencies: [
-                "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore", "FerryCLI",
+                "BucketStore", "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore",
+                "FerryCLI",
                 "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "TaskModel",
                 "XML", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))

@@ -1,13 +1,15 @@
 /// An element of an XML document: a name, and text or child elements.
 ///
-/// `init(parsing:limits:)` reads a document into a tree of elements, and `document(namespace:)` writes one. What is read has
-/// names without namespace prefixes and no attributes; comments and processing instructions are skipped.
+/// `init(parsing:limits:)` reads a document into a tree of elements, and `document(namespace:)`
+/// writes one. What is read has names without namespace prefixes and no attributes; comments and
+/// processing instructions are skipped.
 package struct XMLElement: Hashable, Sendable {
     /// The name, without a prefix if it was read.
     package let name: String
     /// The attributes to write, by name; empty in an element that was read.
     package let attributes: [String: String]
-    /// The text directly in the element, with entities and CDATA sections resolved. Text on both sides of a child is joined.
+    /// The text directly in the element, with entities and CDATA sections resolved. Text on both
+    /// sides of a child is joined.
     package internal(set) var text: String
     /// The child elements in their order.
     package internal(set) var children: [XMLElement]
@@ -33,7 +35,8 @@ package struct XMLElement: Hashable, Sendable {
     /// Returns the children of that name in their order.
     package func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
-    /// Returns the first element of that name in document order, this element included; nil if there is none.
+    /// Returns the first element of that name in document order, this element included; nil if
+    /// there is none.
     package func first(_ name: String) -> XMLElement? {
         if self.name == name { return self }
         for child in children {

@@ -49,7 +49,7 @@ struct CollectionServiceTests {
         let count = Atomic(0)
         var service = CollectionService([], logger: .silent)
         service.requests = requests
-        service.giveBackSpace = {
+        service.reclaimSpace = {
             let round = count.add(1, ordering: .relaxed).newValue
             next.yield(round)
             if round == 1 { throw Failure() }

@@ -1,3 +1,4 @@
+import BucketStore
 import Cryptography
 import DocumentModel
 import DocumentStore
@@ -11,7 +12,7 @@ import Testing
 /// A data directory with documents and objects, and a clock that stands until it is moved.
 private final class Ground {
     let directory: TemporaryDirectory
-    let buckets: BucketStore
+    let buckets: DirectoryBucketStore
     let documents: SQLiteDocumentStore
     let database: DatabaseName
     static let day: Int64 = 24 * 3600 * 1_000_000
@@ -24,7 +25,7 @@ private final class Ground {
         try FileSystem.makeDirectories("\(directory.path)/documents", mode: 0o700)
         database = DatabaseName(project: "ferry")
         documents = try await SQLiteDocumentStore(database, path: "\(directory.path)/documents/main.db")
-        buckets = try BucketStore(directory: "\(directory.path)/objects")
+        buckets = try DirectoryBucketStore(directory: "\(directory.path)/objects")
         _ = try await buckets.createBucket(ServerEndpoints.bucket, now: now)
     }
 

@@ -1,3 +1,4 @@
+import BucketStore
 import HTTP
 import Identity
 import JSON
@@ -19,7 +20,7 @@ struct WebTests {
         let directory = try TemporaryDirectory()
         let settings = IdentityServer.Configuration(issuer: endpoints.url, project: "p")
         let objects = S3Handler(
-            store: try BucketStore(directory: "\(directory.path)/objects"),
+            store: try DirectoryBucketStore(directory: "\(directory.path)/objects"),
             signatures: SignatureV4(lookup: { _, _ in nil }, now: WallClock.seconds), shares: { _, _ in false },
             quotas: AccountQuotas(quota: { _ in AccountQuota() }), now: WallClock.microseconds,
             onError: { _ in })

@@ -1,3 +1,4 @@
+import BucketStore
 import CommandLineTool
 import Glibc
 import SystemIO
@@ -77,9 +78,9 @@ private func giveBack(_ path: String) async throws -> [String] {
         return []
     }
     let directory = try DataDirectory(path: path)
-    let store = try BucketStore(directory: directory.objects)
+    let store = try DirectoryBucketStore(directory: directory.objects)
     do {
-        let problems = try await store.giveBackSpace()
+        let problems = try await store.reclaimSpace()
         await store.close()
         return problems
     } catch {

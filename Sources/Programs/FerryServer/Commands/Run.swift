@@ -47,7 +47,7 @@ private struct ServerRun {
         let supervisor = Supervisor()
         var collections = try CollectionService(configuration, logger: logger)
         let server = try await Server.start(configuration, logger: logger)
-        collections.giveBackSpace = server.giveBackSpace
+        collections.reclaimSpace = server.reclaimSpace
         collections.removeDeletedAccounts = server.removeDeletedAccounts
         let (requests, request) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         collections.requests = requests

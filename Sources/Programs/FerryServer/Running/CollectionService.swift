@@ -11,7 +11,7 @@ struct CollectionService: Service {
     let collections: [Collection]
     let logger: Logger
     /// Called after each round, and when somebody asks for it; answers what is in its way.
-    var giveBackSpace: @Sendable () async throws -> [String] = { [] }
+    var reclaimSpace: @Sendable () async throws -> [String] = { [] }
     /// Removes what deleted accounts have left; called at the start and at each request.
     var removeDeletedAccounts: @Sendable () async throws -> Void = {}
     /// One for each time that somebody asks, as `ferry-server objects gc` does.
@@ -77,7 +77,7 @@ struct CollectionService: Service {
     }
 
     private func giveBack() async {
-        await attempt { tell(problems: try await giveBackSpace()) }
+        await attempt { tell(problems: try await reclaimSpace()) }
     }
 
     private func attempt(

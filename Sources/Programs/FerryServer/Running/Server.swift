@@ -1,3 +1,4 @@
+import BucketStore
 import DocumentModel
 import GRPC
 import Glibc
@@ -76,7 +77,7 @@ struct Server: Sendable {
     func removeDeletedAccounts() async throws { try await AccountRemoval(stores: stores, identity: identity).run() }
 
     /// Gives back what a collection of objects has removed; answers what is damaged in its way.
-    func giveBackSpace() async throws -> [String] { try await stores.buckets.giveBackSpace() }
+    func reclaimSpace() async throws -> [String] { try await stores.buckets.reclaimSpace() }
 
     /// Throws when the stores do not answer.
     func probe() async throws { try await stores.probe() }

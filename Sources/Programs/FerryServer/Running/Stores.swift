@@ -1,3 +1,4 @@
+import BucketStore
 import DocumentModel
 import DocumentStore
 import Identity
@@ -8,7 +9,7 @@ import SystemService
 /// The documents and objects of a server.
 struct Stores: Sendable {
     let catalog: DatabaseCatalog
-    let buckets: BucketStore
+    let buckets: DirectoryBucketStore
 
     /// Opens both, and makes the users' bucket where it is absent.
     init(
@@ -27,7 +28,7 @@ struct Stores: Sendable {
                 """, ["days": "\(lead.components.seconds / 86_400)"])
         }
         do {
-            buckets = try BucketStore(directory: directory.objects)
+            buckets = try DirectoryBucketStore(directory: directory.objects)
             _ = try await buckets.createBucket(ServerEndpoints.bucket, now: WallClock.microseconds())
             try await buckets.discardReleased()
         } catch {

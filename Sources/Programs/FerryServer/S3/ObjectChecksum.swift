@@ -1,3 +1,4 @@
+import BucketStore
 import Cryptography
 import HTTP
 import XML

@@ -1,3 +1,4 @@
+import BucketStore
 import HTTP
 
 /// Which header fields of a put are kept with the object and given back with it.

@@ -1,3 +1,4 @@
+import BucketStore
 import Cryptography
 import HTTP
 import ObjectStorage
@@ -77,8 +78,10 @@ extension S3Handler {
             body: .bytes(archive, owner: share))
     }
 
-    private static func archive(of records: [ObjectRecord], in store: BucketStore) -> (bytes: [UInt8], count: Int) {
-        let small = records.filter { $0.size <= BucketStore.smallSize }
+    private static func archive(of records: [ObjectRecord], in store: DirectoryBucketStore) -> (
+        bytes: [UInt8], count: Int
+    ) {
+        let small = records.filter { $0.size <= DirectoryBucketStore.smallSize }
         var (archive, count): ([UInt8], Int) = ([], 0)
         archive.reserveCapacity(min(archiveLimit, TarArchive.size(of: small.lazy.map { Int($0.size) })))
         for record in small {
@@ -108,7 +111,7 @@ extension S3Handler {
             for (name, content) in files {
                 guard !name.isEmpty, call.credential.allows(key: name) else { throw S3Error.accessDenied }
                 try S3Call.check(key: name)
-                guard content.count <= BucketStore.smallSize else { throw S3Error.entityTooLarge }
+                guard content.count <= DirectoryBucketStore.smallSize else { throw S3Error.entityTooLarge }
             }
             return zip(files, SHA256.hash(each: files.map(\.content))).map { ($0.name, $0.content, $1) }
         }

@@ -1,3 +1,4 @@
+import BucketStore
 import HTTP
 import SQLite
 import XML
@@ -10,16 +11,8 @@ extension S3Handler {
         let token = call.parameter("continuation-token") ?? ""
         // Every bucket is in the one region that there is.
         let region = call.parameter("bucket-region") ?? ServerEndpoints.region
-        let buckets = try await store.index.read { database in
-            var buckets: [(name: String, created: Int64)] = []
-            try database.query(
-                "SELECT name, created FROM bucket WHERE name > ? ORDER BY name", [.text(token)]
-            ) { row in
-                if region == ServerEndpoints.region, row.text(0).utf8.starts(with: prefix.utf8) {
-                    buckets.append((row.text(0), row.int64(1)))
-                }
-            }
-            return buckets
+        let buckets = try await store.index.read { try $0.buckets(after: token) }.filter {
+            region == ServerEndpoints.region && $0.name.utf8.starts(with: prefix.utf8)
         }
         let page = buckets.prefix(limit)
         var children = [
@@ -69,20 +62,11 @@ extension S3Handler {
         let bucket = call.bucket
         let unused = try await store.index.write { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
-            let isUsed = try database.first("SELECT 1 FROM object WHERE bucket = ? LIMIT 1", [.text(bucket)]) { _ in
-                true
-            }
-            guard isUsed == nil else {
+            guard try !database.hasObjects(in: bucket) else {
                 throw S3Error("BucketNotEmpty", "The bucket you tried to delete is not empty", 409)
             }
             // Unfinished uploads are no objects, and go with the bucket, as on S3.
-            var files: [String] = []
-            let uploads = "FROM part WHERE upload IN (SELECT id FROM upload WHERE bucket = ?)"
-            try database.query("SELECT file \(uploads)", [.text(bucket)]) { files.append($0.text(0)) }
-            try database.execute("DELETE \(uploads)", [.text(bucket)])
-            try database.execute("DELETE FROM upload WHERE bucket = ?", [.text(bucket)])
-            try database.execute("DELETE FROM bucket WHERE name = ?", [.text(bucket)])
-            return files
+            return try database.removeBucket(bucket)
         }
         await store.discard(unused)
         return HTTPResponse(.noContent)

@@ -1,3 +1,4 @@
+import BucketStore
 import Cryptography
 import HTTP
 import SQLite
@@ -24,11 +25,9 @@ extension S3Handler {
             if let prefix = credential.prefix {
                 try credential.uploads.checkBeginning(besides: database.unfinished(bucket, prefix: prefix).uploads)
             }
-            try database.execute(
-                "INSERT INTO upload(id, bucket, key, created, type, headers) VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    .text(id), .text(bucket), .text(key), .integer(created), .text(type), .text(headers.jsonText),
-                ])
+            try database.begin(
+                MultipartUpload(
+                    id: id, bucket: bucket, key: key, created: created, contentType: type, headers: headers))
             return []
         }
         return .xml(
@@ -93,24 +92,10 @@ extension S3Handler {
         do {
             let unused = try await store.index.write { database in
                 guard try database.upload(upload.id) != nil else { throw S3Error.noSuchUpload }
-                let replaced = try database.part(upload.id, part.number)
                 try database.check(part.size, part.number, of: upload, credential)
-                let more = UploadLimits.count(part.size) - (replaced.map { UploadLimits.count($0.size) } ?? 0)
-                try database.execute(
-                    "UPDATE upload SET counted = counted + ? WHERE id = ?", [.integer(more), .text(upload.id)])
-                try database.execute(
-                    // Not INSERT OR REPLACE, which runs no triggers for what it replaces.
-                    """
-                    INSERT INTO part VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (upload, number) DO UPDATE SET
-                        file = excluded.file, size = excluded.size, etag = excluded.etag, modified = excluded.modified,
-                        checksum = excluded.checksum
-                    """,
-                    [
-                        .text(upload.id), .int(part.number), .text(part.file), .integer(part.size), .text(part.etag),
-                        .integer(part.modified), .optional(part.checksum),
-                    ])
-                try checkQuota(of: upload.key, growth: part.size - (replaced?.size ?? 0), in: database)
-                return replaced.map { [$0.file] } ?? []
+                let (replaced, growth) = try database.exchange(part, of: upload.id)
+                try checkQuota(of: upload.key, growth: growth, in: database)
+                return replaced
             }
             await store.discard(unused)
         } catch {
@@ -199,9 +184,7 @@ extension S3Handler {
             throw S3Error.preconditionFailed
         }
         let unused = try await store.index.write { database in
-            let files = try database.parts(upload.id).map(\.file)
-            try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload.id)])
-            return files
+            try database.removeUpload(upload.id)
         }
         await store.discard(unused)
         return HTTPResponse(.noContent)
@@ -229,7 +212,7 @@ extension S3Handler {
         let (file, size) = try await store.run {
             var incoming = try store.makeIncoming(late?.digest ?? [])
             for part in parts {
-                let input = try Self.open(part, of: upload.id, in: store)
+                let input = try store.open(part, of: upload.id)
                 guard input.size == part.size else {
                     throw S3Error("InternalError", "A part's data is damaged.", 500)
                 }
@@ -249,17 +232,6 @@ extension S3Handler {
             contentType: upload.contentType, headers: headers)
         try await commit(record, in: call.bucket, conditions, completing: upload.id)
         return Self.completed(record, call)
-    }
-
-    /// Opens a part that may lie elsewhere since it was looked up.
-    static func open(_ part: UploadedPart, of upload: String, in store: BucketStore) throws -> StoredObject {
-        do {
-            return try store.open(part.file, size: part.size)
-        } catch let error as SystemError where error.code == .notFound {
-            let present = try store.index.readHere { try $0.parts(upload) }.first { $0.number == part.number }
-            guard let present, present.etag == part.etag, present.file != part.file else { throw error }
-            return try open(present, of: upload, in: store)
-        }
     }
 
     /// The checksum fields of the whole.
@@ -342,102 +314,13 @@ extension S3Handler {
 }
 
 extension SQLiteDatabase {
-    fileprivate func upload(_ id: String) throws -> MultipartUpload? {
-        try first("SELECT id, bucket, key, created, type, headers FROM upload WHERE id = ?", [.text(id)]) {
-            MultipartUpload(row: $0)
-        }
-    }
-
-    /// A page of a listing of uploads.
-    fileprivate struct UploadListing {
-        enum Entry {
-            case upload(MultipartUpload)
-            case prefix(String)
-        }
-
-        var entries: [Entry] = []
-        /// Behind which key and upload the next page begins; nil at the end.
-        var next: (key: String, id: String)?
-    }
-
-    /// Uploads whose keys begin with `prefix`, by key and id, grouped at `delimiter`.
-    ///
-    /// - Parameter after: Without an id, all uploads of the key come before.
-    fileprivate func uploads(
-        _ bucket: String, prefix: String, delimiter: String?, after: (key: String, id: String), limit: Int
-    ) throws -> UploadListing {
-        var listing = UploadListing()
-        var after = after
-        // A page that ended with a group is followed by what comes behind that group.
-        var jumps = delimiter.map { after.key.commonPrefix(after: prefix, delimiter: $0) == after.key } ?? false
-        while true {
-            let start = jumps ? after.key.endOfPrefix : after.key
-            var page: [MultipartUpload] = []
-            try query(
-                """
-                SELECT id, bucket, key, created, type, headers FROM upload
-                WHERE bucket = ?1 AND key >= ?2 AND key < ?3 AND (key > ?4 OR key = ?4 AND ?5 <> '' AND id > ?5)
-                ORDER BY key, id LIMIT ?6
-                """,
-                [
-                    .text(bucket), .text(prefix), .text(prefix.endOfPrefix), .text(start),
-                    .text(jumps ? "" : after.id), .int(limit + 1),
-                ]
-            ) { page.append(MultipartUpload(row: $0)) }
-            guard !page.isEmpty else { return listing }
-            jumps = false
-            for upload in page {
-                guard listing.entries.count < limit else {
-                    listing.next = after
-                    return listing
-                }
-                if let delimiter, let group = upload.key.commonPrefix(after: prefix, delimiter: delimiter) {
-                    listing.entries.append(.prefix(group))
-                    after = (group, "")
-                    jumps = true
-                    break
-                }
-                listing.entries.append(.upload(upload))
-                after = (upload.key, upload.id)
-            }
-        }
-    }
-
     /// Refuses a part that the account has no room for; one of the same number gives its room.
     fileprivate func check(
         _ size: Int64, _ number: Int, of upload: MultipartUpload, _ credential: S3Credential
     ) throws {
         guard let prefix = credential.prefix else { return }
-        let replaced = try part(upload.id, number).map { UploadLimits.count($0.size) } ?? 0
+        let replaced = try part(upload.id, number).map { UploadedPart.countedSize($0.size) } ?? 0
         let counted = try unfinished(upload.bucket, prefix: prefix).counted
         try credential.uploads.checkPart(size, besides: counted - replaced)
-    }
-
-    fileprivate func part(_ upload: String, _ number: Int) throws -> (file: String, size: Int64)? {
-        try first("SELECT file, size FROM part WHERE upload = ? AND number = ?", [.text(upload), .int(number)]) {
-            ($0.text(0), $0.int64(1))
-        }
-    }
-
-    fileprivate func parts(_ upload: String) throws -> [UploadedPart] {
-        var parts: [UploadedPart] = []
-        try query(
-            "SELECT number, file, size, etag, modified, checksum FROM part WHERE upload = ? ORDER BY number",
-            [.text(upload)]
-        ) { row in
-            parts.append(
-                UploadedPart(
-                    number: row.int(0), file: row.text(1), size: row.int64(2), etag: row.text(3),
-                    modified: row.int64(4), checksum: row.optionalText(5)))
-        }
-        return parts
-    }
-}
-
-extension MultipartUpload {
-    fileprivate init(row: SQLiteStatement) {
-        self.init(
-            id: row.text(0), bucket: row.text(1), key: row.text(2), created: row.int64(3), contentType: row.text(4),
-            headers: [String: String](jsonText: row.text(5)))
     }
 }

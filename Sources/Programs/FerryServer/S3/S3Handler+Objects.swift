@@ -1,3 +1,4 @@
+import BucketStore
 import Cryptography
 import HTTP
 import SQLite
@@ -10,7 +11,7 @@ extension S3Handler {
     func getObject(_ call: S3Call) async throws -> HTTPResponse {
         // A put between the look-up and the open replaces the bytes; then the look-up is done again.
         for _ in 0..<8 {
-            let record = try record(call.bucket, call.key, hidingCondemned: call.request.method == .head)
+            let record = try record(call.bucket, call.key, hidingMarked: call.request.method == .head)
             do {
                 return try answer(call, record)
             } catch let error as SystemError where error.code == .notFound {
@@ -69,11 +70,11 @@ extension S3Handler {
         }
     }
 
-    /// - Parameter hidingCondemned: whoever only asks whether an object is there means to rely on it.
-    func record(_ bucket: String, _ key: String, hidingCondemned: Bool = false) throws -> ObjectRecord {
+    /// - Parameter hidingMarked: whoever only asks whether an object is there means to rely on it.
+    func record(_ bucket: String, _ key: String, hidingMarked: Bool = false) throws -> ObjectRecord {
         let found = try store.index.readHere { database in
             var record = try database.object(bucket, key)
-            if hidingCondemned, try database.isCondemned(bucket, key) { record = nil }
+            if hidingMarked, try database.isMarkedForDeletion(bucket, key) { record = nil }
             return (record, try record != nil || database.hasBucket(bucket))
         }
         guard found.1 else { throw S3Error.noSuchBucket }
@@ -116,17 +117,11 @@ extension S3Handler {
                     // An object whose bytes are lost counts as absent, so that a client can put it again.
                     try conditions.checkPut(over: present.flatMap { store.holds($0) ? $0 : nil })
                 }
-                var unused: [String] = []
-                if let upload {
-                    try database.query("SELECT file FROM part WHERE upload = ?", [.text(upload)]) {
-                        unused.append($0.text(0))
-                    }
-                    try database.execute("DELETE FROM upload WHERE id = ?", [.text(upload)])
-                }
+                let parts = try upload.map { try database.removeUpload($0) } ?? []
                 let (replaced, growth) = try database.exchange(record, in: bucket)
                 // The parts of an upload were counted when they came.
                 if upload == nil { try checkQuota(of: record.key, growth: growth, in: database) }
-                return unused + replaced
+                return parts + replaced
             }
             await store.discard(unused)
         } catch {
@@ -158,8 +153,7 @@ extension S3Handler {
                     refused.add(key, error)
                     return nil
                 }
-                try database.execute("DELETE FROM object WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)])
-                try database.acquit(bucket, key)
+                try database.removeObject(bucket, key)
                 return record.file
             }
         }
@@ -319,7 +313,7 @@ extension S3Handler {
             guard input.size >= span.upperBound else {
                 throw lost(bucket, source.key, "\(input.size) bytes are there instead of \(source.size)")
             }
-            if span.count <= BucketStore.smallSize {
+            if span.count <= DirectoryBucketStore.smallSize {
                 let bytes = try input.read(Int(span.count), at: span.lowerBound)
                 var hasher = ObjectHasher(wanted)
                 hasher.update(bytes)
@@ -354,7 +348,7 @@ private enum CopiedBytes: Sendable {
     case file(String)
 
     /// What the index is to call them, once they are durable.
-    func kept(in store: BucketStore) async throws -> String {
+    func kept(in store: DirectoryBucketStore) async throws -> String {
         switch self {
         case .small(let bytes, let digest): try await store.keep(bytes[...], digest)
         case .file(let name): name

@@ -1,3 +1,4 @@
+import BucketStore
 import Cryptography
 import HTTP
 import SQLite
@@ -127,7 +128,7 @@ extension S3Handler {
     static func etag(of digest: SHA256Digest) -> String { "\(digest.hex.prefix(32))-1" }
 
     /// Larger bodies are written in parts of about this length.
-    private static let smallBody = Int(BucketStore.smallSize)
+    private static let smallBody = Int(DirectoryBucketStore.smallSize)
 
     /// Whether the body announces a length up to that.
     static func isSmall(_ call: S3Call) -> Bool { call.request.body.length.map { $0 <= smallBody } ?? false }
@@ -226,7 +227,7 @@ private final class IncomingBox: @unchecked Sendable {
     private var object: IncomingObject?
 
     /// Makes the object where this is its first part.
-    func append(_ part: [[UInt8]], _ store: BucketStore, _ wanted: ObjectDigests.Wanted) throws {
+    func append(_ part: [[UInt8]], _ store: DirectoryBucketStore, _ wanted: ObjectDigests.Wanted) throws {
         if object == nil { object = try store.makeIncoming(wanted) }
         for bytes in part { try object?.append(bytes) }
     }
@@ -236,7 +237,7 @@ private final class IncomingBox: @unchecked Sendable {
         return digests
     }
 
-    func keep(in store: BucketStore) throws -> String {
+    func keep(in store: DirectoryBucketStore) throws -> String {
         guard var object = object.take() else { throw S3Error.incompleteBody }
         return try store.keep(&object)
     }

@@ -1,3 +1,4 @@
+import BucketStore
 import HTTP
 import XML
 
@@ -71,7 +72,7 @@ extension S3Handler {
 
     /// GetObjectAttributes: what of an object's properties `x-amz-object-attributes` asks for.
     private func attributes(_ call: S3Call) throws -> HTTPResponse {
-        let record = try record(call.bucket, call.key, hidingCondemned: true)
+        let record = try record(call.bucket, call.key, hidingMarked: true)
         let asked = call.request.headers.values("x-amz-object-attributes").flatMap { $0.split(separator: ",") }
         var children: [XMLElement] = []
         for name in asked.map(\.trimmed) {

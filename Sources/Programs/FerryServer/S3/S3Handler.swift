@@ -1,12 +1,13 @@
+import BucketStore
 import HTTP
 import ObjectStorage
 import SQLite
 import SystemIO
 import XML
 
-/// The S3 REST protocol over a `BucketStore`: path-style addresses, Signature V4.
+/// The S3 REST protocol over a `DirectoryBucketStore`: path-style addresses, Signature V4.
 struct S3Handler: Sendable {
-    let store: BucketStore
+    let store: DirectoryBucketStore
     let signatures: SignatureV4
     /// Whether the user who may use the keys beneath a prefix may read another user's object in the users' bucket.
     let shares: @Sendable (_ key: String, _ prefix: String) async throws -> Bool

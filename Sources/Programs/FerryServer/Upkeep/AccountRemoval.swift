@@ -1,3 +1,4 @@
+import BucketStore
 import CommandLineTool
 import DocumentModel
 import DocumentStore

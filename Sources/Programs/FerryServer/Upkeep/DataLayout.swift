@@ -1,3 +1,4 @@
+import BucketStore
 import DocumentModel
 import DocumentStore
 import SQLite
@@ -16,7 +17,7 @@ struct DataLayout: Sendable {
     /// The files without which a server's data is not whole.
     static let required = [documents, accounts, signingKeys, index]
 
-    /// The directory of `BucketStore`.
+    /// The directory of `DirectoryBucketStore`.
     var objects: String { "\(path)/objects" }
 
     /// The databases that are there, by their paths below the directory.

@@ -1,3 +1,4 @@
+import BucketStore
 import ObjectStorage
 import SQLite
 import SystemIO
@@ -102,7 +103,7 @@ struct ObjectCollection {
             report.add(object.size, isNeeded: isNeeded, isRemoved: verdict == .remove)
         }
         guard changes else { return }
-        try inBatches(acquitted, database) { try database.acquit(ServerEndpoints.bucket, $0.key) }
+        try inBatches(acquitted, database) { try database.unmark(ServerEndpoints.bucket, $0.key) }
         try inBatches(condemned, database) { object in
             try database.execute(
                 "INSERT OR IGNORE INTO condemned SELECT bucket, key, ? FROM object WHERE bucket = ? AND key = ? AND file = ?",
@@ -118,7 +119,7 @@ struct ObjectCollection {
             try Self.release("SELECT file \(condition)", values, database)
             try database.execute("DELETE \(condition)", values)
             if try database.object(ServerEndpoints.bucket, object.key) == nil {
-                try database.acquit(ServerEndpoints.bucket, object.key)
+                try database.unmark(ServerEndpoints.bucket, object.key)
             }
         }
         for object in dead where try database.object(ServerEndpoints.bucket, object.key)?.file != object.file {
@@ -126,7 +127,7 @@ struct ObjectCollection {
         }
     }
 
-    /// Leaves the places in segments among `files`, a query, to the store: see `BucketStore.discardReleased`.
+    /// Leaves the places in segments among `files`, a query, to the store: see `DirectoryBucketStore.discardReleased`.
     private static func release(_ files: String, _ values: [SQLiteValue], _ database: SQLiteDatabase) throws {
         try database.execute("INSERT OR IGNORE INTO released SELECT file FROM (\(files)) WHERE file LIKE 's/%'", values)
     }

@@ -1,3 +1,4 @@
+import BucketStore
 import HTTP
 import Identity
 import JSON

@@ -1,3 +1,4 @@
+import BucketStore
 import HTTP
 import SQLite
 import XML
@@ -13,7 +14,7 @@ extension S3Handler {
         let bucket = call.bucket
         _ = try await store.index.write { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
-            try database.execute("INSERT OR REPLACE INTO cors VALUES (?, ?)", [.text(bucket), .text(text)])
+            try database.setCrossOriginRules(text, of: bucket)
             return []
         }
         return HTTPResponse()
@@ -24,7 +25,7 @@ extension S3Handler {
         let bucket = call.bucket
         _ = try await store.index.write { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }
-            try database.execute("DELETE FROM cors WHERE bucket = ?", [.text(bucket)])
+            try database.setCrossOriginRules(nil, of: bucket)
             return []
         }
         return HTTPResponse(.noContent)
@@ -32,9 +33,7 @@ extension S3Handler {
 
     /// nil where none were made.
     func corsRules(of bucket: String) throws -> CORSRules? {
-        let text = try store.index.readHere { database in
-            try database.first("SELECT rules FROM cors WHERE bucket = ?", [.text(bucket)]) { $0.text(0) }
-        }
+        let text = try store.index.readHere { try $0.crossOriginRules(of: bucket) }
         return try text.map { try CORSRules(Self.document(Array($0.utf8), named: "CORSConfiguration")) }
     }
 

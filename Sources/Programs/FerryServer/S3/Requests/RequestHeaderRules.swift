@@ -1,3 +1,4 @@
+import BucketStore
 import HTTP
 
 /// What this server does with each `x-amz-` header of a request.
