@@ -89,6 +89,9 @@ let package = Package(
         room(
             "BucketStore", on: "Objects",
             uses: ["Cryptography", "JSON", "ObjectStorage", "SQLite", "SystemIO"]),
+        room(
+            "S3Server", on: "Objects",
+            uses: ["BucketStore", "Cryptography", "HTTP", "JSON", "ObjectStorage", "SQLite", "SystemIO", "XML"]),
 
         // Accounts
         room(
@@ -120,8 +123,8 @@ let package = Package(
             "FerryServer", on: "Programs",
             uses: [
                 "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol",
-                "GRPC",
-                "HTTP", "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "XML", "YAML",
+                "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "S3Server", "SQLite", "SystemIO", "SystemService",
+                "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),
@@ -151,6 +154,7 @@ let package = Package(
             "ObjectStorage",
             uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
         tests("BucketStore", uses: ["Cryptography", "SQLite", "SystemIO"]),
+        tests("S3Server", uses: ["BucketStore", "Cryptography", "HTTP", "SQLite", "SystemIO", "XML"]),
         tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(
@@ -179,8 +183,7 @@ let package = Package(
             "FerryServer",
             uses: [
                 "BucketStore", "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON",
-                "ObjectStorage",
-                "SQLite", "SystemIO", "XML",
+                "ObjectStorage", "SQLite", "SystemIO",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
@@ -201,9 +204,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             name: "Fuzz",
             dependencies: [
                 "BucketStore", "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore",
-                "FerryCLI",
-                "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "TaskModel",
-                "XML", "YAML",
+                "FerryCLI", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "S3Server",
+                "TaskModel", "XML", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

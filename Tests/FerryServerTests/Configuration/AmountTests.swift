@@ -17,13 +17,4 @@ struct AmountTests {
             ("9999999d", nil), ("1y", nil), ("", nil),
         ] as [(String, Int64?)])
     func `times have units`(text: String, expected: Int64?) { #expect(Amount.seconds(text) == expected) }
-
-    @Test(
-        arguments: [
-            (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (50 << 30, "50.0 GiB"),
-            (Int64.max, "8191.9 PiB"),
-        ] as [(Int64, String)])
-    func `bytes are told as people read them`(bytes: Int64, expected: String) {
-        #expect(Amount.text(bytes: bytes) == expected)
-    }
 }

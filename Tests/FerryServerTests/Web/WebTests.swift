@@ -1,7 +1,10 @@
 import BucketStore
+import DocumentModel
+import DocumentStore
 import HTTP
 import Identity
 import JSON
+import S3Server
 import Testing
 
 @testable import FerryServer
@@ -19,14 +22,17 @@ struct WebTests {
     private static func makeHandler() async throws -> (WebHandler, TemporaryDirectory) {
         let directory = try TemporaryDirectory()
         let settings = IdentityServer.Configuration(issuer: endpoints.url, project: "p")
+        let identity = try await IdentityServer(directory: directory.path, settings, now: WallClock.seconds)
+        let shared = SharedObjects(
+            database: DatabaseName(project: "p"), store: { MemoryDocumentStore(DatabaseName(project: "p")) },
+            manifest: { _ in nil })
         let objects = S3Handler(
             store: try DirectoryBucketStore(directory: "\(directory.path)/objects"),
-            signatures: SignatureV4(lookup: { _, _ in nil }, now: WallClock.seconds), shares: { _, _ in false },
-            quotas: AccountQuotas(quota: { _ in AccountQuota() }), now: WallClock.microseconds,
-            onError: { _ in })
+            credentials: IdentityCredentials(storage: identity.storage), policy: SharingPolicy(objects: shared),
+            quotas: AccountQuotas(quota: { _ in AccountQuota() }), now: WallClock.microseconds, onError: { _ in })
         let handler = WebHandler(
             endpoints: endpoints,
-            identity: try await IdentityServer(directory: directory.path, settings, now: WallClock.seconds),
+            identity: identity,
             objects: objects,
             probe: {})
         return (handler, directory)

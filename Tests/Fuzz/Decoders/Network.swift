@@ -7,10 +7,10 @@ import Synchronization
 import XML
 import YAML
 
-@testable import FerryServer
 @testable import GRPC
 @testable import HTTP
 @testable import ObjectStorage
+@testable import S3Server
 
 // What comes over sockets and the network, apart from what the messages of gRPC hold.
 
@@ -64,10 +64,16 @@ private func request(_ input: [UInt8], body: [UInt8] = []) -> HTTPServerRequest?
     return HTTPServerRequest(.get, target, headers: headers, body: .bytes(body))
 }
 
+/// Answers every access key with the same secret.
+private struct EveryKey: S3CredentialSource {
+    func credential(accessKey: String, sessionToken: String?) -> S3Credential? {
+        S3Credential(secretKey: "secret", prefix: nil)
+    }
+}
+
 func decodeSignature(_ input: [UInt8]) {
     guard let request = request(input) else { return }
-    let credential = S3Credential(secretKey: "nobody knows it", prefix: nil)
-    let verifier = SignatureV4(lookup: { _, _ in credential }, now: { 1_795_219_200 })
+    let verifier = SignatureV4(EveryKey(), now: { 1_795_219_200 })
     wait { check((try? await verifier.authenticate(request)) == nil, "a signature was guessed") }
 }
 

@@ -1,6 +1,7 @@
 import CommandLineTool
 import Glibc
 import Identity
+import SystemIO
 
 extension Command {
     static let user: Command = Command(
@@ -116,7 +117,7 @@ private func showUser(_ arguments: ParsedArguments) async throws -> ExitStatus {
         console.print(
             "documents\t\(used.documents) of \(allowed.documents)\(own(account.quota.documents))")
         console.print(
-            "objects\t\(Amount.text(bytes: used.objectBytes)) of \(Amount.text(bytes: allowed.objectBytes))"
+            "objects\t\(ByteCount.text(used.objectBytes)) of \(ByteCount.text(allowed.objectBytes))"
                 + own(account.quota.objectBytes))
         console.print(
             "requests\t\(allowed.requestsPerSecond) a second\(own(account.quota.requestsPerSecond))")

@@ -16,15 +16,6 @@ enum Amount {
     /// A whole number up to 10^15.
     static func count(_ text: String) -> Int64? { number(text, units: [:], upTo: 1_000_000_000_000_000) }
 
-    /// Bytes as people read them: `1.5 GiB`.
-    static func text(bytes: Int64) -> String {
-        let units = ["KiB", "MiB", "GiB", "TiB", "PiB"]
-        guard bytes >= 1024 else { return "\(bytes) B" }
-        var (tenths, unit) = (bytes / 1024 * 10 + bytes % 1024 * 10 / 1024, 0)
-        while tenths >= 10_240, unit < units.count - 1 { (tenths, unit) = (tenths / 1024, unit + 1) }
-        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
-    }
-
     private static func number(_ text: String, units: [Character: Int64], upTo limit: Int64) -> Int64? {
         let unit = text.last.flatMap { units[$0] }
         let digits = unit == nil ? text[...] : text.dropLast()

@@ -42,6 +42,6 @@ final class DataDirectory: Sendable {
     }
 
     private static func holder(of path: String) -> pid_t? {
-        FileLock.note(of: "\(path)/lock").flatMap { pid_t($0.trimmed.prefix { $0 != "\n" }) }
+        FileLock.note(of: "\(path)/lock").flatMap { pid_t($0.split(whereSeparator: \.isWhitespace).first ?? "") }
     }
 }

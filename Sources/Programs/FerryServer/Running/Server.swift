@@ -5,6 +5,7 @@ import Glibc
 import HTTP
 import Identity
 import ObjectStorage
+import S3Server
 import SystemIO
 import SystemService
 
@@ -152,18 +153,9 @@ struct Server: Sendable {
         _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityServer, _ quotas: AccountQuotas,
         _ logger: Logger
     ) -> S3Handler {
-        let storage = identity.storage
-        let signatures = SignatureV4(
-            lookup: { accessKey, token in
-                storage.lookup(accessKey: accessKey, sessionToken: token, now: WallClock.seconds()).map {
-                    S3Credential(
-                        secretKey: $0.secretKey, prefix: $0.prefix, uploads: $0.isAnonymous ? .anonymous : .lasting)
-                }
-            }, now: WallClock.seconds)
-        return S3Handler(
-            store: stores.buckets, signatures: signatures,
-            shares: { try await shared.mayRead($0, by: String($1.dropLast())) }, quotas: quotas,
-            now: WallClock.microseconds,
+        S3Handler(
+            store: stores.buckets, credentials: IdentityCredentials(storage: identity.storage),
+            policy: SharingPolicy(objects: shared), quotas: quotas, now: WallClock.microseconds,
             onError: FaultLog(logger, "a request failed").note)
     }
 }

@@ -3,6 +3,7 @@ import Cryptography
 import DocumentModel
 import DocumentStore
 import Identity
+import S3Server
 import SQLite
 import SystemIO
 

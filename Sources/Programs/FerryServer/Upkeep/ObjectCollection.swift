@@ -5,9 +5,9 @@ import SystemIO
 
 /// Finds, and takes away, the chunks and manifests that no document needs any more. Beside a running server, too.
 ///
-/// `CollectionTerms` say what and when. What is condemned can still be read, but HEAD and listings no longer show it, and to put it again
-/// acquits it. Killed at any point it leaves at worst a file that no record knows. What lies in segments is left to the store to give
-/// back.
+/// `CollectionTerms` decide what is removed, and when. Objects marked for deletion can still be read,
+/// but HEAD and listings omit them; uploading one again removes the mark. A kill at any point leaves at
+/// worst a file that no record refers to. Places in segments are left to the store to free.
 struct ObjectCollection {
     let layout: DataLayout
     /// Microseconds since 1970, by the server's clock.

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import S3Server
 
 /// Where a running server can be reached, as `GET /.well-known/ferry` tells it: one URL is all that `ferry login` needs.
 struct ServerEndpoints: Sendable {
@@ -13,7 +14,7 @@ struct ServerEndpoints: Sendable {
     var objects: ForeignBucket?
 
     static let bucket = "ferry"
-    static let region = "us-east-1"
+    static let region = S3Handler.region
 
     /// The server's own URL.
     var url: String { published?.web.description ?? "\(isSecure ? "https" : "http")://\(http)" }

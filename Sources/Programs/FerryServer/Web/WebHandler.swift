@@ -2,6 +2,7 @@ import BucketStore
 import HTTP
 import Identity
 import JSON
+import S3Server
 
 /// Everything on the HTTP port: discovery, health, identity, and S3 for all the rest.
 struct WebHandler: Sendable {
@@ -36,7 +37,7 @@ struct WebHandler: Sendable {
             try await probe()
             return .text(.ok, "ok\n")
         } catch {
-            objects.onError(error)
+            objects.report(error)
             return .text(.serviceUnavailable, "The server cannot reach its data; its log has the reason.\n")
         }
     }

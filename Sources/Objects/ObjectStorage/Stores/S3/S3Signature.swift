@@ -33,14 +33,11 @@ struct S3Signature: Sendable {
     ) {
         self.credentials = credentials
         date = S3Time.amazon(time)
-        let parts = [String(date.prefix(8)), region, service, "aws4_request"]
-        scope = parts.joined(separator: "/")
+        scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
         if let earlier, earlier.scope == scope, earlier.credentials.secretKey == credentials.secretKey {
             key = earlier.key
         } else {
-            key = parts.reduce(Array("AWS4\(credentials.secretKey)".utf8)) { key, part in
-                HMACSHA256.authenticate(part, key: key).bytes
-            }
+            key = AWSSigningKey.derive(secret: credentials.secretKey, scope: scope)
         }
     }
 
