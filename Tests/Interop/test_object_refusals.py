@@ -181,6 +181,35 @@ def test_conditions_of_each_key_that_is_deleted(s3, name):
     assert refusal(s3.delete_object, Key=f"{name}/a", IfMatchSize=999) == "PreconditionFailed"
 
 
+@pytest.mark.parametrize("key", ['<Key a="1>2">{}</Key>', "<Key><![CDATA[{}]]></Key>", "<Key>{}</Key><!-- <Key>x</Key> -->"])
+def test_documents_are_read_as_xml_has_them(server, keys, name, key):
+    s3 = s3_client(server, *keys)
+    s3.put_object(Bucket=BUCKET, Key=name, Body=b"x")
+
+    def replace(request, **_):
+        request.data = f"<Delete><Object>{key.format(name)}</Object></Delete>".encode()
+        for field in [f for f in request.headers if "checksum" in f.lower() or f == "Content-MD5"]:
+            del request.headers[field]
+
+    s3.meta.events.register("before-sign.s3.DeleteObjects", replace)
+    answer = s3.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": "other"}]})
+    assert [d["Key"] for d in answer["Deleted"]] == [name]
+    assert refusal(s3.head_object, Key=name) == "404"
+
+
+def test_entities_of_a_document_are_refused(server, keys, name):
+    s3 = s3_client(server, *keys)
+
+    def replace(request, **_):
+        lines = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+        request.data = f'<!DOCTYPE d [<!ENTITY l0 "{name}">{lines}]><Delete><Object><Key>&l9;</Key></Object></Delete>'.encode()
+        for field in [f for f in request.headers if "checksum" in f.lower() or f == "Content-MD5"]:
+            del request.headers[field]
+
+    s3.meta.events.register("before-sign.s3.DeleteObjects", replace)
+    assert refusal(s3.delete_objects, Delete={"Objects": [{"Key": "other"}]}) == "MalformedXML"
+
+
 def test_wishes_that_are_not_granted_are_refused(s3, name):
     for code, options in (
             ("NotImplemented", {"Tagging": "a=b"}), ("NotImplemented", {"WebsiteRedirectLocation": "/elsewhere"}),
