@@ -154,7 +154,7 @@ let package = Package(
             "ObjectStorage",
             uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
         tests("BucketStore", uses: ["Cryptography", "SQLite", "SystemIO"]),
-        tests("S3Server", uses: ["BucketStore", "Cryptography", "HTTP", "SQLite", "SystemIO", "XML"]),
+        tests("S3Server", uses: ["BucketStore", "Cryptography", "HTTP", "ObjectStorage", "SystemIO", "XML"]),
         tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(

@@ -69,6 +69,29 @@ struct ObjectSegmentsTests: SegmentTests {
         #expect(throws: SystemError.self) { _ = try store.open(record) }
     }
 
+    @Test func `a close waits for the places of the last readers, so that the next open has nothing to recover`()
+        async throws
+    {
+        let store = try await open()
+        let keys = (0..<200).map(String.init)
+        for key in keys { try await put([1], as: key, in: store) }
+        do {
+            var readers: [OpenReader] = []
+            for key in keys { readers.append(OpenReader(try store.open(try await record(key, in: store)))) }
+            for key in keys { try await delete(key, in: store) }
+            withExtendedLifetime(readers) {}
+        }
+        await store.close()
+        #expect(FileSystem.exists("\(directory.path)/closed"))
+    }
+
+    /// Holds one of many open objects.
+    private final class OpenReader {
+        private let object: StoredObject
+
+        init(_ object: consuming StoredObject) { self.object = object }
+    }
+
     @Test func `a full segment is followed by another, and goes with its last object`() async throws {
         // Two objects of four blocks each, behind the header.
         let store = try await open(segmentSize: 4096 * 9)
