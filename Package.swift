@@ -204,8 +204,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             name: "Fuzz",
             dependencies: [
                 "BucketStore", "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore",
-                "FerryCLI", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "S3Server",
-                "TaskModel", "XML", "YAML",
+                "FerryCLI", "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage",
+                "S3Server", "TaskModel", "XML", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {
