@@ -70,6 +70,7 @@ let package = Package(
         // Model
         room("DocumentModel", on: "Model"),
         room("FirestoreProtocol", on: "Model", uses: ["Cryptography", "DocumentModel", "JSON"]),
+        room("IdentityProtocol", on: "Model", uses: ["JSON"]),
         room("TaskModel", on: "Model", uses: ["DocumentModel", "YAML"]),
         room("Merge", on: "Model", uses: ["DocumentModel"]),
 
@@ -87,8 +88,11 @@ let package = Package(
             uses: ["CGear", "Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
 
         // Accounts
+        room("AccountClient", on: "Accounts", uses: ["HTTP", "IdentityProtocol", "JSON", "SystemIO"]),
+        room("SecurityRules", on: "Accounts", uses: ["DocumentModel"]),
         room(
-            "Identity", on: "Accounts", uses: ["DocumentModel", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
+            "IdentityServer", on: "Accounts",
+            uses: ["Cryptography", "HTTP", "IdentityProtocol", "JSON", "SecurityRules", "SQLite", "SystemIO"]),
 
         // Tasks
         room("TaskFolder", on: "Tasks", uses: ["SystemIO"]),
@@ -106,8 +110,10 @@ let package = Package(
         room(
             "FerryDaemon", on: "Programs",
             uses: [
-                "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel", "GRPC", "HTTP",
-                "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "TaskFolder", "TaskModel",
+                "AccountClient", "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel",
+                "GRPC",
+                "HTTP", "IdentityProtocol", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService",
+                "TaskFolder", "TaskModel",
                 "TaskSync", "YAML",
             ]),
         room("FerryCLI", on: "Programs", uses: ["CommandLineTool", "Control", "HTTP", "JSON", "SystemIO"]),
@@ -115,7 +121,8 @@ let package = Package(
             "FerryServer", on: "Programs",
             uses: [
                 "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC",
-                "HTTP", "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "YAML",
+                "HTTP", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "SecurityRules", "SQLite",
+                "SystemIO", "SystemService", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),
@@ -131,11 +138,15 @@ let package = Package(
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
+        testKit(
+            "IdentityTestKit",
+            uses: ["AccountClient", "HTTP", "IdentityProtocol", "IdentityServer", "JSON", "SystemIO"]),
         tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
         tests("HTTP", uses: ["SystemIO"]), tests("GRPC", uses: ["SystemIO"]), tests("CommandLineTool"),
         tests("DocumentModel"),
         tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
+        tests("IdentityProtocol", uses: ["JSON"]),
         tests("TaskModel", uses: ["DocumentModel", "YAML"]),
         tests("Merge", uses: ["DocumentModel"]),
         tests(
@@ -144,7 +155,11 @@ let package = Package(
         tests(
             "ObjectStorage",
             uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
-        tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),
+        tests("AccountClient", uses: ["HTTP", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
+        tests("SecurityRules", uses: ["DocumentModel"]),
+        tests(
+            "IdentityServer",
+            uses: ["AccountClient", "Cryptography", "HTTP", "IdentityProtocol", "IdentityTestKit", "JSON"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(
             "TaskSync",
@@ -159,7 +174,7 @@ let package = Package(
                 "CSwiftRuntime",
                 "TaskFolder", "TaskModel", "TaskSync", "Cryptography", "DocumentModel", "DocumentClient",
                 "DocumentStore",
-                "FirestoreProtocol", "Identity", "ObjectStorage", "SQLite", "SystemIO", "SystemService",
+                "FirestoreProtocol", "ObjectStorage", "SecurityRules", "SQLite", "SystemIO", "SystemService",
             ], path: "Tests/Simulation/Harness", swiftSettings: settings),
         .executableTarget(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulation/Tool", swiftSettings: settings),
@@ -170,9 +185,9 @@ let package = Package(
         tests(
             "FerryServer",
             uses: [
-                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON", "ObjectStorage",
-                "SQLite",
-                "SystemIO",
+                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "IdentityProtocol", "IdentityServer",
+                "JSON",
+                "ObjectStorage", "SecurityRules", "SQLite", "SystemIO",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
@@ -193,8 +208,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             name: "Fuzz",
             dependencies: [
                 "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore", "FerryCLI",
-                "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "TaskModel",
-                "YAML",
+                "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "IdentityServer", "JSON", "ObjectStorage",
+                "TaskModel", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

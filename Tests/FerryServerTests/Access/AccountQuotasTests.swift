@@ -1,6 +1,6 @@
 import DocumentModel
 import DocumentStore
-import Identity
+import IdentityProtocol
 import Synchronization
 import Testing
 

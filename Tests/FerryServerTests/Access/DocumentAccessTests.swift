@@ -1,6 +1,6 @@
 import DocumentModel
 import DocumentStore
-import Identity
+import SecurityRules
 import Testing
 
 @testable import FerryServer

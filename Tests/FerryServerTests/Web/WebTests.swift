@@ -1,5 +1,6 @@
 import HTTP
-import Identity
+import IdentityProtocol
+import IdentityServer
 import JSON
 import Testing
 
@@ -17,7 +18,7 @@ struct WebTests {
 
     private static func makeHandler() async throws -> (WebHandler, TemporaryDirectory) {
         let directory = try TemporaryDirectory()
-        let settings = IdentityServer.Configuration(issuer: endpoints.url, project: "p")
+        let settings = IdentityService.Configuration(issuer: endpoints.url, project: "p")
         let objects = S3Handler(
             store: try BucketStore(directory: "\(directory.path)/objects"),
             signatures: SignatureV4(lookup: { _, _ in nil }, now: WallClock.seconds), shares: { _, _ in false },
@@ -25,7 +26,7 @@ struct WebTests {
             onError: { _ in })
         let handler = WebHandler(
             endpoints: endpoints,
-            identity: try await IdentityServer(directory: directory.path, settings, now: WallClock.seconds),
+            identity: try await IdentityService(directory: directory.path, settings, now: WallClock.seconds),
             objects: objects,
             probe: {})
         return (handler, directory)

@@ -1,5 +1,6 @@
 import DocumentStore
-import Identity
+import IdentityProtocol
+import IdentityServer
 import Synchronization
 
 /// Holds accounts to what they may use. One check a request, whose cost does not depend on what the account has.

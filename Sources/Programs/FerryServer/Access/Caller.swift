@@ -1,4 +1,4 @@
-import Identity
+import SecurityRules
 
 /// Who makes a call.
 enum Caller: Sendable, Hashable {

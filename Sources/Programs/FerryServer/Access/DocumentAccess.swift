@@ -1,11 +1,11 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import Identity
+import SecurityRules
 
 /// Applies the rules to calls. Refusals are `DocumentStoreError.permissionDenied`.
 struct DocumentAccess: Sendable {
-    let rules = SecurityRules()
+    let rules = BuiltInRules()
     /// Which objects of others may be read; nil: none.
     var objects: SharedObjects?
 
@@ -82,7 +82,7 @@ struct DocumentAccess: Sendable {
         _ writes: [Write], in store: any DocumentStore, by caller: Caller
     ) async throws -> Set<ObjectReference> {
         guard case .user(let user, _, _) = caller else { return [] }
-        let foreign = writes.map(\.name).filter { SecurityRules.isForeign($0, to: user) }
+        let foreign = writes.map(\.name).filter { BuiltInRules.isForeign($0, to: user) }
         if !foreign.isEmpty {
             let found = try await get(foreign, in: store)
             for name in foreign {

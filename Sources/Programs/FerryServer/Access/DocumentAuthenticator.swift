@@ -1,6 +1,8 @@
 import DocumentStore
 import GRPC
-import Identity
+import IdentityProtocol
+import IdentityServer
+import SecurityRules
 
 /// Says who a call's `authorization` header stands for.
 struct DocumentAuthenticator: Sendable {

@@ -1,4 +1,5 @@
-import Identity
+import IdentityProtocol
+import IdentityServer
 import SystemIO
 import SystemService
 

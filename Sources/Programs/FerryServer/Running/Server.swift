@@ -2,7 +2,8 @@ import DocumentModel
 import GRPC
 import Glibc
 import HTTP
-import Identity
+import IdentityProtocol
+import IdentityServer
 import ObjectStorage
 import SystemIO
 import SystemService
@@ -12,7 +13,7 @@ struct Server: Sendable {
     let endpoints: ServerEndpoints
     private let directory: DataDirectory
     private let stores: Stores
-    private let identity: IdentityServer
+    private let identity: IdentityService
     private let web: HTTPServer
     private let documents: GRPCServer
     private let closing: Closing
@@ -111,19 +112,19 @@ struct Server: Sendable {
 
     private static func identity(
         _ configuration: ServerConfiguration, _ directory: DataDirectory, _ stores: Stores, issuer: String
-    ) async throws -> IdentityServer {
-        var settings = IdentityServer.Configuration(issuer: issuer, project: configuration.project)
+    ) async throws -> IdentityService {
+        var settings = IdentityService.Configuration(issuer: issuer, project: configuration.project)
         settings.isEmulator = configuration.isEmulator
         settings.signUp = configuration.signUp
         settings.isBehindProxy = configuration.isBehindProxy
         settings.quota = configuration.quota
         settings.usage = { try await stores.usage(of: $0) }
-        return try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
+        return try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
     }
 
     private static func documentServer(
         _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores, _ shared: SharedObjects,
-        _ identity: IdentityServer, _ limits: AccountQuotas, _ closing: Closing, _ logger: Logger
+        _ identity: IdentityService, _ limits: AccountQuotas, _ closing: Closing, _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
         let authenticator = DocumentAuthenticator(
@@ -156,7 +157,7 @@ struct Server: Sendable {
     }
 
     private static func objects(
-        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityServer, _ limits: AccountQuotas,
+        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityService, _ limits: AccountQuotas,
         _ logger: Logger
     ) -> S3Handler {
         let storage = identity.storage

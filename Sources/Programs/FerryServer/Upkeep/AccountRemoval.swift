@@ -2,13 +2,13 @@ import CommandLineTool
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import Identity
+import IdentityServer
 import SystemService
 
 /// Removes the documents and objects of deleted accounts. Interrupted, it goes on with the next run.
 struct AccountRemoval: Sendable {
     let stores: Stores
-    let identity: IdentityServer
+    let identity: IdentityService
 
     private static let batch = 400
 
@@ -70,8 +70,8 @@ extension AccountRemoval {
         }
         let directory = try DataDirectory(path: path)
         let stores = try await Stores(directory, configuration, Logger(label: "documents", level: .warning))
-        let settings = IdentityServer.Configuration(issuer: "", project: "")
-        let identity = try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
+        let settings = IdentityService.Configuration(issuer: "", project: "")
+        let identity = try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
         do {
             try await AccountRemoval(stores: stores, identity: identity).run()
         } catch {

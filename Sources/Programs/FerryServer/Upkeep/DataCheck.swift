@@ -1,7 +1,7 @@
 import Cryptography
 import DocumentModel
 import DocumentStore
-import Identity
+import IdentityServer
 import SQLite
 import SystemIO
 
@@ -58,7 +58,7 @@ struct DataCheck {
 
     private func identity() throws -> [DataProblem] {
         do {
-            return try IdentityServer.check(directory: "\(layout.path)/accounts")
+            return try IdentityService.check(directory: "\(layout.path)/accounts")
                 .map { DataProblem("accounts: \($0)", isContained: false) }
         } catch {
             try Self.checkRoom(error)

@@ -1,11 +1,11 @@
 import HTTP
-import Identity
+import IdentityServer
 import JSON
 
 /// Everything on the HTTP port: discovery, health, identity, and S3 for all the rest.
 struct WebHandler: Sendable {
     let endpoints: ServerEndpoints
-    let identity: IdentityServer
+    let identity: IdentityService
     let objects: S3Handler
     /// Throws when the server cannot do its work.
     let probe: @Sendable () async throws -> Void
