@@ -82,6 +82,10 @@ let package = Package(
             "DocumentClient", on: "Documents",
             uses: ["DocumentModel", "FirestoreProtocol", "Merge", "SQLite", "GRPC", "SystemIO", "SystemService"]),
 
+        room(
+            "FirestoreServer", on: "Documents",
+            uses: ["Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC", "SystemIO"]),
+
         // Objects
         room(
             "ObjectStorage", on: "Objects",
@@ -93,6 +97,13 @@ let package = Package(
         room(
             "IdentityServer", on: "Accounts",
             uses: ["Cryptography", "HTTP", "IdentityProtocol", "JSON", "SecurityRules", "SQLite", "SystemIO"]),
+
+        room(
+            "AccessControl", on: "Accounts",
+            uses: [
+                "DocumentModel", "DocumentStore", "FirestoreProtocol", "FirestoreServer", "IdentityProtocol",
+                "IdentityServer", "ObjectStorage", "SecurityRules",
+            ]),
 
         // Tasks
         room("TaskFolder", on: "Tasks", uses: ["SystemIO"]),
@@ -120,9 +131,9 @@ let package = Package(
         room(
             "FerryServer", on: "Programs",
             uses: [
-                "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC",
-                "HTTP", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "SecurityRules", "SQLite",
-                "SystemIO", "SystemService", "YAML",
+                "AccessControl", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore",
+                "FirestoreProtocol", "FirestoreServer", "GRPC", "HTTP", "IdentityProtocol", "IdentityServer", "JSON",
+                "ObjectStorage", "SQLite", "SystemIO", "SystemService", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),
@@ -155,6 +166,13 @@ let package = Package(
         tests(
             "ObjectStorage",
             uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
+        tests("FirestoreServer", uses: ["DocumentModel", "DocumentStore"]),
+        tests(
+            "AccessControl",
+            uses: [
+                "DocumentModel", "DocumentStore", "FirestoreServer", "IdentityProtocol", "ObjectStorage",
+                "SecurityRules",
+            ]),
         tests("AccountClient", uses: ["HTTP", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
         tests("SecurityRules", uses: ["DocumentModel"]),
         tests(
@@ -185,9 +203,8 @@ let package = Package(
         tests(
             "FerryServer",
             uses: [
-                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "IdentityProtocol", "IdentityServer",
-                "JSON",
-                "ObjectStorage", "SecurityRules", "SQLite", "SystemIO",
+                "AccessControl", "CommandLineTool", "DocumentModel", "DocumentStore", "FirestoreServer", "HTTP",
+                "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "SQLite", "SystemIO",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
@@ -208,8 +225,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             name: "Fuzz",
             dependencies: [
                 "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore", "FerryCLI",
-                "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "IdentityServer", "JSON", "ObjectStorage",
-                "TaskModel", "YAML",
+                "FerryServer", "FirestoreProtocol", "FirestoreServer", "GRPC", "HTTP", "IdentityServer", "JSON",
+                "ObjectStorage", "TaskModel", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

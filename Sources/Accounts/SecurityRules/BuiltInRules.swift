@@ -34,7 +34,7 @@ package struct BuiltInRules: Sendable {
         of name: DocumentName, _ document: Document?, by requester: Requester, lookup: Lookup
     ) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
-        guard let root = Self.root(of: name) else {
+        guard let root = name.root else {
             return try document.map { try Self.isOpen($0, to: user, lookup) } ?? Self.mayKnowAbsence(of: name, user)
         }
         return try lookup(root).map { try Self.isOpen($0, to: user, lookup) } ?? false
@@ -48,7 +48,7 @@ package struct BuiltInRules: Sendable {
         lookup: Lookup
     ) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
-        if let rootName = Self.root(of: name) {
+        if let rootName = name.root {
             guard let root = try lookup(rootName) else {
                 // What a merge displaced of a document that was deleted meanwhile stays its owner's.
                 return Self.mayKnowAbsence(of: rootName, user)
@@ -148,7 +148,7 @@ package struct BuiltInRules: Sendable {
     package func allowsQuery(_ query: Query, by requester: Requester, lookup: Lookup) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
         if let parent = Self.document(of: query.parent) {
-            return try lookup(Self.root(of: parent) ?? parent).map { try Self.isOpen($0, to: user, lookup) } ?? false
+            return try lookup(parent.root ?? parent).map { try Self.isOpen($0, to: user, lookup) } ?? false
         }
         guard let collection = query.collectionID, !query.allDescendants, let filter = query.filter else {
             return false
@@ -176,7 +176,7 @@ package struct BuiltInRules: Sendable {
     package func allowsListing(below parent: ParentName, by requester: Requester, lookup: Lookup) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
         guard let document = Self.document(of: parent) else { return false }
-        return try lookup(Self.root(of: document) ?? document).map { try Self.isOpen($0, to: user, lookup) } ?? false
+        return try lookup(document.root ?? document).map { try Self.isOpen($0, to: user, lookup) } ?? false
     }
 
     /// Whether each alternative of a filter passes `test`, which is given all that the alternative demands.
@@ -244,13 +244,6 @@ package struct BuiltInRules: Sendable {
     private static func listName(of document: Document) -> DocumentName? {
         guard document.name.collectionPath == "tasks", let id = document[list]?.stringValue else { return nil }
         return try? DocumentName(database: document.name.database, collection: "lists", id: id)
-    }
-
-    /// The top-level document above this one; nil for a top-level document.
-    private static func root(of name: DocumentName) -> DocumentName? {
-        guard var root = name.parent else { return nil }
-        while let parent = root.parent { root = parent }
-        return root
     }
 
     private static func document(of parent: ParentName) -> DocumentName? {

@@ -1,3 +1,4 @@
+import AccessControl
 import HTTP
 import IdentityProtocol
 import IdentityServer

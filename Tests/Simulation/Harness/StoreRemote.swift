@@ -49,10 +49,8 @@ package final class StoreRemote: RemoteDocuments {
         let (rules, requester) = (BuiltInRules(), Requester.user(user))
         for change in commit.changes where !["counters", "receipts"].contains(change.write.name.collectionPath) {
             let name = change.write.name
-            var root = name
-            while let parent = root.parent { root = parent }
             var known: [DocumentName: Document] = [:]
-            if root != name { known[root] = try commit.get(root) ?? commit.getAfter(root) }
+            if let root = name.root { known[root] = try commit.get(root) ?? commit.getAfter(root) }
             let deciding =
                 rules.lists(deciding: Array(known.values), for: requester)
                 + rules.names(deciding: name, before: change.before, after: change.after, for: requester)

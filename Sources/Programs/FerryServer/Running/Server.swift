@@ -1,4 +1,6 @@
+import AccessControl
 import DocumentModel
+import FirestoreServer
 import GRPC
 import Glibc
 import HTTP
@@ -35,16 +37,16 @@ struct Server: Sendable {
                 http: http, documents: configuration.documents, isSecure: certificate != nil,
                 published: configuration.published, project: configuration.project, objects: configuration.objects)
             let identity = try await identity(configuration, directory, stores, issuer: endpoints.url)
-            let limits = AccountQuotas(quota: { identity.quota(of: $0) })
+            let quotas = AccountQuotas(quota: { identity.quota(of: $0) })
             let closing = Closing()
             let shared = sharedObjects(stores)
             let documents = documentServer(
-                configuration, certificate, stores, shared, identity, limits, closing, logger)
+                configuration, certificate, stores, shared, identity, quotas, closing, logger)
             endpoints.documents.port = try documents.start()
             site.open(
                 WebHandler(
                     endpoints: endpoints, identity: identity,
-                    objects: objects(stores, shared, identity, limits, logger.labelled("objects")), probe: stores.probe)
+                    objects: objects(stores, shared, identity, quotas, logger.labelled("objects")), probe: stores.probe)
             )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
@@ -124,13 +126,14 @@ struct Server: Sendable {
 
     private static func documentServer(
         _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores, _ shared: SharedObjects,
-        _ identity: IdentityService, _ limits: AccountQuotas, _ closing: Closing, _ logger: Logger
+        _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: Closing, _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
         let authenticator = DocumentAuthenticator(
-            authenticator: identity.authenticator, isEmulator: configuration.isEmulator, limits: limits)
+            identity.authenticator, quotas: quotas, isEmulator: configuration.isEmulator)
         let service = FirestoreService(
-            catalog: stores.catalog, authenticator: authenticator, access: DocumentAccess(objects: shared),
+            catalog: stores.catalog, authenticator: authenticator,
+            access: DocumentAccess(objects: shared, quotas: configuration.isEmulator ? nil : quotas),
             closing: closing, now: WallClock.seconds,
             onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
@@ -157,7 +160,7 @@ struct Server: Sendable {
     }
 
     private static func objects(
-        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityService, _ limits: AccountQuotas,
+        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityService, _ quotas: AccountQuotas,
         _ logger: Logger
     ) -> S3Handler {
         let storage = identity.storage
@@ -170,7 +173,7 @@ struct Server: Sendable {
             }, now: WallClock.seconds)
         return S3Handler(
             store: stores.buckets, signatures: signatures,
-            shares: { try await shared.mayRead($0, by: String($1.dropLast())) }, limits: limits,
+            shares: { try await shared.mayRead($0, by: String($1.dropLast())) }, limits: quotas,
             now: WallClock.microseconds,
             onError: FaultLog(logger, "a request failed").note)
     }

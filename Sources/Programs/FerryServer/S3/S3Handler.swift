@@ -1,3 +1,4 @@
+import AccessControl
 import HTTP
 import ObjectStorage
 import SQLite

@@ -2,6 +2,7 @@ import CommandLineTool
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
+import FirestoreServer
 import IdentityServer
 import SystemService
 

@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
+import FirestoreServer
 import JSON
 import SystemIO
 

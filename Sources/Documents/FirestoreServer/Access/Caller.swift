@@ -1,7 +1,5 @@
-import SecurityRules
-
 /// Who makes a call.
-enum Caller: Sendable, Hashable {
+package enum Caller: Sendable, Hashable {
     /// Bypasses the rules: `Bearer owner` in emulator mode.
     case administrator
     /// - Parameters:
@@ -11,7 +9,7 @@ enum Caller: Sendable, Hashable {
     case nobody
 
     /// The account that limits are counted for; nil for the administrator, who has none.
-    var account: String? {
+    package var account: String? {
         switch self {
         case .administrator: nil
         case .user(let id, _, _): id
@@ -19,15 +17,7 @@ enum Caller: Sendable, Hashable {
         }
     }
 
-    var requester: Requester {
-        switch self {
-        case .administrator: .administrator
-        case .user(let id, _, _): .user(id)
-        case .nobody: .nobody
-        }
-    }
-
-    var address: String? {
+    package var address: String? {
         guard case .user(_, _, let address) = self else { return nil }
         return address
     }

@@ -1,27 +1,18 @@
 import Cryptography
-import DocumentModel
-import DocumentStore
+package import DocumentModel
+package import DocumentStore
 import Synchronization
 import SystemIO
 
-/// The databases of a server, each in a file of its own, opened at first use.
-final class DatabaseCatalog: Sendable {
+/// Databases in SQLite, each in a file of its own, opened at first use.
+package final class DatabaseCatalog: DocumentDatabases {
     /// Databases at a time. Each holds threads and caches.
     private static let limit = 64
 
-    /// Texts that nobody looks for whole, and maps whose keys each attachment and each machine makes up: of an attachment some
-    /// twelve entries.
-    private static let indexExemptions = Set(
-        ["notes", "layout", "attachments", "origins", "signatures"].map {
-            IndexExemption(collectionID: "tasks", field: $0)
-        })
-
-    /// The history below a task is in the task's list, by which collection groups are searched.
-    private static let inheritedFields: Set<String> = ["listId"]
-
     private let directory: String
     /// The database of this server's users; always there.
-    let main: DatabaseName
+    package let main: DatabaseName
+    private let mainConfiguration: SQLiteDocumentStore.Configuration
     /// Whether other databases and projects appear on first use, as Google's emulator has it.
     private let opensOthers: Bool
     private let acceptsClock: Bool
@@ -32,24 +23,27 @@ final class DatabaseCatalog: Sendable {
 
     /// - Parameters:
     ///   - directory: made if absent.
+    ///   - mainConfiguration: what the main database has that others do not: its indexes and inherited fields.
     ///   - acceptsClock: opens although the clock is long after the newest commit.
     ///   - onDamage: is notified of documents that cannot be read.
     ///   - onClockNews: is notified when the system's clock jumps.
-    init(
-        directory: String, main: DatabaseName, opensOthers: Bool, acceptsClock: Bool = false,
+    package init(
+        directory: String, main: DatabaseName, opensOthers: Bool,
+        mainConfiguration: SQLiteDocumentStore.Configuration = .init(), acceptsClock: Bool = false,
         onDamage: @escaping @Sendable (any Error) -> Void = { _ in },
         onClockNews: @escaping @Sendable (ClockNews) -> Void = { _ in }
     ) async throws {
         (self.acceptsClock, self.onDamage, self.onClockNews) = (acceptsClock, onDamage, onClockNews)
         self.directory = directory
         self.main = main
+        self.mainConfiguration = mainConfiguration
         self.opensOthers = opensOthers
         try FileSystem.makeDirectories(directory, mode: 0o700)
         _ = try await store(main)
     }
 
     /// - Throws: `DocumentStoreError` with `.notFound` for a database that is not to be.
-    func store(_ name: DatabaseName) async throws -> any DocumentStore { try await open(name) }
+    package func store(_ name: DatabaseName) async throws -> any DocumentStore { try await open(name) }
 
     private func open(_ name: DatabaseName) async throws -> SQLiteDocumentStore {
         let opening = try stores.withLock { stores in
@@ -63,15 +57,11 @@ final class DatabaseCatalog: Sendable {
             }
             let path = path(of: name)
             // Whoever asks first may be cancelled while others wait for the same database.
-            var configuration = SQLiteDocumentStore.Configuration()
+            var configuration = name == main ? mainConfiguration : SQLiteDocumentStore.Configuration()
             configuration.onDamage = onDamage
             configuration.uptime = SQLiteDocumentStore.systemUptime
             configuration.acceptsClock = acceptsClock
             configuration.onClockNews = onClockNews
-            if name == main {
-                configuration.indexExemptions = Self.indexExemptions
-                configuration.inheritedFields = Self.inheritedFields
-            }
             let opening = Task.detached { [configuration] in
                 try await SQLiteDocumentStore(name, path: path, configuration: configuration)
             }
@@ -92,9 +82,9 @@ final class DatabaseCatalog: Sendable {
     }
 
     /// How far commits are ahead of the clock, in the main database; nil where they are not.
-    func leadOfCommits() async throws -> Duration? { try await open(main).leadOfCommits }
+    package func leadOfCommits() async throws -> Duration? { try await open(main).leadOfCommits }
 
-    func close() async {
+    package func close() async {
         let open = stores.withLock { stores in
             defer { stores = [:] }
             return Array(stores.values)

@@ -1,10 +1,10 @@
 import DocumentStore
-import IdentityProtocol
+package import IdentityProtocol
 import IdentityServer
 import Synchronization
 
 /// Holds accounts to what they may use. One check a request, whose cost does not depend on what the account has.
-final class AccountQuotas: Sendable {
+package final class AccountQuotas: Sendable {
     /// Seconds' worth of requests that may come at once.
     static let burstSeconds = 60.0
 
@@ -13,15 +13,15 @@ final class AccountQuotas: Sendable {
     private let now: @Sendable () -> Double
     private let requests = Mutex(TokenBuckets(burst: 1, perSecond: 1))
 
-    init(
+    package init(
         quota: @escaping @Sendable (_ user: String) -> AccountQuota,
-        now: @escaping @Sendable () -> Double = { AccountQuotas.monotonicSeconds() }
+        now: (@Sendable () -> Double)? = nil
     ) {
         self.quota = quota
-        self.now = now
+        self.now = now ?? Self.monotonicSeconds
     }
 
-    private static func monotonicSeconds() -> Double {
+    @Sendable private static func monotonicSeconds() -> Double {
         let time = ContinuousClock.now - start
         return Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
     }
@@ -29,17 +29,17 @@ final class AccountQuotas: Sendable {
     private static let start = ContinuousClock.now
 
     /// Counts a request; false where the account makes too many.
-    func admit(_ user: String) -> Bool {
+    package func admit(_ user: String) -> Bool {
         let rate = Double(quota(user).requestsPerSecond)
         let time = now()
         return requests.withLock { $0.take(user, burst: rate * Self.burstSeconds, rate: rate, now: time) }
     }
 
     /// What the user's requests are limited to, for the refusal.
-    func requestsPerSecond(of user: String) -> Int64 { quota(user).requestsPerSecond }
+    package func requestsPerSecond(of user: String) -> Int64 { quota(user).requestsPerSecond }
 
     /// The bytes of objects that a user may keep.
-    func objectBytes(of user: String) -> Int64 { quota(user).objectBytes }
+    package func objectBytes(of user: String) -> Int64 { quota(user).objectBytes }
 
     /// Refuses a commit that would make a user own more documents than allowed.
     ///

@@ -30,13 +30,13 @@ final class ListenAccess: Sendable {
         }
     }
 
-    private let access: DocumentAccess
+    private let access: any DocumentAccessPolicy
     private let usage: AccountMeter
     private let store: any DocumentStore
     private let caller: Caller
     private let state = Mutex(State())
 
-    init(access: DocumentAccess, usage: AccountMeter, store: any DocumentStore, caller: Caller) {
+    init(access: any DocumentAccessPolicy, usage: AccountMeter, store: any DocumentStore, caller: Caller) {
         self.access = access
         self.usage = usage
         self.store = store

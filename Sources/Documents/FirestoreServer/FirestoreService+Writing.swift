@@ -145,11 +145,9 @@ extension FirestoreService {
         var token = token
         while let bytes = try await call.next() {
             let request: WriteRequest = try Self.decode(bytes)
-            if case .user(let id, let expires?, _) = caller {
+            if case .user(_, let expires?, _) = caller {
                 if expires <= now() { throw DocumentStoreError.tokenExpired }
-                guard authenticator.limits.admit(id) else {
-                    throw DocumentStoreError.tooManyRequests(authenticator.limits.requestsPerSecond(of: id))
-                }
+                try authenticator.admit(caller)
             }
             guard !request.writes.isEmpty else {
                 try await call.send(WriteResponse(streamToken: token.bytes).encoded())

@@ -1,7 +1,7 @@
 import DocumentStore
 import Testing
 
-@testable import FerryServer
+@testable import FirestoreServer
 
 struct AccountHoldingsTests {
     @Test func `an account takes up to its limit, and others go on`() throws {

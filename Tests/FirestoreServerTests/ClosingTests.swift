@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FerryServer
+@testable import FirestoreServer
 
 struct ClosingTests {
     @Test func `everybody who waits goes on when it happens, and whoever comes later at once`() async {

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A one-time event that any number of tasks can wait for.
-final class Closing: Sendable {
+package final class Closing: Sendable {
     private struct State {
         var isClosed = false
         var waiting: [UInt64: AsyncStream<Never>.Continuation] = [:]
@@ -9,6 +9,8 @@ final class Closing: Sendable {
     }
 
     private let state = Mutex(State())
+
+    package init() {}
 
     /// Returns when the event has happened, or when the task is cancelled.
     func wait() async {
@@ -25,7 +27,7 @@ final class Closing: Sendable {
     }
 
     /// Lets the event happen. A second time changes nothing.
-    func close() {
+    package func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
             defer { state.waiting = [:] }

@@ -1,10 +1,11 @@
 import DocumentModel
 import DocumentStore
+import FirestoreServer
 import IdentityProtocol
 import Synchronization
 import Testing
 
-@testable import FerryServer
+@testable import AccessControl
 
 struct AccountQuotasTests {
     @Test func `an account makes so many requests a second, and others are not in its way`() {

@@ -1,14 +1,13 @@
-import DocumentModel
+package import DocumentModel
 import DocumentStore
-import FirestoreProtocol
-import GRPC
-import Synchronization
+package import FirestoreProtocol
+package import GRPC
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
-struct FirestoreService: Sendable {
-    let catalog: DatabaseCatalog
-    let authenticator: DocumentAuthenticator
-    let access: DocumentAccess
+package struct FirestoreService: Sendable {
+    let catalog: any DocumentDatabases
+    let authenticator: any CallerAuthenticator
+    let access: any DocumentAccessPolicy
     let usage = AccountMeter()
     /// Ends the streams that would go on for ever.
     let closing: Closing
@@ -17,8 +16,20 @@ struct FirestoreService: Sendable {
     /// Told of errors that clients see as INTERNAL.
     let onError: @Sendable (any Error) -> Void
 
+    package init(
+        catalog: any DocumentDatabases, authenticator: any CallerAuthenticator, access: any DocumentAccessPolicy,
+        closing: Closing, now: @escaping @Sendable () -> Int64, onError: @escaping @Sendable (any Error) -> Void
+    ) {
+        self.catalog = catalog
+        self.authenticator = authenticator
+        self.access = access
+        self.closing = closing
+        self.now = now
+        self.onError = onError
+    }
+
     /// Every RPC of the service.
-    var routes: GRPCRoutes {
+    package var routes: GRPCRoutes {
         var routes = GRPCRoutes()
         func unary<Request: ProtobufMessage, Response: ProtobufMessage>(
             _ name: String, holding resource: AccountHoldings.Resource? = nil,
@@ -131,18 +142,9 @@ struct FirestoreService: Sendable {
         _ writes: [Write], in store: any DocumentStore, by caller: Caller,
         _ body: (CommitGuard?) async throws -> Result
     ) async throws -> Result {
-        let readable = try await access.prepare(writes, in: store, by: caller)
-        let (access, quotas) = (access, authenticator.isEmulator ? nil : authenticator.limits)
-        let changed = Mutex<Set<Int>>([])
-        // Others may have read the state before this commit after its changes were first counted.
-        defer { access.noteStored(changed.withLock { $0 }) }
-        let guarding = CommitGuard(account: caller.account) { commit in
-            try access.check(commit, by: caller, readable: readable)
-            if case .user(let id, _, _) = caller { try quotas?.check(commit, by: id) }
-            let changes = try access.noteChanges(of: commit, in: store.database)
-            changed.withLock { $0.formUnion(changes) }
-        }
-        return try await body(guarding)
+        let review = try await access.review(writes, in: store, by: caller)
+        defer { review.end() }
+        return try await body(CommitGuard(account: caller.account) { try review.check($0) })
     }
 
     /// The writes' database, which must be the one of the request.
@@ -233,7 +235,7 @@ extension EncodedDocument {
         return document
     }
 
-    func decoded() throws -> Document {
+    package func decoded() throws -> Document {
         Document(name: name, fields: try fields.decoded(), createTime: createTime, updateTime: updateTime)
     }
 }

@@ -1,9 +1,10 @@
 import DocumentModel
 import DocumentStore
+import FirestoreServer
 import SecurityRules
 import Testing
 
-@testable import FerryServer
+@testable import AccessControl
 
 /// The rules as calls meet them, over a store with Alice's and Bob's tasks.
 struct DocumentAccessTests {

@@ -1,13 +1,54 @@
-import DocumentModel
-import DocumentStore
-import FirestoreProtocol
+package import DocumentModel
+package import DocumentStore
+package import FirestoreProtocol
+package import FirestoreServer
 import SecurityRules
+import Synchronization
 
-/// Applies the rules to calls. Refusals are `DocumentStoreError.permissionDenied`.
-struct DocumentAccess: Sendable {
+/// Applies the rules and the quotas to calls. Refusals of the rules are `DocumentStoreError.permissionDenied`.
+package struct DocumentAccess: DocumentAccessPolicy {
     let rules = BuiltInRules()
-    /// Which objects of others may be read; nil: none.
-    var objects: SharedObjects?
+    /// Decides which objects of others may be read; nil: none.
+    let objects: SharedObjects?
+    /// The quotas that commits are held to; nil: none.
+    private let quotas: AccountQuotas?
+
+    package init(objects: SharedObjects? = nil, quotas: AccountQuotas? = nil) {
+        self.objects = objects
+        self.quotas = quotas
+    }
+
+    package func review(
+        _ writes: [Write], in store: any DocumentStore, by caller: Caller
+    ) async throws -> any CommitReview {
+        let readable = try await prepare(writes, in: store, by: caller)
+        return Review(access: self, caller: caller, database: store.database, readable: readable)
+    }
+
+    private final class Review: CommitReview {
+        private let access: DocumentAccess
+        private let caller: Caller
+        private let database: DatabaseName
+        private let readable: Set<ObjectReference>
+        private let changes = Mutex<Set<Int>>([])
+
+        init(access: DocumentAccess, caller: Caller, database: DatabaseName, readable: Set<ObjectReference>) {
+            self.access = access
+            self.caller = caller
+            self.database = database
+            self.readable = readable
+        }
+
+        func check(_ commit: borrowing ProposedCommit) throws {
+            try access.check(commit, by: caller, readable: readable)
+            if case .user(let id, _, _) = caller { try access.quotas?.check(commit, by: id) }
+            let found = try access.noteChanges(of: commit, in: database)
+            changes.withLock { $0.formUnion(found) }
+        }
+
+        /// Counts the changes again: others may have read the state before the commit after they were first counted.
+        func end() { access.noteStored(changes.withLock { $0 }) }
+    }
 
     /// Decides inside a commit's transaction.
     ///
@@ -143,11 +184,17 @@ struct DocumentAccess: Sendable {
         }
     }
 
-    /// Reading documents by name; nil for those that do not exist.
+    package func check(
+        get names: [DocumentName], _ documents: [EncodedDocument?], in store: any DocumentStore, by caller: Caller
+    ) async throws {
+        try await check(get: names, documents, at: .strong, in: store, by: caller)
+    }
+
+    /// Checks a read of documents by name.
     ///
     /// - Parameter moment: as of when the documents above them and their lists are looked at.
-    func check(
-        get names: [DocumentName], _ documents: [EncodedDocument?], at moment: ReadMoment = .strong,
+    private func check(
+        get names: [DocumentName], _ documents: [EncodedDocument?], at moment: ReadMoment,
         in store: any DocumentStore, by caller: Caller
     ) async throws {
         if caller == .administrator { return }
@@ -162,7 +209,7 @@ struct DocumentAccess: Sendable {
 
     /// Reading documents by name as they are now or, with `past`, as they were: then the rules must allow it as everything
     /// was, and as everything is now. What no longer exists is judged as it was, too, by the lists of now.
-    func check(
+    package func check(
         get names: [DocumentName], asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
         if caller == .administrator { return }
@@ -177,7 +224,9 @@ struct DocumentAccess: Sendable {
 
     /// Whether every possible result of the query may be read. With `past`, the rules must allow the query now and as of then,
     /// and each result of then now too.
-    func check(list query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller) async throws {
+    package func check(
+        list query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
+    ) async throws {
         try await check(watched: query, asOf: past, in: store, by: caller)
         // Below a document that decides about all of them the results need no look of their own.
         guard let past, query.parent.path.isEmpty, try !allowsForEver(query, by: caller) else { return }
@@ -188,7 +237,7 @@ struct DocumentAccess: Sendable {
     }
 
     /// Whether what the query finds from now on may be read and, with `past`, the names of what it found then.
-    func check(
+    package func check(
         watched query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
         if try allowsForEver(query, by: caller) { return }
@@ -208,7 +257,7 @@ struct DocumentAccess: Sendable {
     }
 
     /// Whether what the query may see stays allowed, whatever changes.
-    func allowsForEver(_ query: Query, by caller: Caller) throws -> Bool {
+    package func allowsForEver(_ query: Query, by caller: Caller) throws -> Bool {
         try caller == .administrator || rules.isForEver(Self.asCollection(query), by: caller.requester)
     }
 
@@ -220,7 +269,7 @@ struct DocumentAccess: Sendable {
     }
 
     /// Listing all documents or collections below a parent; with `past` the rules must allow it now and as of then.
-    func check(
+    package func check(
         listing parent: ParentName, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
         if caller == .administrator { return }
@@ -233,7 +282,7 @@ struct DocumentAccess: Sendable {
     }
 
     /// What no user has a rule for.
-    func checkAdministration(by caller: Caller) throws {
+    package func checkAdministration(by caller: Caller) throws {
         guard caller == .administrator else { throw DocumentStoreError.permissionDenied }
     }
 
@@ -258,15 +307,6 @@ struct DocumentAccess: Sendable {
         var documents: [DocumentName: Document] = [:]
         for (name, document) in zip(names, found) { documents[name] = try document?.decoded() }
         return documents
-    }
-}
-
-extension DocumentName {
-    /// The top-level document above this one; nil for a top-level document.
-    var root: DocumentName? {
-        guard var root = parent else { return nil }
-        while let parent = root.parent { root = parent }
-        return root
     }
 }
 

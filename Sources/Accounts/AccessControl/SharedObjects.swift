@@ -1,5 +1,6 @@
-import DocumentModel
-import DocumentStore
+package import DocumentModel
+package import DocumentStore
+import FirestoreServer
 import ObjectStorage
 
 /// Decides which objects of others a user may read: those that the user's own tasks, the tasks of a list in which both take
@@ -9,7 +10,7 @@ import ObjectStorage
 /// `DocumentAccess.prepare`), so an attachment stays with its task when its uploader leaves the list. A reference names an
 /// object itself, or a manifest that lists it. What tasks reference is kept in memory, so that a request costs the reading of
 /// one list and one task; it is collected again at most once for each change.
-actor SharedObjects {
+package actor SharedObjects {
     /// Tasks whose references are collected together.
     private enum Scope: Hashable {
         /// The tasks of a shared list.
@@ -101,7 +102,7 @@ actor SharedObjects {
     private var circles: [String: Circle] = [:]
 
     /// - Parameter manifest: reads an object of the users' bucket; nil where there is none.
-    init(
+    package init(
         database: DatabaseName, store: @escaping @Sendable () async throws -> any DocumentStore,
         manifest: @escaping @Sendable (_ key: String) async throws -> [UInt8]?
     ) {
@@ -111,7 +112,7 @@ actor SharedObjects {
     }
 
     /// Whether a user may read the object at `key`, which is not among his own.
-    func mayRead(_ key: String, by user: String) async throws -> Bool {
+    package func mayRead(_ key: String, by user: String) async throws -> Bool {
         guard !user.isEmpty, let reference = ObjectReference(key: key), reference.key == key, reference.owner != user
         else { return false }
         let shared = try await lists(of: user).filter { $0.participants.contains(reference.owner) }

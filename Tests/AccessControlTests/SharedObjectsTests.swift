@@ -1,10 +1,11 @@
 import DocumentModel
 import DocumentStore
+import FirestoreServer
 import ObjectStorage
 import Synchronization
 import Testing
 
-@testable import FerryServer
+@testable import AccessControl
 
 /// Objects of others: `they` share the list `l` with `me` and `you`.
 struct SharedObjectsTests {
@@ -65,14 +66,9 @@ struct SharedObjectsTests {
     /// As `FirestoreService` does it.
     private func commit(_ writes: [Write], _ caller: Caller) async throws {
         let (access, store) = (access, store)
-        let readable = try await access.prepare(writes, in: store, by: caller)
-        let changed = Mutex<Set<Int>>([])
-        defer { access.noteStored(changed.withLock { $0 }) }
-        let guarding = CommitGuard(account: caller.account) { commit in
-            try access.check(commit, by: caller, readable: readable)
-            let changes = try access.noteChanges(of: commit, in: store.database)
-            changed.withLock { $0.formUnion(changes) }
-        }
+        let review = try await access.review(writes, in: store, by: caller)
+        defer { review.end() }
+        let guarding = CommitGuard(account: caller.account) { try review.check($0) }
         _ = try await store.commit(writes, transaction: nil, guarding: guarding)
     }
 
