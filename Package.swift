@@ -57,7 +57,7 @@ let package = Package(
         room("JSON", on: "System"),
         room("SystemIO", on: "System", uses: ["CLinux"]),
         room("SystemService", on: "System", uses: ["CSystemd", "SystemIO"]),
-        room("SQLite", on: "System", uses: ["CSQLite"]),
+        room("SQLite", on: "System", uses: ["CSQLite", "SystemIO"]),
         room("YAML", on: "System", uses: ["CYAML"]),
         room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
         room("Cryptography", on: "System", uses: ["CISAL", "COpenSSL"]),
@@ -84,7 +84,7 @@ let package = Package(
 
         room(
             "FirestoreServer", on: "Documents",
-            uses: ["Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC", "SystemIO"]),
+            uses: ["Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC", "JSON", "SystemIO"]),
 
         // Objects
         room(
@@ -152,7 +152,7 @@ let package = Package(
         testKit(
             "IdentityTestKit",
             uses: ["AccountClient", "HTTP", "IdentityProtocol", "IdentityServer", "JSON", "SystemIO"]),
-        tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"),
+        tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
         tests("HTTP", uses: ["SystemIO"]), tests("GRPC", uses: ["SystemIO"]), tests("CommandLineTool"),
         tests("DocumentModel"),

@@ -5,7 +5,7 @@ import Synchronization
 import SystemIO
 
 /// Databases in SQLite, each in a file of its own, opened at first use.
-package final class DatabaseCatalog: DocumentDatabases {
+package final class DatabaseCatalog: DocumentStoreProvider {
     /// Databases at a time. Each holds threads and caches.
     private static let limit = 64
 

@@ -5,7 +5,7 @@ package import GRPC
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 package struct FirestoreService: Sendable {
-    let catalog: any DocumentDatabases
+    let catalog: any DocumentStoreProvider
     let authenticator: any CallerAuthenticator
     let access: any DocumentAccessPolicy
     let usage = AccountMeter()
@@ -17,7 +17,7 @@ package struct FirestoreService: Sendable {
     let onError: @Sendable (any Error) -> Void
 
     package init(
-        catalog: any DocumentDatabases, authenticator: any CallerAuthenticator, access: any DocumentAccessPolicy,
+        catalog: any DocumentStoreProvider, authenticator: any CallerAuthenticator, access: any DocumentAccessPolicy,
         closing: Closing, now: @escaping @Sendable () -> Int64, onError: @escaping @Sendable (any Error) -> Void
     ) {
         self.catalog = catalog

@@ -3,6 +3,7 @@ import HTTP
 import IdentityProtocol
 import IdentityServer
 import JSON
+import SystemIO
 import Testing
 
 @testable import FerryServer

@@ -7,6 +7,7 @@ import HTTP
 import IdentityProtocol
 import IdentityServer
 import ObjectStorage
+import SQLite
 import SystemIO
 import SystemService
 
@@ -89,7 +90,7 @@ struct Server: Sendable {
         let layout = DataLayout(path: directory.path)
         return try await CollectionService.aside { _ in
             var checkpoint = checkpoint
-            try checkpoint.run(in: layout)
+            try checkpoint.run(on: layout.databases().map { "\(layout.path)/\($0)" })
             return checkpoint
         }
     }

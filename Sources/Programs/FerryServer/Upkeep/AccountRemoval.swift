@@ -1,7 +1,5 @@
 import CommandLineTool
-import DocumentModel
 import DocumentStore
-import FirestoreProtocol
 import FirestoreServer
 import IdentityServer
 import SystemService
@@ -16,31 +14,9 @@ struct AccountRemoval: Sendable {
     /// Removes what is left of every account that was deleted with its data.
     func run() async throws {
         for id in try await identity.accounts.removals() {
-            try await removeDocuments(of: id)
+            try await stores.catalog.store(stores.catalog.main).removeDocuments(of: id)
             try await removeObjects(of: id)
             try await identity.accounts.finishRemoval(of: id)
-        }
-    }
-
-    /// Documents that name the account as their owner, and documents without an owner below those.
-    private func removeDocuments(of id: String) async throws {
-        let store = try await stores.catalog.store(stores.catalog.main)
-        let owner = try FieldPath(parsing: "userId")
-        let everything = Query(
-            parent: ParentName(store.database), collectionID: nil, allDescendants: true, projection: [owner])
-        var owned: Set<DocumentName> = []
-        var unnamed: [DocumentName] = []
-        for try await document in try await store.query(everything).documents {
-            switch try document.fields.decoded()["userId"] {
-            case .string(id)?: owned.insert(document.name)
-            case .string?: break
-            default: if document.name.parent != nil { unnamed.append(document.name) }
-            }
-        }
-        owned.formUnion(unnamed.filter { name in name.root.map { owned.contains($0) } ?? false })
-        let names = Array(owned)
-        for start in stride(from: 0, to: names.count, by: Self.batch) {
-            _ = try await store.commit(names[start...].prefix(Self.batch).map { Write(.delete($0)) })
         }
     }
 

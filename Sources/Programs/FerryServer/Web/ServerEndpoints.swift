@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import SystemIO
 
 /// Where a running server can be reached, as `GET /.well-known/ferry` tells it: one URL is all that `ferry login` needs.
 struct ServerEndpoints: Sendable {

@@ -1,10 +1,10 @@
 /// The URL of a server: scheme, host and port. It has no path, because the signatures of S3 cover that.
-struct WebAddress: Sendable, Hashable, CustomStringConvertible {
-    let isSecure: Bool
-    let address: ListenAddress
+package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
+    package let isSecure: Bool
+    package let address: ListenAddress
 
     /// nil for anything but `http` or `https` with a host, and a port if it is not the scheme's own.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard let end = text.firstIndex(of: ":"), text[end...].hasPrefix("://") else { return nil }
         switch text[..<end].lowercased() {
         case "https": isSecure = true
@@ -22,17 +22,11 @@ struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Without the port where it is the scheme's own, as clients write it in `Host`.
-    var description: String {
+    package var description: String {
         let text = "\(isSecure ? "https" : "http")://\(address)"
         let port = ":\(Self.port(isSecure))"
         return text.hasSuffix(port) ? String(text.dropLast(port.count)) : text
     }
 
     private static func port(_ isSecure: Bool) -> Int { isSecure ? 443 : 80 }
-}
-
-/// Where clients reach the two ports of a server that stands behind a proxy; both may be one address.
-struct PublishedAddresses: Sendable, Hashable {
-    let web: WebAddress
-    let documents: WebAddress
 }

@@ -1,8 +1,7 @@
-import SQLite
 import SystemIO
 import Testing
 
-@testable import FerryServer
+@testable import SQLite
 
 struct IdleCheckpointTests {
     private func state(_ size: Int64, _ seconds: Int64) -> IdleCheckpoint.LogState {
@@ -26,16 +25,14 @@ struct IdleCheckpointTests {
 
     @Test func `an idle database is whole without its log`() throws {
         let directory = try TemporaryDirectory()
-        let layout = DataLayout(path: directory.path)
-        for part in ["documents", "accounts"] { try FileSystem.makeDirectories("\(directory.path)/\(part)") }
-        let path = "\(directory.path)/\(DataLayout.accounts)"
+        let path = directory.file("accounts.sqlite")
         let database = try SQLiteDatabase(path: path)
         try database.executeScript("CREATE TABLE t(a); INSERT INTO t VALUES(1)")
         var checkpoint = IdleCheckpoint()
-        try checkpoint.run(in: layout)
-        try checkpoint.run(in: layout)
-        try FileSystem.replace("\(directory.path)/copy", with: FileSystem.read(path))
-        let copy = try SQLiteDatabase(path: "\(directory.path)/copy")
+        try checkpoint.run(on: [path])
+        try checkpoint.run(on: [path])
+        try FileSystem.replace(directory.file("copy"), with: FileSystem.read(path))
+        let copy = try SQLiteDatabase(path: directory.file("copy"))
         #expect(try copy.first("SELECT a FROM t") { $0.int(0) } == 1)
         copy.close()
         database.close()

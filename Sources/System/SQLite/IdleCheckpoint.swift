@@ -1,13 +1,12 @@
-import SQLite
 import SystemIO
 
 /// Moves what the write-ahead logs of idle databases hold into the databases themselves.
 ///
 /// SQLite does it after so many pages only: on a server with few users the log of the accounts would hold everything since the
 /// start, and whoever copies or loses the database without it would lose that.
-struct IdleCheckpoint {
+package struct IdleCheckpoint: Sendable {
     /// What a log is like; it is idle where that stays the same.
-    struct LogState: Hashable {
+    struct LogState: Hashable, Sendable {
         var size: Int64
         var modified: FileTime
     }
@@ -15,7 +14,7 @@ struct IdleCheckpoint {
     private var seen: [String: LogState] = [:]
     private var emptied: [String: LogState] = [:]
 
-    init() {}
+    package init() {}
 
     /// Whether a log is to be moved now: it has something in it, is as it was at the last look, and has not been moved since.
     mutating func isDue(_ path: String, _ state: LogState?) -> Bool {
@@ -27,13 +26,12 @@ struct IdleCheckpoint {
     /// Notes what a log is like after it was moved.
     mutating func moved(_ path: String, _ state: LogState?) { emptied[path] = state }
 
-    /// Looks at all databases in a data directory.
+    /// Looks at the databases in the files at `paths`; two looks find which logs are idle.
     ///
     /// - Throws: the last error of those that failed, after all have been tried.
-    mutating func run(in layout: DataLayout) throws {
+    package mutating func run(on paths: [String]) throws {
         var failure: (any Error)?
-        for name in try layout.databases() {
-            let path = "\(layout.path)/\(name)"
+        for path in paths {
             guard isDue(path, Self.state(ofLogOf: path)) else { continue }
             do {
                 let database = try SQLiteDatabase(path: path)

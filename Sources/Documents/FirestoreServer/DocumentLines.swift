@@ -1,13 +1,25 @@
-import DocumentModel
-import DocumentStore
+package import DocumentModel
+package import DocumentStore
 import FirestoreProtocol
-import FirestoreServer
 import JSON
-import SystemIO
+package import SystemIO
 
 /// Documents as lines of text: each a document in the REST form, which any tool can read.
-struct DocumentLines {
-    let database: DatabaseName
+package struct DocumentLines {
+    private let database: DatabaseName
+
+    package init(database: DatabaseName) { self.database = database }
+
+    /// Why lines cannot be read: which line, and what to do.
+    package struct FormatError: Error, CustomStringConvertible {
+        package let description: String
+        package let cause: (any Error)?
+
+        init(_ description: String, cause: (any Error)? = nil) {
+            self.description = description
+            self.cause = cause
+        }
+    }
 
     /// Of a document of 1 MiB; escapes make up to six bytes of one.
     private static let lineLimit = 8 << 20
@@ -16,8 +28,9 @@ struct DocumentLines {
 
     /// Writes all documents of a database file, as of one moment; a server may run on it. Answers how many, and the paths of
     /// damaged documents, which are left out.
-    func write(documentsOf path: String, to output: borrowing FileDescriptor) throws -> (count: Int, damaged: [String])
-    {
+    package func write(
+        documentsOf path: String, to output: borrowing FileDescriptor
+    ) throws -> (count: Int, damaged: [String]) {
         var count = 0
         var buffer: [UInt8] = []
         let damaged = try SQLiteDocumentStore.forEachDocument(database, path: path) { document in
@@ -34,7 +47,9 @@ struct DocumentLines {
     }
 
     /// Stores the documents of a file; those of the same names are replaced. Nothing is stored unless all lines are good.
-    func read(_ path: String, into store: any DocumentStore) async throws -> Int {
+    ///
+    /// - Throws: `FormatError` for a line that is no document of the database.
+    package func read(_ path: String, into store: any DocumentStore) async throws -> Int {
         _ = try forEachDocument(in: path, from: 0, limit: .max) { _ in }
         var count = 0
         var position: Int64 = 0
@@ -61,8 +76,8 @@ struct DocumentLines {
             do {
                 try body(try document(line))
             } catch {
-                throw ServerError(
-                    .damaged, "\(path), the line that ends at byte \(position), is no document: \(error)", cause: error)
+                throw FormatError(
+                    "\(path), the line that ends at byte \(position), is no document: \(error)", cause: error)
             }
             count += 1
         }
@@ -82,7 +97,7 @@ struct DocumentLines {
                 if count >= limit { return position }
             }
             guard line.count <= Self.lineLimit else {
-                throw ServerError(.damaged, "\(path) has a line of more than \(Self.lineLimit) bytes.")
+                throw FormatError("\(path) has a line of more than \(Self.lineLimit) bytes.")
             }
         }
         return position
@@ -91,8 +106,8 @@ struct DocumentLines {
     private func document(_ line: [UInt8]) throws -> Document {
         let document = try RESTReader.document(try JSON(parsing: line, depth: RESTReader.maximumDepth))
         guard document.name.database == database else {
-            throw ServerError(
-                .failed, "\(document.name) is not of \(database). Name its project with --project, or change the line.")
+            throw FormatError(
+                "\(document.name) is not of \(database). Name its project with --project, or change the line.")
         }
         return document
     }

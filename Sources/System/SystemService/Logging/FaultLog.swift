@@ -1,20 +1,19 @@
 import Synchronization
-import SystemService
 
 /// Faults of calls, for whoever runs the server. What is said already is not said again within a minute: where a disk is full, every
 /// call of every client fails.
-final class FaultLog: Sendable {
+package final class FaultLog: Sendable {
     private let logger: Logger
     private let message: String
     /// When each text was last written.
     private let told = Mutex<[String: ContinuousClock.Instant]>([:])
 
-    init(_ logger: Logger, _ message: String) {
+    package init(_ logger: Logger, _ message: String) {
         self.logger = logger
         self.message = message
     }
 
-    func note(_ error: any Error) {
+    package func note(_ error: any Error) {
         let (text, now) = ("\(error)", ContinuousClock.now)
         let isNew = told.withLock { told in
             if let last = told[text], now - last < Self.interval { return false }

@@ -1,17 +1,17 @@
 /// `HOST:PORT` to listen on; an IPv6 address stands in brackets.
-struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// Without brackets.
-    var host: String
+    package var host: String
     /// 0 takes a free one.
-    var port: Int
+    package var port: Int
 
-    init(host: String, port: Int) {
+    package init(host: String, port: Int) {
         self.host = host
         self.port = port
     }
 
     /// nil for anything else.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         var host = text[..<colon]
         let digits = text[text.index(after: colon)...]
@@ -29,21 +29,21 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether only this machine can reach it.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         if host == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
         return parts.count == 4 && parts[0] == 127 && !parts.contains(nil)
     }
 
     /// Whether it stands for every address of this machine, which is none that a client could use.
-    var isAny: Bool { host == "0.0.0.0" || host == "::" }
+    package var isAny: Bool { host == "0.0.0.0" || host == "::" }
 
     /// Whether the host is made of what names and addresses are made of, so that it can stand in a URL.
-    var isName: Bool {
+    package var isName: Bool {
         host.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || [0x2D, 0x2E, 0x3A].contains(byte)
         }
     }
 
-    var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
