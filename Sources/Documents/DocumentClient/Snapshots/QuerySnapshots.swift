@@ -30,11 +30,11 @@ public struct QuerySnapshots: AsyncSequence, Sendable {
 
 /// Keeps a listener registered as long as somebody iterates.
 final class QuerySubscription: Sendable {
-    private let client: DocumentClient
+    private let client: DocumentDatabase
     private let id: Int
     private let wakeup: Wakeup
 
-    init(client: DocumentClient, id: Int, wakeup: Wakeup) {
+    init(client: DocumentDatabase, id: Int, wakeup: Wakeup) {
         self.client = client
         self.id = id
         self.wakeup = wakeup

@@ -1,6 +1,6 @@
 import DocumentModel
 
-extension DocumentClient {
+extension DocumentDatabase {
     /// The status now, and again whenever it changes; a slow reader gets the latest only.
     public var statuses: AsyncStream<ClientStatus> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in

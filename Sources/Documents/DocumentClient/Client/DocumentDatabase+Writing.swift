@@ -1,6 +1,6 @@
 public import DocumentModel
 
-extension DocumentClient {
+extension DocumentDatabase {
     /// Adds a document under a new id, and answers its name. It shows at once.
     @discardableResult public func add(
         _ fields: [String: Value], to collection: String, transforms: [FieldTransform] = []

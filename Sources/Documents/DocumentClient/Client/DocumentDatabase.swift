@@ -7,7 +7,7 @@ import SystemIO
 /// Reads answer from a durable copy; writes go to a durable journal and show at once. `run` keeps both in step with the
 /// remote: it sends what waits, watches queries, merges what others changed, and outlives every interruption. All work on the
 /// state file happens on a thread of the client's own.
-public actor DocumentClient {
+public actor DocumentDatabase {
     private let executor: any SerialExecutor
     let replica: Replica
     let remote: any RemoteDocuments

@@ -2,7 +2,7 @@ import DocumentModel
 import SQLite
 import SystemIO
 
-extension DocumentClient {
+extension DocumentDatabase {
     /// Keeps the copy in step with the remote until the task is cancelled. Nothing that the network does ends it; it throws
     /// only when the state file fails.
     public func run() async throws {

@@ -1,6 +1,6 @@
 public import DocumentModel
 
-extension DocumentClient {
+extension DocumentDatabase {
     /// Where results come from.
     public enum Source: Sendable, Hashable {
         /// From this copy, kept fresh by the remote as long as somebody watches.
