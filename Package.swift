@@ -170,8 +170,8 @@ let package = Package(
         tests(
             "AccessControl",
             uses: [
-                "DocumentModel", "DocumentStore", "FirestoreServer", "IdentityProtocol", "ObjectStorage",
-                "SecurityRules",
+                "AccountClient", "DocumentClient", "DocumentModel", "DocumentStore", "FirestoreServer", "GRPC",
+                "IdentityProtocol", "IdentityServer", "IdentityTestKit", "ObjectStorage", "SecurityRules",
             ]),
         tests("AccountClient", uses: ["HTTP", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
         tests("SecurityRules", uses: ["DocumentModel"]),

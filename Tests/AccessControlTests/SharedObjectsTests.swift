@@ -114,6 +114,23 @@ struct SharedObjectsTests {
         #expect(try await !reads("chunks", chunks[0]))
     }
 
+    @Test func `what was collected while a commit was being stored is collected again after it`() async throws {
+        let new = ContentHash(of: [8])
+        let writes = [try task("t", "l", [Self.key("they", "chunks", new)])]
+        let review = try await access.review(writes, in: store, by: .administrator)
+        let refusing = CommitGuard(account: nil) { commit in
+            try review.check(commit)
+            throw DocumentStoreError(.aborted, "The commit is tried again.")
+        }
+        await #expect(throws: DocumentStoreError.self) {
+            try await store.commit(writes, transaction: nil, guarding: refusing)
+        }
+        #expect(try await !reads("chunks", new))
+        _ = try await store.commit(writes)
+        review.end()
+        #expect(try await reads("chunks", new))
+    }
+
     @Test func `who is in the list no more reads nothing of it`() async throws {
         #expect(try await reads("chunks", single))
         #expect(try await reads("chunks", single, of: "you"))

@@ -119,8 +119,11 @@ extension FirestoreService {
     func watch(_ caller: Caller, _ call: GRPCServerCall) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in authenticator.changes {
-                    _ = try authenticator.caller(authorization: call.metadata["authorization"])
+                let changes = authenticator.changes
+                // The credential may have been revoked since the call began.
+                _ = try authenticator.identify(authorization: call.metadata["authorization"])
+                for await _ in changes {
+                    _ = try authenticator.identify(authorization: call.metadata["authorization"])
                 }
             }
             if case .user(_, let expires?, _) = caller {
