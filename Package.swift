@@ -57,7 +57,7 @@ let package = Package(
         room("JSON", on: "System"),
         room("SystemIO", on: "System", uses: ["CLinux"]),
         room("SystemService", on: "System", uses: ["CSystemd", "SystemIO"]),
-        room("SQLite", on: "System", uses: ["CSQLite"]),
+        room("SQLite", on: "System", uses: ["CSQLite", "SystemIO"]),
         room("YAML", on: "System", uses: ["CYAML"]),
         room("XML", on: "System", uses: ["CExpat"]),
         room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
@@ -71,6 +71,7 @@ let package = Package(
         // Model
         room("DocumentModel", on: "Model"),
         room("FirestoreProtocol", on: "Model", uses: ["Cryptography", "DocumentModel", "JSON"]),
+        room("IdentityProtocol", on: "Model", uses: ["JSON"]),
         room("TaskModel", on: "Model", uses: ["DocumentModel", "YAML"]),
         room("Merge", on: "Model", uses: ["DocumentModel"]),
 
@@ -81,6 +82,10 @@ let package = Package(
         room(
             "DocumentClient", on: "Documents",
             uses: ["DocumentModel", "FirestoreProtocol", "Merge", "SQLite", "GRPC", "SystemIO", "SystemService"]),
+
+        room(
+            "FirestoreServer", on: "Documents",
+            uses: ["Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC", "JSON", "SystemIO"]),
 
         // Objects
         room(
@@ -94,9 +99,18 @@ let package = Package(
             uses: ["BucketStore", "Cryptography", "HTTP", "JSON", "ObjectStorage", "SQLite", "SystemIO", "XML"]),
 
         // Accounts
+        room("AccountClient", on: "Accounts", uses: ["HTTP", "IdentityProtocol", "JSON", "SystemIO", "XML"]),
+        room("SecurityRules", on: "Accounts", uses: ["DocumentModel"]),
         room(
-            "Identity", on: "Accounts",
-            uses: ["DocumentModel", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO", "XML"]),
+            "IdentityServer", on: "Accounts",
+            uses: ["Cryptography", "HTTP", "IdentityProtocol", "JSON", "SQLite", "SystemIO", "XML"]),
+
+        room(
+            "AccessControl", on: "Accounts",
+            uses: [
+                "DocumentModel", "DocumentStore", "FirestoreProtocol", "FirestoreServer", "IdentityProtocol",
+                "IdentityServer", "ObjectStorage", "SecurityRules",
+            ]),
 
         // Tasks
         room("TaskFolder", on: "Tasks", uses: ["SystemIO"]),
@@ -114,17 +128,19 @@ let package = Package(
         room(
             "FerryDaemon", on: "Programs",
             uses: [
-                "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel", "GRPC", "HTTP",
-                "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "TaskFolder", "TaskModel",
+                "AccountClient", "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel",
+                "GRPC",
+                "HTTP", "IdentityProtocol", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService",
+                "TaskFolder", "TaskModel",
                 "TaskSync", "YAML",
             ]),
         room("FerryCLI", on: "Programs", uses: ["CommandLineTool", "Control", "HTTP", "JSON", "SystemIO"]),
         room(
             "FerryServer", on: "Programs",
             uses: [
-                "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol",
-                "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "S3Server", "SQLite", "SystemIO", "SystemService",
-                "YAML",
+                "AccessControl", "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore",
+                "FirestoreProtocol", "FirestoreServer", "GRPC", "HTTP", "IdentityProtocol", "IdentityServer", "JSON",
+                "ObjectStorage", "S3Server", "SQLite", "SystemIO", "SystemService", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),
@@ -140,11 +156,16 @@ let package = Package(
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
-        tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"), tests("XML"),
+        testKit(
+            "IdentityTestKit",
+            uses: ["AccountClient", "HTTP", "IdentityProtocol", "IdentityServer", "JSON", "SystemIO"]),
+        tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
+        tests("XML"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
         tests("HTTP", uses: ["SystemIO"]), tests("GRPC", uses: ["SystemIO"]), tests("CommandLineTool"),
         tests("DocumentModel"),
         tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
+        tests("IdentityProtocol", uses: ["JSON"]),
         tests("TaskModel", uses: ["DocumentModel", "YAML"]),
         tests("Merge", uses: ["DocumentModel"]),
         tests(
@@ -155,7 +176,18 @@ let package = Package(
             uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
         tests("BucketStore", uses: ["Cryptography", "SQLite", "SystemIO"]),
         tests("S3Server", uses: ["BucketStore", "Cryptography", "HTTP", "ObjectStorage", "SystemIO", "XML"]),
-        tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),
+        tests("FirestoreServer", uses: ["DocumentModel", "DocumentStore"]),
+        tests(
+            "AccessControl",
+            uses: [
+                "AccountClient", "DocumentClient", "DocumentModel", "DocumentStore", "FirestoreServer", "GRPC",
+                "IdentityProtocol", "IdentityServer", "IdentityTestKit", "ObjectStorage", "SecurityRules",
+            ]),
+        tests("AccountClient", uses: ["HTTP", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
+        tests("SecurityRules", uses: ["DocumentModel"]),
+        tests(
+            "IdentityServer",
+            uses: ["AccountClient", "Cryptography", "HTTP", "IdentityProtocol", "IdentityTestKit", "JSON"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(
             "TaskSync",
@@ -170,7 +202,7 @@ let package = Package(
                 "CSwiftRuntime",
                 "TaskFolder", "TaskModel", "TaskSync", "Cryptography", "DocumentModel", "DocumentClient",
                 "DocumentStore",
-                "FirestoreProtocol", "Identity", "ObjectStorage", "SQLite", "SystemIO", "SystemService",
+                "FirestoreProtocol", "ObjectStorage", "SecurityRules", "SQLite", "SystemIO", "SystemService",
             ], path: "Tests/Simulation/Harness", swiftSettings: settings),
         .executableTarget(
             name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulation/Tool", swiftSettings: settings),
@@ -182,8 +214,8 @@ let package = Package(
         tests(
             "FerryServer",
             uses: [
-                "BucketStore", "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON",
-                "ObjectStorage", "SQLite", "SystemIO",
+                "AccessControl", "BucketStore", "CommandLineTool", "DocumentModel", "DocumentStore", "FirestoreServer",
+                "HTTP", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "S3Server", "SQLite", "SystemIO",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
@@ -204,8 +236,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             name: "Fuzz",
             dependencies: [
                 "BucketStore", "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore",
-                "FerryCLI", "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage",
-                "S3Server", "TaskModel", "XML", "YAML",
+                "FerryCLI", "FerryServer", "FirestoreProtocol", "FirestoreServer", "GRPC", "HTTP", "IdentityServer",
+                "JSON", "ObjectStorage", "S3Server", "TaskModel", "XML", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

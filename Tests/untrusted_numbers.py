@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-SOURCES = ["Tasks", "Model/TaskModel", "Objects/ObjectStorage", "Documents/DocumentClient", "Accounts/Identity/Client", "Control",
+SOURCES = ["Tasks", "Model/TaskModel", "Objects/ObjectStorage", "Documents/DocumentClient", "Accounts/AccountClient", "Control",
            "Programs/FerryDaemon", "Programs/FerryCLI"]
 # Constants of a type are the program's own.
 QUANTITY = (r"(?<!Self\.)(?<!standard\.)(?:[a-z]\w*\.)*(?:\w*[sS]ize|bytes(?:Total|Done|OnWire|Deduplicated)|(?:\w+L|l)ength|total|seconds|milliseconds|microseconds|"

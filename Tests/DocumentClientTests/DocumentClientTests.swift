@@ -6,14 +6,14 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct DocumentClientTests {
     let remote = ServedRemote()
 
-    func makeClient(_ change: (inout ClientOptions) -> Void = { _ in }) throws -> DocumentClient {
+    func makeClient(_ change: (inout ClientOptions) -> Void = { _ in }) throws -> DocumentDatabase {
         var options = ClientOptions()
         change(&options)
-        return try DocumentClient(path: ":memory:", database: testDatabase, remote: remote, options: options)
+        return try DocumentDatabase(path: ":memory:", database: testDatabase, remote: remote, options: options)
     }
 
     /// Runs `body` while the clients run.
-    func running(_ clients: DocumentClient..., body: () async throws -> Void) async throws {
+    func running(_ clients: DocumentDatabase..., body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for client in clients { group.addTask { try await client.run() } }
             try await body()
@@ -202,7 +202,7 @@ import Testing
         let (task, other) = (try name("tasks/a"), try name("tasks/b"))
         var options = ClientOptions()
         options.remoteIdentity = "old"
-        let before = try DocumentClient(path: path, database: testDatabase, remote: remote, options: options)
+        let before = try DocumentDatabase(path: path, database: testDatabase, remote: remote, options: options)
         try await running(before) {
             try await before.set(task, ["n": .integer(1)])
             try await before.waitForPendingWrites()
@@ -211,7 +211,7 @@ import Testing
         let newRemote = ServedRemote()
         _ = try newRemote.with { try $0.commit([Write(.update(other, fields: [:]))]) }
         options.remoteIdentity = "new"
-        let client = try DocumentClient(path: path, database: testDatabase, remote: newRemote, options: options)
+        let client = try DocumentDatabase(path: path, database: testDatabase, remote: newRemote, options: options)
         guard case .otherRemote = await client.currentStatus.connection else {
             Issue.record("expected otherRemote")
             return
@@ -232,7 +232,7 @@ import Testing
         let kept = [try name("kept/x"), try name("kept/y")]
         var options = ClientOptions()
         options.remoteIdentity = "old"
-        let before = try DocumentClient(path: path, database: testDatabase, remote: remote, options: options)
+        let before = try DocumentDatabase(path: path, database: testDatabase, remote: remote, options: options)
         try await running(before) {
             try await before.set(gone, ["n": .integer(1)])
             try await before.waitForPendingWrites()
@@ -246,7 +246,7 @@ import Testing
         await before.close()
         let newRemote = ServedRemote()
         options.remoteIdentity = "new"
-        let client = try DocumentClient(path: path, database: testDatabase, remote: newRemote, options: options)
+        let client = try DocumentDatabase(path: path, database: testDatabase, remote: newRemote, options: options)
         try await running(client) {
             try await client.adoptRemote()
             try await client.waitForPendingWrites()
@@ -301,7 +301,7 @@ import Testing
         var options = ClientOptions()
         for identity in ["old", "new"] {
             options.remoteIdentity = identity
-            let client = try DocumentClient(
+            let client = try DocumentDatabase(
                 path: directory.path + "/state", database: testDatabase, remote: identity == "old" ? remote : newRemote,
                 options: options)
             try await running(client) {

@@ -13,11 +13,11 @@ import Testing
 struct RealRemoteTests {
     let database = DatabaseName(project: "client-test-\(DocumentID.make().lowercased())")
 
-    func makeClient() throws -> DocumentClient {
+    func makeClient() throws -> DocumentDatabase {
         let endpoint = ProcessInfo.processInfo.environment["FERRY_TEST_ENDPOINT"] ?? ""
         let remote = FirestoreRemote.Configuration(
             endpoint: endpoint, database: database, security: .plaintext, token: { _ in "owner" })
-        return try DocumentClient.open(path: ":memory:", remote: remote)
+        return try DocumentDatabase.open(path: ":memory:", remote: remote)
     }
 
     @Test func `two clients meet over gRPC`() async throws {

@@ -171,7 +171,7 @@ import Testing
         let task = try #require(await before.sync.task(atPath: "Trip.md"))
         await before.stop()
         // As when the process dies between noting it and placing it. Events that it had not heard of would note it again.
-        let state = try DocumentClient(
+        let state = try DocumentDatabase(
             path: "\(before.root)/replica.db", database: Machine.database, remote: before.remote)
         try await state.transaction { transaction in
             var row = try #require(try SyncTables(transaction).file(task))

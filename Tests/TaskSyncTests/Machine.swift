@@ -18,7 +18,7 @@ final class Machine: Sendable {
     let home: Home
     var root: String { home.path }
     let sync: TaskSync
-    let client: DocumentClient
+    let client: DocumentDatabase
     let remote: StoreRemote
     private let counted: CountedRemote
     /// Commits that this machine has sent.
@@ -48,7 +48,7 @@ final class Machine: Sendable {
         var options = ClientOptions()
         options.policies = .tasks
         options.repairs = repairs
-        client = try DocumentClient(
+        client = try DocumentDatabase(
             path: "\(root)/replica.db", database: Self.database, remote: counted, options: options)
         var configuration = TaskSync.Configuration(
             userID: "alice", remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock)

@@ -64,7 +64,7 @@ package actor TaskSync {
     let activity: Activity
     let configuration: Configuration
     let folder: any TaskFolder
-    let client: DocumentClient
+    let client: DocumentDatabase
     /// Where attachments go; nil: they stay on this machine.
     let objects: (any ObjectStore)?
     let inventory: ChunkInventory?
@@ -184,7 +184,7 @@ package actor TaskSync {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     package init(
-        configuration: Configuration, folder: any TaskFolder, client: DocumentClient, objects: (any ObjectStore)?,
+        configuration: Configuration, folder: any TaskFolder, client: DocumentDatabase, objects: (any ObjectStore)?,
         logger: Logger, surroundings: Surroundings = .system, activity: Activity? = nil
     ) {
         self.configuration = configuration

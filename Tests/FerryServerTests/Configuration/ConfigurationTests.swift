@@ -1,5 +1,6 @@
 import CommandLineTool
-import Identity
+import IdentityProtocol
+import IdentityServer
 import SystemIO
 import Testing
 

@@ -1,10 +1,13 @@
+import AccessControl
 import BucketStore
 import DocumentModel
 import DocumentStore
 import HTTP
-import Identity
+import IdentityProtocol
+import IdentityServer
 import JSON
 import S3Server
+import SystemIO
 import Testing
 
 @testable import FerryServer
@@ -21,8 +24,8 @@ struct WebTests {
 
     private static func makeHandler() async throws -> (WebHandler, TemporaryDirectory) {
         let directory = try TemporaryDirectory()
-        let settings = IdentityServer.Configuration(issuer: endpoints.url, project: "p")
-        let identity = try await IdentityServer(directory: directory.path, settings, now: WallClock.seconds)
+        let settings = IdentityService.Configuration(issuer: endpoints.url, project: "p")
+        let identity = try await IdentityService(directory: directory.path, settings, now: WallClock.seconds)
         let shared = SharedObjects(
             database: DatabaseName(project: "p"), store: { MemoryDocumentStore(DatabaseName(project: "p")) },
             manifest: { _ in nil })

@@ -1,7 +1,7 @@
 import Control
 import Cryptography
 import Dispatch
-import Identity
+import IdentityServer
 import JSON
 import Synchronization
 import XML

@@ -6,7 +6,7 @@ import TaskModel
 @testable import DocumentClient
 @testable import DocumentStore
 @testable import FerryCLI
-@testable import FerryServer
+@testable import FirestoreServer
 @testable import ObjectStorage
 
 // What comes from disks, and what a client keeps and sends back.

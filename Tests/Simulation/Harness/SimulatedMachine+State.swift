@@ -19,7 +19,7 @@ extension SimulatedMachine {
         options.surroundings = surroundings
         options.fileSystem = "memdb"
         let remote = StoreRemote(MemoryDocumentStore(Simulation.database))
-        let client = try DocumentClient(path: path, database: Simulation.database, remote: remote, options: options)
+        let client = try DocumentDatabase(path: path, database: Simulation.database, remote: remote, options: options)
         let sync = TaskSync(
             configuration: TaskSync.Configuration(userID: "alice", remote: "simulated", wallClock: { 0 }),
             folder: MemoryTaskFolder(disk: MemoryDisk()), client: client, objects: nil, logger: .silent,

@@ -15,7 +15,7 @@ import TaskSync
 final class SimulatedMachine: @unchecked Sendable {
     /// The process: what is lost when it dies.
     private final class Process: @unchecked Sendable {
-        let client: DocumentClient
+        let client: DocumentDatabase
         let folder: MemoryTaskFolder
         let sync: TaskSync
         let remote: SimulatedRemote
@@ -23,7 +23,7 @@ final class SimulatedMachine: @unchecked Sendable {
         var work: Task<Void, Never>?
 
         init(
-            client: DocumentClient, folder: MemoryTaskFolder, sync: TaskSync, remote: SimulatedRemote,
+            client: DocumentDatabase, folder: MemoryTaskFolder, sync: TaskSync, remote: SimulatedRemote,
             objects: SimulatedObjects
         ) {
             self.client = client
@@ -152,7 +152,7 @@ final class SimulatedMachine: @unchecked Sendable {
         options.surroundings = surroundings
         options.fileSystem = "memdb"
         do {
-            let client = try DocumentClient(
+            let client = try DocumentDatabase(
                 path: statePath, database: Simulation.database, remote: remote, options: options)
             let folder = MemoryTaskFolder(disk: disk)
             let sync = TaskSync(
@@ -195,7 +195,7 @@ final class SimulatedMachine: @unchecked Sendable {
     }
 
     /// As the daemon does, once.
-    private static func rebind(_ sync: TaskSync, _ client: DocumentClient) async throws {
+    private static func rebind(_ sync: TaskSync, _ client: DocumentDatabase) async throws {
         var rebinds = true
         for await status in await client.statuses {
             switch status.connection {
@@ -464,7 +464,7 @@ final class SimulatedMachine: @unchecked Sendable {
     }
 
     /// Runs `body` on the bridge, if there is one.
-    func withSync<Result: Sendable>(_ body: @escaping @Sendable (TaskSync, DocumentClient) async throws -> Result)
+    func withSync<Result: Sendable>(_ body: @escaping @Sendable (TaskSync, DocumentDatabase) async throws -> Result)
         async throws -> Result?
     {
         guard let process else { return nil }
@@ -476,7 +476,7 @@ final class SimulatedMachine: @unchecked Sendable {
         Task { try? await body(sync) }
     }
 
-    var clients: [DocumentClient] { [process?.client, program?.client].compactMap(\.self) }
+    var clients: [DocumentDatabase] { [process?.client, program?.client].compactMap(\.self) }
 
     func serverWentDown() { process?.remote.closeStreams() }
 

@@ -17,7 +17,7 @@ final class SimulatedProgram: @unchecked Sendable {
     /// Keeps the state file, which is in memory, while no process has it open.
     private let file: SQLiteDatabase
     private let receipt: CommitReceipt?
-    private var running: (client: DocumentClient, remote: SimulatedRemote)?
+    private var running: (client: DocumentDatabase, remote: SimulatedRemote)?
     /// How often it was to count, and how often it was told that this is kept.
     private(set) var (wanted, counted) = (0, 0)
     /// What it was told is kept: elements that were added, and some of them taken away again. What it wanted to take, though the process
@@ -37,14 +37,14 @@ final class SimulatedProgram: @unchecked Sendable {
         receipt = hasReceipt ? CommitReceipt(document: try name("receipts", machine)) : nil
     }
 
-    var client: DocumentClient? { running?.client }
+    var client: DocumentDatabase? { running?.client }
 
-    func start(_ remote: SimulatedRemote, _ surroundings: Surroundings) throws -> DocumentClient {
+    func start(_ remote: SimulatedRemote, _ surroundings: Surroundings) throws -> DocumentDatabase {
         var options = ClientOptions()
         options.receipt = receipt
         options.surroundings = surroundings
         options.fileSystem = "memdb"
-        let client = try DocumentClient(path: path, database: Simulation.database, remote: remote, options: options)
+        let client = try DocumentDatabase(path: path, database: Simulation.database, remote: remote, options: options)
         running = (client, remote)
         return client
     }

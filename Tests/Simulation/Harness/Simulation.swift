@@ -226,7 +226,7 @@ package final class Simulation: @unchecked Sendable {
 
     /// What the bridge and the client of a machine answer; nil and a broken law if they do not.
     func ask<Result: Sendable>(
-        _ machine: SimulatedMachine, _ body: @escaping @Sendable (TaskSync, DocumentClient) async throws -> Result
+        _ machine: SimulatedMachine, _ body: @escaping @Sendable (TaskSync, DocumentDatabase) async throws -> Result
     ) -> Result? {
         switch scheduler.run({ try await machine.withSync(body) }) {
         case .success(let result): return result

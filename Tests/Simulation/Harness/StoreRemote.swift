@@ -2,7 +2,7 @@ package import DocumentClient
 package import DocumentModel
 package import DocumentStore
 package import FirestoreProtocol
-import Identity
+import SecurityRules
 import Synchronization
 
 /// A document store as a client's remote, without a network between them. It can be cut off.
@@ -46,13 +46,11 @@ package final class StoreRemote: RemoteDocuments {
 
     /// Judges a commit as `ferry-server` does. Documents of programs of library users belong to nobody, and are left out.
     private static func judge(_ commit: borrowing ProposedCommit, by user: String) throws {
-        let (rules, requester) = (SecurityRules(), Requester.user(user))
+        let (rules, requester) = (BuiltInRules(), Requester.user(user))
         for change in commit.changes where !["counters", "receipts"].contains(change.write.name.collectionPath) {
             let name = change.write.name
-            var root = name
-            while let parent = root.parent { root = parent }
             var known: [DocumentName: Document] = [:]
-            if root != name { known[root] = try commit.get(root) ?? commit.getAfter(root) }
+            if let root = name.root { known[root] = try commit.get(root) ?? commit.getAfter(root) }
             let deciding =
                 rules.lists(deciding: Array(known.values), for: requester)
                 + rules.names(deciding: name, before: change.before, after: change.after, for: requester)

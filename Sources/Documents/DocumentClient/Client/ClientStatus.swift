@@ -29,7 +29,7 @@ public struct ClientStatus: Sendable, Hashable {
     public var storageProblem: String?
     /// Queries that the remote refuses to watch, with its reason.
     public var refusedQueries: [Query: String] = [:]
-    /// The same of queries without which the client counts as current; see `DocumentClient.keep`.
+    /// The same of queries without which the client counts as current; see `DocumentDatabase.keep`.
     public var refusedOptionalQueries: [Query: String] = [:]
 
     public init() {}

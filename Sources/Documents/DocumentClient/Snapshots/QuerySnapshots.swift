@@ -32,11 +32,11 @@ public struct QuerySnapshots: AsyncSequence, Sendable {
 
 /// Keeps a listener registered as long as somebody iterates.
 final class QuerySubscription: Sendable {
-    private let client: DocumentClient
+    private let client: DocumentDatabase
     private let id: Int
     private let wakeup: AsyncSignal
 
-    init(client: DocumentClient, id: Int, wakeup: AsyncSignal) {
+    init(client: DocumentDatabase, id: Int, wakeup: AsyncSignal) {
         self.client = client
         self.id = id
         self.wakeup = wakeup

@@ -78,7 +78,7 @@ public final class DocumentTransaction: Sendable {
     }
 }
 
-extension DocumentClient {
+extension DocumentDatabase {
     /// Runs `body` until its writes could be committed on the versions that it read, at most `attempts` times.
     ///
     /// The writes go to the remote directly, past the journal, and show here when the remote tells of them.

@@ -12,15 +12,6 @@ enum DocumentOwner {
     }
 }
 
-extension DocumentName {
-    /// The document at the top of this one's tree; nil for one that is there itself.
-    var top: DocumentName? {
-        guard var top = parent else { return nil }
-        while let parent = top.parent { top = parent }
-        return top
-    }
-}
-
 extension ProposedCommit {
     /// A user who would own more documents than before.
     package struct Growth: Sendable, Hashable {
@@ -57,7 +48,7 @@ extension ProposedCommit {
     }
 
     private func inherited(by name: DocumentName) throws -> String? {
-        guard let top = name.top else { return nil }
+        guard let top = name.root else { return nil }
         return DocumentOwner.named(by: try (getAfter(top) ?? get(top))?.fields)
     }
 }

@@ -441,7 +441,7 @@ private struct MemoryOwners {
             var after: String?
             if effect.after != nil {
                 after = DocumentOwner.named(by: effect.after?.fields)
-                if after == nil, let top = effect.name.top {
+                if after == nil, let top = effect.name.root {
                     let kept = DocumentOwner.named(by: effect.before?.fields) == nil ? before : nil
                     after = kept ?? DocumentOwner.named(by: fields(top))
                 }

@@ -32,7 +32,7 @@ struct OwnerCounts {
         let (before, after) = (effect.before, effect.after)
         let named = (DocumentOwner.named(by: before?.fields), DocumentOwner.named(by: after?.fields))
         if before != nil, after != nil, named.0 == named.1 { return }
-        let top = effect.name.top
+        let top = effect.name.root
         let inherited = before != nil && named.0 == nil && top != nil ? try inheritedOwner(of: document) : nil
         try change(named.0 ?? inherited, by: before == nil ? 0 : -1)
         var heir: String?

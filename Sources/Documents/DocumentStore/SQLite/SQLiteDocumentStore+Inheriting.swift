@@ -21,9 +21,7 @@ extension SQLiteDocumentStore {
     }
 
     private func align(_ field: String, of name: DocumentName) async throws {
-        var root = name
-        while let parent = root.parent { root = parent }
-        guard let above = try await get(root), let encoded = try await get(name) else { return }
+        guard let above = try await get(name.root ?? name), let encoded = try await get(name) else { return }
         let inherited = try above.fields.decoded()[field]
         guard try encoded.fields.decoded()[field] != inherited else { return }
         let fields = inherited.map { [field: $0] } ?? [:]

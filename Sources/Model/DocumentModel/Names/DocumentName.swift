@@ -57,6 +57,13 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         return DocumentName(database: database, checkedPath: String(collection[..<slash]))
     }
 
+    /// The top-level document above this one; nil for a top-level document.
+    package var root: DocumentName? {
+        guard var root = parent else { return nil }
+        while let parent = root.parent { root = parent }
+        return root
+    }
+
     public var segments: [Substring] { path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) } }
 
     /// Whether a segment is a numeric id: fit for a cursor, not for a document to write.

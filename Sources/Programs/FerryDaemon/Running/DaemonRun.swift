@@ -1,7 +1,6 @@
 import CommandLineTool
 import Glibc
 import HTTP
-import Identity
 import SystemIO
 import SystemService
 

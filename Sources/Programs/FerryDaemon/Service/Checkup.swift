@@ -3,7 +3,6 @@ import DocumentClient
 import DocumentModel
 import Glibc
 import HTTP
-import Identity
 import SystemIO
 import TaskModel
 import TaskSync

@@ -1,6 +1,6 @@
 import Control
 import HTTP
-import Identity
+import IdentityProtocol
 import SystemIO
 
 extension ControlError {

@@ -1,7 +1,8 @@
+import AccountClient
 import Control
 import DocumentClient
 import HTTP
-import Identity
+import IdentityProtocol
 import JSON
 import ObjectStorage
 import SystemIO
@@ -155,10 +156,11 @@ actor Account {
     /// What the account uses and may use; nil where the server does not say.
     func usage() async throws -> AccountUsageSummary? {
         do {
-            guard let (used, allowed) = try await session.quota() else { return nil }
+            guard let quota = try await session.quota() else { return nil }
             return AccountUsageSummary(
-                objectBytes: used.objectBytes, objectBytesLimit: allowed.objectBytes, documents: used.documents,
-                documentsLimit: allowed.documents, requestsPerSecondLimit: allowed.requestsPerSecond)
+                objectBytes: quota.used.objectBytes, objectBytesLimit: quota.allowed.objectBytes,
+                documents: quota.used.documents, documentsLimit: quota.allowed.documents,
+                requestsPerSecondLimit: quota.allowed.requestsPerSecond)
         } catch let error as IdentityError {
             throw ControlError(signingIn: error).caused(by: error)
         }

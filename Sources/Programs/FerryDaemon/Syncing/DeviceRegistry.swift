@@ -13,7 +13,7 @@ struct DeviceRegistry: Sendable {
         let lastSeen: Timestamp?
     }
 
-    private let client: DocumentClient
+    private let client: DocumentDatabase
     private let userID: String
     private let name: String
 
@@ -21,7 +21,7 @@ struct DeviceRegistry: Sendable {
     /// A machine says this often that it is still there.
     private static let interval = Duration.seconds(3600)
 
-    init(client: DocumentClient, userID: String, name: String) {
+    init(client: DocumentDatabase, userID: String, name: String) {
         self.client = client
         self.userID = userID
         self.name = name

@@ -11,7 +11,7 @@ import TaskSync
 
 /// Everything that keeps one account's tasks in step: the replica with its client, the bridge to the files, the object store.
 final class SyncStack: Sendable {
-    let client: DocumentClient
+    let client: DocumentDatabase
     let sync: TaskSync
     /// The machines of the account.
     let devices: DeviceRegistry
@@ -46,7 +46,7 @@ final class SyncStack: Sendable {
         options.policies = .tasks
         options.remoteIdentity = server.identity(of: userID)
         options.repairs = repairs
-        client = try DocumentClient(path: replica, database: database, remote: remote, options: options)
+        client = try DocumentDatabase(path: replica, database: database, remote: remote, options: options)
         var settings = TaskSync.Configuration(
             userID: userID, remote: server.url, rebinds: configuration.rebinds,
             downloadsUpTo: configuration.downloadsUpTo.map(Int64.init), compression: configuration.compression,

@@ -1,17 +1,17 @@
 import CommandLineTool
 import Glibc
-import Identity
+import IdentityServer
 import SystemIO
 
 /// What administrators do to a server's data from beside the server, which may be running.
 enum Administration {
     /// Opens the accounts of the server whose data the arguments name, and has a running server learn of changes.
     static func run(
-        _ arguments: ParsedArguments, changes: Bool = true, _ body: (IdentityServer) async throws -> Void
+        _ arguments: ParsedArguments, changes: Bool = true, _ body: (IdentityService) async throws -> Void
     ) async throws -> ExitStatus {
         let path = try dataDirectory(arguments, create: changes)
-        let settings = IdentityServer.Configuration(issuer: "", project: "")
-        let identity = try await IdentityServer(directory: "\(path)/accounts", settings, now: WallClock.seconds)
+        let settings = IdentityService.Configuration(issuer: "", project: "")
+        let identity = try await IdentityService(directory: "\(path)/accounts", settings, now: WallClock.seconds)
         do {
             try await body(identity)
         } catch {

@@ -1,6 +1,7 @@
 import CommandLineTool
 import DocumentModel
 import DocumentStore
+import FirestoreServer
 import Glibc
 import SystemIO
 

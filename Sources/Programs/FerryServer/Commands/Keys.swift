@@ -1,5 +1,5 @@
 import CommandLineTool
-import Identity
+import IdentityServer
 
 extension Command {
     static let keys: Command = Command(

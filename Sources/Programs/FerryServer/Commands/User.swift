@@ -1,6 +1,7 @@
 import CommandLineTool
 import Glibc
-import Identity
+import IdentityProtocol
+import IdentityServer
 import SystemIO
 
 extension Command {

@@ -1,4 +1,5 @@
-import Identity
+import IdentityProtocol
+import IdentityServer
 import SystemIO
 import SystemService
 
@@ -48,4 +49,10 @@ struct ServerConfiguration: Sendable, Hashable {
 
     /// Whether a proxy serves it to others, so that requests from this machine are not its users' own.
     var isBehindProxy: Bool { published.map { !$0.web.address.isLoopback } ?? false }
+}
+
+/// Where clients reach the two ports of a server that stands behind a proxy; both may be one address.
+struct PublishedAddresses: Sendable, Hashable {
+    let web: WebAddress
+    let documents: WebAddress
 }

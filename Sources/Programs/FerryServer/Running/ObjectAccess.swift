@@ -1,5 +1,6 @@
+import AccessControl
 import HTTP
-import Identity
+import IdentityServer
 import S3Server
 
 /// The access keys of accounts, administrators and machines.

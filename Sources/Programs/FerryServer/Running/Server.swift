@@ -1,11 +1,15 @@
+import AccessControl
 import BucketStore
 import DocumentModel
+import FirestoreServer
 import GRPC
 import Glibc
 import HTTP
-import Identity
+import IdentityProtocol
+import IdentityServer
 import ObjectStorage
 import S3Server
+import SQLite
 import SystemIO
 import SystemService
 
@@ -14,7 +18,7 @@ struct Server: Sendable {
     let endpoints: ServerEndpoints
     private let directory: DataDirectory
     private let stores: Stores
-    private let identity: IdentityServer
+    private let identity: IdentityService
     private let web: HTTPServer
     private let documents: GRPCServer
     private let closing: Closing
@@ -88,7 +92,7 @@ struct Server: Sendable {
         let layout = DataLayout(path: directory.path)
         return try await CollectionService.aside { _ in
             var checkpoint = checkpoint
-            try checkpoint.run(in: layout)
+            try checkpoint.run(on: layout.databases().map { "\(layout.path)/\($0)" })
             return checkpoint
         }
     }
@@ -113,25 +117,26 @@ struct Server: Sendable {
 
     private static func identity(
         _ configuration: ServerConfiguration, _ directory: DataDirectory, _ stores: Stores, issuer: String
-    ) async throws -> IdentityServer {
-        var settings = IdentityServer.Configuration(issuer: issuer, project: configuration.project)
+    ) async throws -> IdentityService {
+        var settings = IdentityService.Configuration(issuer: issuer, project: configuration.project)
         settings.isEmulator = configuration.isEmulator
         settings.signUp = configuration.signUp
         settings.isBehindProxy = configuration.isBehindProxy
         settings.quota = configuration.quota
         settings.usage = { try await stores.usage(of: $0) }
-        return try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
+        return try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
     }
 
     private static func documentServer(
         _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores, _ shared: SharedObjects,
-        _ identity: IdentityServer, _ quotas: AccountQuotas, _ closing: Closing, _ logger: Logger
+        _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: Closing, _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
         let authenticator = DocumentAuthenticator(
-            authenticator: identity.authenticator, isEmulator: configuration.isEmulator, quotas: quotas)
+            identity.authenticator, quotas: quotas, isEmulator: configuration.isEmulator)
         let service = FirestoreService(
-            catalog: stores.catalog, authenticator: authenticator, access: DocumentAccess(objects: shared),
+            catalog: stores.catalog, authenticator: authenticator,
+            access: DocumentAccess(objects: shared, quotas: configuration.isEmulator ? nil : quotas),
             closing: closing, now: WallClock.seconds,
             onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
@@ -150,7 +155,7 @@ struct Server: Sendable {
     }
 
     private static func objects(
-        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityServer, _ quotas: AccountQuotas,
+        _ stores: Stores, _ shared: SharedObjects, _ identity: IdentityService, _ quotas: AccountQuotas,
         _ logger: Logger
     ) -> S3Handler {
         S3Handler(

@@ -1,3 +1,4 @@
+import SQLite
 import SystemIO
 import SystemService
 
@@ -32,23 +33,6 @@ struct DataService: Service {
         beating.cancel()
         await beating.value
         await server.close()
-    }
-}
-
-/// Gives memory back to the system after a peak.
-struct MemoryService: Service {
-    private static let interval = Duration.seconds(4)
-
-    func run() async throws {
-        let watching = Task {
-            var detector = PeakDetector()
-            while (try? await Task.sleep(for: Self.interval, tolerance: .seconds(1))) != nil {
-                if detector.isPast(inUse: ProcessMemory.heapInUse) { ProcessMemory.trim() }
-            }
-        }
-        await GracefulStop.wait()
-        watching.cancel()
-        await watching.value
     }
 }
 

@@ -1,7 +1,8 @@
 import BucketStore
 import DocumentModel
 import DocumentStore
-import Identity
+import FirestoreServer
+import IdentityProtocol
 import ObjectStorage
 import SystemIO
 import SystemService
@@ -11,13 +12,27 @@ struct Stores: Sendable {
     let catalog: DatabaseCatalog
     let buckets: DirectoryBucketStore
 
+    /// What is indexed of tasks, and what the documents below them take over.
+    private static var mainConfiguration: SQLiteDocumentStore.Configuration {
+        var configuration = SQLiteDocumentStore.Configuration()
+        // Texts that nobody searches for as a whole, and maps whose keys are ids: of an attachment some twelve entries.
+        configuration.indexExemptions = Set(
+            ["notes", "layout", "attachments", "origins", "signatures"].map {
+                IndexExemption(collectionID: "tasks", field: $0)
+            })
+        // The history below a task is in the task's list, by which collection groups are searched.
+        configuration.inheritedFields = ["listId"]
+        return configuration
+    }
+
     /// Opens both, and makes the users' bucket where it is absent.
     init(
         _ directory: DataDirectory, _ configuration: ServerConfiguration, _ logger: Logger
     ) async throws {
         catalog = try await DatabaseCatalog(
             directory: directory.documents, main: DatabaseName(project: configuration.project),
-            opensOthers: configuration.isEmulator, acceptsClock: configuration.acceptsClock,
+            opensOthers: configuration.isEmulator, mainConfiguration: Self.mainConfiguration,
+            acceptsClock: configuration.acceptsClock,
             onDamage: FaultLog(logger, "a document is damaged, and listeners are not told of it").note,
             onClockNews: { $0.log(to: logger) })
         if let lead = try await catalog.leadOfCommits() {

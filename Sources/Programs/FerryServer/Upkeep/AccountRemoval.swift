@@ -1,54 +1,33 @@
 import BucketStore
 import CommandLineTool
-import DocumentModel
 import DocumentStore
-import FirestoreProtocol
-import Identity
-import ObjectStorage
+import AccessControl
+import DocumentModel
+import FirestoreServer
+import IdentityServer
 import Synchronization
 import SystemService
 
 /// Removes the documents and objects of deleted accounts. Interrupted, it goes on with the next run.
 struct AccountRemoval: Sendable {
     let stores: Stores
-    let identity: IdentityServer
+    let identity: IdentityService
 
     private static let batch = 400
 
     /// Removes what is left of every account that was deleted with its data.
     func run() async throws {
         for id in try await identity.accounts.removals() {
-            try await removeDocuments(of: id)
+            try await stores.catalog.store(stores.catalog.main).removeDocuments(of: id)
             try await removeObjects(of: id)
             try await identity.accounts.finishRemoval(of: id)
         }
     }
 
-    /// Documents that name the account as their owner, and documents without an owner below those.
-    private func removeDocuments(of id: String) async throws {
-        let store = try await stores.catalog.store(stores.catalog.main)
-        let owner = try FieldPath(parsing: "userId")
-        let everything = Query(
-            parent: ParentName(store.database), collectionID: nil, allDescendants: true, projection: [owner])
-        var owned: Set<DocumentName> = []
-        var unnamed: [DocumentName] = []
-        for try await document in try await store.query(everything).documents {
-            switch try document.fields.decoded()["userId"] {
-            case .string(id)?: owned.insert(document.name)
-            case .string?: break
-            default: if document.name.parent != nil { unnamed.append(document.name) }
-            }
-        }
-        owned.formUnion(unnamed.filter { name in name.root.map { owned.contains($0) } ?? false })
-        let names = Array(owned)
-        for start in stride(from: 0, to: names.count, by: Self.batch) {
-            _ = try await store.commit(names[start...].prefix(Self.batch).map { Write(.delete($0)) })
-        }
-    }
-
     private func removeObjects(of id: String) async throws {
         guard !id.isEmpty, !id.contains("/") else { return }
-        let kept = try await objectsOfOthersTasks(from: id)
+        let kept = try await ObjectReference.keys(
+            of: id, in: stores.catalog.store(stores.catalog.main), manifest: stores.manifest)
         let prefix = "\(id)/"
         let next = Mutex<String?>(prefix)
         while let start = next.withLock({ $0 }) {
@@ -61,30 +40,6 @@ struct AccountRemoval: Sendable {
             }
             await stores.buckets.discard(files)
         }
-    }
-
-    /// Returns the keys of the account's objects that the tasks of others, or the history below them, reference: attachments
-    /// that the account has put into lists of others. A task only gets a reference to an object that its owner may read.
-    private func objectsOfOthersTasks(from id: String) async throws -> Set<String> {
-        let store = try await stores.catalog.store(stores.catalog.main)
-        var references: Set<ObjectReference> = []
-        for collection in ["tasks", "history"] {
-            let query = Query(
-                parent: ParentName(store.database), collectionID: collection, allDescendants: collection == "history")
-            for try await document in try await store.query(query).documents {
-                guard DocumentAccess.isAmongTasks(document.name) else { continue }
-                references.formUnion(ObjectReference.all(in: try document.fields.decoded()) { $0.owner == id })
-            }
-        }
-        var keys = Set(references.map(\.key))
-        for reference in references where reference.isManifest {
-            guard let bytes = try await stores.manifest(at: reference.key), ContentHash(of: bytes) == reference.hash,
-                let manifest = try? Manifest(parsing: bytes)
-            else { continue }
-            keys.formUnion(
-                manifest.chunks.map { ObjectReference(owner: id, isManifest: false, hash: $0.id).key })
-        }
-        return keys
     }
 }
 
@@ -101,8 +56,8 @@ extension AccountRemoval {
         }
         let directory = try DataDirectory(path: path)
         let stores = try await Stores(directory, configuration, Logger(label: "documents", level: .warning))
-        let settings = IdentityServer.Configuration(issuer: "", project: "")
-        let identity = try await IdentityServer(directory: directory.accounts, settings, now: WallClock.seconds)
+        let settings = IdentityService.Configuration(issuer: "", project: "")
+        let identity = try await IdentityService(directory: directory.accounts, settings, now: WallClock.seconds)
         do {
             try await AccountRemoval(stores: stores, identity: identity).run()
         } catch {

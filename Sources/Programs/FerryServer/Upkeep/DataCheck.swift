@@ -2,7 +2,7 @@ import BucketStore
 import Cryptography
 import DocumentModel
 import DocumentStore
-import Identity
+import IdentityServer
 import S3Server
 import SQLite
 import SystemIO
@@ -60,7 +60,7 @@ struct DataCheck {
 
     private func identity() throws -> [DataProblem] {
         do {
-            return try IdentityServer.check(directory: "\(layout.path)/accounts")
+            return try IdentityService.check(directory: "\(layout.path)/accounts")
                 .map { DataProblem("accounts: \($0)", isContained: false) }
         } catch {
             try Self.checkRoom(error)

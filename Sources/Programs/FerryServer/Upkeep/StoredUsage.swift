@@ -1,5 +1,5 @@
 import DocumentStore
-import Identity
+import IdentityProtocol
 import SQLite
 import SystemIO
 

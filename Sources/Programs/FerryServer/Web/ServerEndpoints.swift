@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import S3Server
+import SystemIO
 
 /// Where a running server can be reached, as `GET /.well-known/ferry` tells it: one URL is all that `ferry login` needs.
 struct ServerEndpoints: Sendable {

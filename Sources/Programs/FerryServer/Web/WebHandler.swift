@@ -1,13 +1,13 @@
 import BucketStore
 import HTTP
-import Identity
+import IdentityServer
 import JSON
 import S3Server
 
 /// Everything on the HTTP port: discovery, health, identity, and S3 for all the rest.
 struct WebHandler: Sendable {
     let endpoints: ServerEndpoints
-    let identity: IdentityServer
+    let identity: IdentityService
     let objects: S3Handler
     /// Throws when the server cannot do its work.
     let probe: @Sendable () async throws -> Void

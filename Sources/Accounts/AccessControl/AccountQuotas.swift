@@ -1,0 +1,65 @@
+import DocumentStore
+package import IdentityProtocol
+import IdentityServer
+import Synchronization
+
+/// Holds accounts to what they may use. One check a request, whose cost does not depend on what the account has.
+package final class AccountQuotas: Sendable {
+    /// Seconds' worth of requests that may come at once.
+    static let burstSeconds = 60.0
+
+    private let quota: @Sendable (_ user: String) -> AccountQuota
+    /// Seconds by a clock that nobody sets.
+    private let now: @Sendable () -> Double
+    private let requests = Mutex(TokenBuckets(burst: 1, perSecond: 1))
+
+    package init(
+        quota: @escaping @Sendable (_ user: String) -> AccountQuota,
+        now: (@Sendable () -> Double)? = nil
+    ) {
+        self.quota = quota
+        self.now = now ?? Self.monotonicSeconds
+    }
+
+    @Sendable private static func monotonicSeconds() -> Double {
+        let time = ContinuousClock.now - start
+        return Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
+    }
+
+    private static let start = ContinuousClock.now
+
+    /// Counts a request; false where the account makes too many.
+    package func admit(_ user: String) -> Bool {
+        let rate = Double(quota(user).requestsPerSecond)
+        let time = now()
+        return requests.withLock { $0.take(user, burst: rate * Self.burstSeconds, rate: rate, now: time) }
+    }
+
+    /// What the user's requests are limited to, for the refusal.
+    package func requestsPerSecond(of user: String) -> Int64 { quota(user).requestsPerSecond }
+
+    /// The bytes of objects that a user may keep.
+    package func objectBytes(of user: String) -> Int64 { quota(user).objectBytes }
+
+    /// Refuses a commit that would make a user own more documents than allowed.
+    ///
+    /// - Throws: `DocumentStoreError` with `.resourceExhausted`; clients look for the first two words.
+    func check(_ commit: borrowing ProposedCommit, by user: String) throws {
+        for growth in try commit.growth() {
+            let limit = quota(growth.owner).documents
+            guard growth.count + growth.added > limit else { continue }
+            let whose = growth.owner == user ? "the account holds" : "the account that owns this holds"
+            throw DocumentStoreError(
+                .resourceExhausted,
+                "Quota exceeded: \(whose) \(growth.count) documents of the \(limit) that it may. Delete some, or ask whoever "
+                    + "runs the server for more.")
+        }
+    }
+}
+
+extension DocumentStoreError {
+    static func tooManyRequests(_ limit: Int64) -> DocumentStoreError {
+        DocumentStoreError(
+            .resourceExhausted, "Too many requests: the account may make \(limit) a second. Try again in a moment.")
+    }
+}

@@ -1,0 +1,13 @@
+import FirestoreServer
+import SecurityRules
+
+extension Caller {
+    /// On whose behalf the rules decide.
+    var requester: Requester {
+        switch self {
+        case .administrator: .administrator
+        case .user(let id, _, _): .user(id)
+        case .nobody: .nobody
+        }
+    }
+}

@@ -1,0 +1,247 @@
+package import HTTP
+package import IdentityProtocol
+
+/// The signed-in account of a daemon: gives ID tokens and storage keys that are good for a while yet, and asks the
+/// server for new ones ahead of their end.
+///
+/// Lifetimes are what the server says, measured with a clock that nobody sets; a machine in 1970 works as well as any
+/// other. Callers at the same time share one refresh.
+package actor AccountSession {
+    private struct Timed<Value: Sendable>: Sendable {
+        let value: Value
+        let refreshAt: ContinuousClock.Instant
+        let endsAt: ContinuousClock.Instant
+
+        init(_ value: Value, lifetime: Duration, now: ContinuousClock.Instant) {
+            self.value = value
+            endsAt = now + lifetime
+            refreshAt = endsAt - min(.seconds(300), lifetime / 5)
+        }
+    }
+
+    private let file: SessionFile
+    private let http: HTTPClient
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    private var content: SessionFile.Content?
+    private var token: Timed<String>?
+    private var storage: Timed<TemporaryStorageCredential>?
+    private var refreshing: Task<Void, any Error>?
+
+    /// Loads the session of an earlier process, if there is one. Throws `.damagedFile`.
+    package init(
+        file: SessionFile, http: HTTPClient = HTTPClient(),
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) throws {
+        self.file = file
+        self.http = http
+        self.now = now
+        content = try file.load()
+    }
+
+    /// Who is signed in, and where; nil: nobody.
+    package var current: SessionFile.Content? { content }
+
+    // MARK: signing in and out
+
+    /// Makes an anonymous account on the server.
+    package func signInAnonymously(server: String, invitation: String? = nil) async throws {
+        let asked = now()
+        let session = try await client(server).signUpAnonymously(invitation: invitation)
+        try adopt(session, server: server, asked: asked)
+    }
+
+    /// Makes a lasting account on the server.
+    package func signUp(server: String, email: String, password: String, invitation: String? = nil) async throws {
+        let asked = now()
+        let session = try await client(server).signUp(email: email, password: password, invitation: invitation)
+        try adopt(session, server: server, asked: asked)
+    }
+
+    /// - Parameter accepting: decides by the user's id whether the session becomes this machine's; what it throws is thrown.
+    package func signIn(
+        server: String, email: String, password: String, accepting: (_ userID: String) throws -> Void = { _ in }
+    ) async throws {
+        let asked = now()
+        let session = try await client(server).signIn(email: email, password: password)
+        try accepting(session.userID)
+        try adopt(session, server: server, asked: asked)
+    }
+
+    /// Sets the password of the account that a code is for, and signs in to it.
+    ///
+    /// - Parameter accepting: decides by the user's id, before the code is used up, whether the session becomes this machine's.
+    package func signIn(
+        server: String, code: String, password: String, accepting: (_ userID: String) throws -> Void = { _ in }
+    ) async throws {
+        let client = client(server)
+        let (email, user) = try await client.account(passwordCode: code)
+        try accepting(user)
+        try await client.resetPassword(code: code, password: password)
+        try await signIn(server: server, email: email, password: password, accepting: accepting)
+    }
+
+    /// Replaces the password; all other sessions of the account end.
+    package func changePassword(from old: String, to new: String) async throws {
+        let content = try signedIn()
+        guard let email = content.email else {
+            throw IdentityError(.invalidEmail, "An anonymous account has no password; `ferry link` gives it one.")
+        }
+        let client = client(content.server)
+        // The server wants a fresh sign-in for this.
+        let fresh = try await client.signIn(email: email, password: old)
+        guard fresh.userID == content.userID else {
+            throw IdentityError(.protocolViolation, "The server signed in another account.")
+        }
+        let asked = now()
+        let session = try await client.changePassword(idToken: fresh.idToken, to: new)
+        try adopt(session, server: content.server, asked: asked)
+    }
+
+    /// What the account uses and may use; nil where the server does not say.
+    package func quota() async throws -> QuotaReport? {
+        let client = client(try signedIn().server)
+        return try await withToken { try await client.quota(idToken: $0) }
+    }
+
+    /// Turns the anonymous account into a lasting one with everything in it.
+    package func link(email: String, password: String) async throws {
+        let server = try signedIn().server
+        let (session, asked) = try await withToken { idToken in
+            let asked = now()
+            return (try await client(server).link(idToken: idToken, email: email, password: password), asked)
+        }
+        try adopt(session, server: server, asked: asked)
+    }
+
+    /// The id of another account of the server by its e-mail address; nil: there is none.
+    package func userID(of email: String) async throws -> String? {
+        let client = client(try signedIn().server)
+        return try await withToken { try await client.userID(of: email, idToken: $0) }
+    }
+
+    /// Forgets the session on this machine.
+    package func signOut() throws {
+        try file.remove()
+        content = nil
+        forget()
+    }
+
+    // MARK: credentials
+
+    /// An ID token for the next call. Where the server is out of reach the last token is used up to its end.
+    ///
+    /// Throws `IdentityError`: `needsLogin` tells whether only the user can help.
+    package func idToken() async throws -> String {
+        if let token, now() < token.refreshAt { return token.value }
+        let before = content
+        do {
+            try await refresh()
+        } catch let error as IdentityError where error.code.needsLogin && content != before {
+            // What was refused is the session of before: a new one, or a new password, came meanwhile.
+            return try await idToken()
+        } catch let error as IdentityError where error.code.isTransient {
+            if let token, now() < token.endsAt { return token.value }
+            throw error
+        }
+        guard let token else { throw Self.nobody }
+        return token.value
+    }
+
+    /// A server did not accept this token: the next one will be new.
+    package func reject(idToken: String) {
+        if token?.value == idToken { token = nil }
+    }
+
+    /// Keys for the next calls to the object store.
+    package func storageCredential() async throws -> TemporaryStorageCredential {
+        if let storage, now() < storage.refreshAt { return storage.value }
+        let server = try signedIn().server
+        do {
+            let (credential, asked) = try await withToken { idToken in
+                let asked = now()
+                return (try await client(server).storageCredential(idToken: idToken), asked)
+            }
+            if content?.server == server {
+                storage = Timed(credential, lifetime: credential.lifetime, now: asked)
+            }
+            return credential
+        } catch let error as IdentityError where error.code.isTransient {
+            if let storage, now() < storage.endsAt { return storage.value }
+            throw error
+        }
+    }
+
+    /// The object store did not accept these keys: the next ones will be new.
+    package func reject(storageAccessKey: String) {
+        if storage?.value.accessKey == storageAccessKey { storage = nil }
+    }
+
+    // MARK: parts
+
+    /// Calls with an ID token, and with a new one where the server does not take that: its clock was set, or its keys are others.
+    private func withToken<Result: Sendable>(_ call: (String) async throws -> Result) async throws -> Result {
+        let token = try await idToken()
+        do {
+            return try await call(token)
+        } catch let error as IdentityError where error.code == .tokenExpired || error.code == .invalidToken {
+            reject(idToken: token)
+            return try await call(try await idToken())
+        }
+    }
+
+    private func refresh() async throws {
+        if let refreshing { return try await refreshing.value }
+        let content = try signedIn()
+        let client = client(content.server)
+        // A task of its own, so that a caller who gives up does not end it for the others; the client's time limits
+        // end it.
+        let task = Task {
+            let asked = now()
+            let session = try await client.refresh(content.refreshToken)
+            try finish(session, of: content, asked: asked)
+        }
+        refreshing = task
+        defer { if refreshing == task { refreshing = nil } }
+        try await task.value
+    }
+
+    private func finish(_ session: Session, of old: SessionFile.Content, asked: ContinuousClock.Instant) throws {
+        // Somebody signed in or out meanwhile.
+        guard content == old else { return }
+        guard session.userID == old.userID else {
+            throw IdentityError(.protocolViolation, "The server refreshed the session of another account.")
+        }
+        if session.refreshToken != old.refreshToken {
+            let new = SessionFile.Content(
+                server: old.server, userID: old.userID, email: old.email, refreshToken: session.refreshToken)
+            try file.save(new)
+            content = new
+        }
+        token = Timed(session.idToken, lifetime: session.lifetime, now: asked)
+    }
+
+    private func adopt(_ session: Session, server: String, asked: ContinuousClock.Instant) throws {
+        let new = SessionFile.Content(
+            server: server, userID: session.userID, email: session.email, refreshToken: session.refreshToken)
+        try file.save(new)
+        content = new
+        forget()
+        token = Timed(session.idToken, lifetime: session.lifetime, now: asked)
+    }
+
+    private func forget() {
+        token = nil
+        storage = nil
+        refreshing = nil
+    }
+
+    private func signedIn() throws -> SessionFile.Content {
+        guard let content else { throw Self.nobody }
+        return content
+    }
+
+    private func client(_ server: String) -> IdentityClient { IdentityClient(url: server, http: http) }
+
+    private static let nobody = IdentityError(.notSignedIn, "Nobody is signed in; run `ferry login URL`.")
+}

@@ -1,0 +1,221 @@
+package import HTTP
+package import IdentityProtocol
+import JSON
+import XML
+
+/// Signs in to an identity server: `ferry-server`, Firebase's Auth emulator, or whatever speaks the Identity Toolkit's
+/// REST at one URL. Holds no state.
+///
+/// All calls throw `IdentityError`, or `CancellationError`; `.offline` for whatever is not the server's own answer,
+/// captive portals included.
+package struct IdentityClient: Sendable {
+    private static let answerLimit = 256 << 10
+
+    private let url: String
+    private let http: HTTPClient
+
+    /// - Parameter url: of the server's root.
+    package init(url: String, http: HTTPClient = HTTPClient()) {
+        self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+        self.http = http
+    }
+
+    /// - Parameter invitation: for servers that make accounts by invitation.
+    package func signUpAnonymously(invitation: String? = nil) async throws -> Session {
+        var request: JSONObject = ["returnSecureToken": true]
+        request["invitationCode"] = invitation.map { .string($0) }
+        return try Self.session(try await account("signUp", request))
+    }
+
+    /// Makes a lasting account.
+    ///
+    /// - Parameter invitation: for servers that make accounts by invitation.
+    package func signUp(email: String, password: String, invitation: String? = nil) async throws -> Session {
+        var request = Self.credentials(email, password)
+        request["invitationCode"] = invitation.map { .string($0) }
+        return try Self.session(try await account("signUp", request))
+    }
+
+    /// The account whose password a code sets. The code stays good.
+    package func account(passwordCode code: String) async throws -> (email: String, userID: String) {
+        let answer = try await account("resetPassword", ["oobCode": .string(code)])
+        guard let email = answer["email"]?.stringValue, let user = answer["localId"]?.stringValue else {
+            throw Self.incomplete
+        }
+        return (email, user)
+    }
+
+    /// Sets the password of the account that a code is for; the code is used up.
+    package func resetPassword(code: String, password: String) async throws {
+        _ = try await account("resetPassword", ["oobCode": .string(code), "newPassword": .string(password)])
+    }
+
+    /// Replaces the password of the token's account. All other sessions of it end.
+    package func changePassword(idToken: String, to password: String) async throws -> Session {
+        try Self.session(
+            try await account(
+                "update",
+                ["idToken": .string(idToken), "password": .string(password), "returnSecureToken": true]))
+    }
+
+    /// What the token's account uses and may use; nil where the server does not say.
+    package func quota(idToken: String) async throws -> QuotaReport? {
+        let answer = try await account("lookup", ["idToken": .string(idToken)])
+        return answer["users"]?[0]?[QuotaReport.field].map { QuotaReport(json: $0) }
+    }
+
+    package func signIn(email: String, password: String) async throws -> Session {
+        try Self.session(try await account("signInWithPassword", Self.credentials(email, password)))
+    }
+
+    /// Gives the account of the token an e-mail and a password; it keeps its id, and with it all it owns.
+    package func link(idToken: String, email: String, password: String) async throws -> Session {
+        var request = Self.credentials(email, password)
+        request["idToken"] = .string(idToken)
+        return try Self.session(try await account("signUp", request))
+    }
+
+    package func refresh(_ refreshToken: String) async throws -> Session {
+        let form = "grant_type=refresh_token&refresh_token=\(PercentEncoding.encode(refreshToken))"
+        let answer = try await send("/v1/token?key=ferry", "application/x-www-form-urlencoded", Array(form.utf8))
+        guard let user = answer["user_id"]?.stringValue, let idToken = answer["id_token"]?.stringValue,
+            let refreshToken = answer["refresh_token"]?.stringValue, let lifetime = Self.seconds(answer["expires_in"])
+        else { throw Self.incomplete }
+        return Session(
+            userID: user, email: nil, idToken: idToken, refreshToken: refreshToken, lifetime: .seconds(lifetime))
+    }
+
+    /// The id of the account with an e-mail address; nil: there is none.
+    package func userID(of email: String, idToken: String) async throws -> String? {
+        let answer = try await account("lookup", ["idToken": .string(idToken), "email": .array([.string(email)])])
+        return answer["users"]?[0]?["localId"]?.stringValue
+    }
+
+    /// Removes the account; its documents and objects are not touched by this.
+    package func delete(idToken: String) async throws {
+        _ = try await account("delete", ["idToken": .string(idToken)])
+    }
+
+    /// Asks STS for keys to the user's objects.
+    ///
+    /// - Parameter lifetime: in seconds, from 900 to 43200.
+    package func storageCredential(idToken: String, lifetime: Int = 3600) async throws -> TemporaryStorageCredential {
+        let fields = [
+            ("Action", "AssumeRoleWithWebIdentity"), ("Version", "2011-06-15"),
+            ("RoleArn", "arn:aws:iam::ferry:role/user"),
+            ("RoleSessionName", "ferry"), ("DurationSeconds", String(lifetime)), ("WebIdentityToken", idToken),
+        ]
+        let form = fields.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
+        let request = HTTPRequest(
+            .post, "\(url)/", headers: ["Content-Type": "application/x-www-form-urlencoded"], body: .text(form),
+            timeouts: Self.timeouts)
+        let (status, bytes) = try await exchange(request)
+        let answer = try? XMLElement(parsing: bytes)
+        guard status.isSuccess else { throw Self.storageError(status, answer) }
+        guard let keys = answer?.first("Credentials"), let accessKey = Self.text("AccessKeyId", in: keys),
+            let secretKey = Self.text("SecretAccessKey", in: keys),
+            let sessionToken = Self.text("SessionToken", in: keys)
+        else { throw Self.somebodyElse(url) }
+        return TemporaryStorageCredential(
+            accessKey: accessKey, secretKey: secretKey, sessionToken: sessionToken, lifetime: .seconds(lifetime))
+    }
+
+    // MARK: exchange
+
+    private static let timeouts = HTTPRequest.Timeouts(
+        connect: .seconds(10), stall: .seconds(20), total: .seconds(60))
+
+    private func account(_ call: String, _ request: JSONObject) async throws -> JSONObject {
+        try await send("/v1/accounts:\(call)?key=ferry", "application/json", JSON.object(request).bytes)
+    }
+
+    private func send(_ path: String, _ type: String, _ body: [UInt8]) async throws -> JSONObject {
+        let request = HTTPRequest(
+            .post, url + path, headers: ["Content-Type": type], body: .bytes(body), timeouts: Self.timeouts)
+        let (status, bytes) = try await exchange(request)
+        guard let answer = try? JSON(parsing: bytes, depth: 16).objectValue else { throw Self.somebodyElse(url) }
+        guard status.isSuccess else { throw Self.error(status, answer) }
+        return answer
+    }
+
+    private func exchange(_ request: HTTPRequest) async throws -> (HTTPStatus, [UInt8]) {
+        do {
+            let response = try await http.send(request)
+            let bytes = try await response.body.collect(limit: Self.answerLimit)
+            guard response.status.rawValue < 500 else {
+                throw IdentityError(.offline, "The server at \(url) answers \(response.status); try again later.")
+            }
+            return (response.status, bytes)
+        } catch let error as HTTPError {
+            let code: IdentityError.Code = error.code.isTransient ? .offline : .protocolViolation
+            throw IdentityError(code, error.message, cause: error)
+        }
+    }
+
+    // MARK: answers
+
+    private static func credentials(_ email: String, _ password: String) -> JSONObject {
+        ["email": .string(email), "password": .string(password), "returnSecureToken": true]
+    }
+
+    private static func session(_ answer: JSONObject) throws -> Session {
+        guard let user = answer["localId"]?.stringValue, let idToken = answer["idToken"]?.stringValue,
+            let refreshToken = answer["refreshToken"]?.stringValue, let lifetime = seconds(answer["expiresIn"])
+        else { throw incomplete }
+        return Session(
+            userID: user, email: answer["email"]?.stringValue, idToken: idToken, refreshToken: refreshToken,
+            lifetime: .seconds(lifetime))
+    }
+
+    /// A text or a number, as servers differ.
+    private static func seconds(_ value: JSON?) -> Int64? {
+        let seconds = value?.stringValue.flatMap { Int64($0) } ?? value?.integerValue
+        return seconds.flatMap { (1...31_536_000).contains($0) ? $0 : nil }
+    }
+
+    /// The text of a child element; nil if it is absent or empty.
+    private static func text(_ name: String, in element: XMLElement) -> String? {
+        element[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func error(_ status: HTTPStatus, _ answer: JSONObject) -> IdentityError {
+        let text = answer["error"]?["message"]?.stringValue ?? ""
+        let name = text.split(separator: " ").first.map(String.init) ?? ""
+        guard let code = IdentityError.Code(toolkitName: name) else {
+            return IdentityError(.protocolViolation, "The server refused with \(status) and no known reason.")
+        }
+        // "CODE : detail"; hostile servers are not to reach a terminal with it.
+        let detail = text.split(separator: " : ", maxSplits: 1).dropFirst().first.map {
+            String($0.prefix(200).filter { $0.isASCII && $0 >= " " && $0 != "\u{7F}" })
+        }
+        return IdentityError(code, explanations[code] ?? detail ?? "The server refused: \(name).")
+    }
+
+    private static func storageError(_ status: HTTPStatus, _ answer: XMLElement?) -> IdentityError {
+        switch answer?.first("Code")?.text {
+        case "ExpiredTokenException": IdentityError(.tokenExpired, "The ID token has expired.")
+        case "InvalidIdentityToken":
+            IdentityError(.invalidToken, "The server does not accept the ID token; sign in again.")
+        case let code: IdentityError(.protocolViolation, "STS refused with \(code ?? String(status.rawValue)).")
+        }
+    }
+
+    private static let explanations: [IdentityError.Code: String] = [
+        .invalidCredentials: "The e-mail or the password is wrong.",
+        .emailExists: "An account with this e-mail exists already; sign in to it instead.",
+        .invalidEmail: "That is not an e-mail address.",
+        .weakPassword: "The password is too short: at least 6 characters.",
+        .userDisabled: "The account is disabled; ask whoever runs the server.",
+        .userNotFound: "The account does not exist any more; sign in again.",
+        .invalidToken: "The server does not know this sign-in; sign in again.",
+        .tokenExpired: "The session is over; sign in again.",
+        .loginTooOld: "This change needs a sign-in of the last 15 minutes; sign in again.",
+    ]
+
+    private static let incomplete = IdentityError(.protocolViolation, "The server's answer is incomplete.")
+
+    private static func somebodyElse(_ url: String) -> IdentityError {
+        IdentityError(
+            .offline, "What answers at \(url) is no identity server. Is this network's login page in the way?")
+    }
+}

@@ -1,0 +1,395 @@
+import Cryptography
+import IdentityProtocol
+import SQLite
+import SystemIO
+
+/// The accounts on disk: one SQLite file of mode 0600, on a thread of its own. No rule of sign-in is decided here.
+///
+/// Refresh tokens are kept as SHA-256 only. `secret` holds the key from which storage secrets are derived.
+final class AccountStore: Sendable {
+    private let database: SQLiteActor
+
+    /// Sessions kept for an account; the oldest give way.
+    private static let sessionLimit = 100
+
+    init(path: String) throws {
+        // SQLite gives its side files the mode of this one.
+        _ = try FileDescriptor(path: path, [.readWrite, .create], mode: 0o600)
+        database = try SQLiteActor(path: path) { try $0.migrate("identity", Self.migrations) }
+    }
+
+    func close() async { await database.close() }
+
+    private static let migrations = [
+        SQLiteMigration(
+            "accounts",
+            sql: """
+                CREATE TABLE account(
+                    id TEXT PRIMARY KEY, email TEXT UNIQUE, display_name TEXT, photo_url TEXT,
+                    email_verified INTEGER NOT NULL DEFAULT 0, password BLOB, password_cost INTEGER,
+                    password_updated_at INTEGER, created_at INTEGER NOT NULL, last_login_at INTEGER NOT NULL,
+                    valid_since INTEGER NOT NULL DEFAULT 0, disabled INTEGER NOT NULL DEFAULT 0
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE session(
+                    token BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES account(id) ON DELETE CASCADE,
+                    provider TEXT NOT NULL, authenticated_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX session_account ON session(account, authenticated_at);
+                CREATE TABLE deleted_account(id TEXT PRIMARY KEY, deleted_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+                CREATE TABLE secret(name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+                CREATE TABLE storage_key(
+                    access_key TEXT PRIMARY KEY, label TEXT NOT NULL, created_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """),
+        SQLiteMigration(
+            "invitations, codes that set a password, quotas, data of deleted accounts",
+            sql: """
+                CREATE TABLE invitation(
+                    code BLOB PRIMARY KEY, uses INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE password_code(
+                    code BLOB PRIMARY KEY, account TEXT NOT NULL REFERENCES account(id) ON DELETE CASCADE,
+                    expires_at INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX password_code_account ON password_code(account);
+                ALTER TABLE account ADD COLUMN quota_object_bytes INTEGER;
+                ALTER TABLE account ADD COLUMN quota_documents INTEGER;
+                ALTER TABLE account ADD COLUMN quota_requests INTEGER;
+                CREATE TABLE removal(account TEXT PRIMARY KEY, requested_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+                """),
+    ]
+
+    // MARK: accounts
+
+    /// Creates an account, and uses up an invitation for it, both or neither.
+    ///
+    /// - Parameter invitation: the digest of its code; nil: none is needed.
+    /// - Throws: `IdentityError` with `.emailExists`, `.invalidCode`.
+    func create(
+        email: String?, password: PasswordHash?, displayName: String?, invitation: [UInt8]? = nil, now: Int64
+    ) async throws -> Account {
+        let id = Self.newID()
+        do {
+            try await database.transaction { database in
+                if let invitation {
+                    try database.execute(
+                        "UPDATE invitation SET uses=uses-1 WHERE code=? AND uses>0 AND expires_at>?",
+                        [.blob(invitation), .integer(now)])
+                    guard database.changedRowCount == 1 else { throw Self.invalidInvitation }
+                }
+                try database.execute(
+                    """
+                    INSERT INTO account(id, email, display_name, password, password_cost, password_updated_at,
+                        created_at, last_login_at) VALUES(?,?,?,?,?,?,?,?)
+                    """,
+                    [
+                        .text(id), .optional(email), .optional(displayName), .optional(password?.bytes),
+                        .optional(password.map { Int64($0.cost) }), .optional(password == nil ? nil : now * 1000),
+                        .integer(now * 1000), .integer(now * 1000),
+                    ])
+            }
+        } catch let error as SQLiteError where error.code == .constraint {
+            throw Self.emailExists
+        }
+        guard let account = try await account(id: id) else {
+            throw IdentityError(.internalFailure, "A new account is not to be found.")
+        }
+        return account
+    }
+
+    func account(id: String) async throws -> Account? {
+        try await database.run { database in
+            try database.first("SELECT \(Self.columns) FROM account WHERE id=?", [.text(id)], Self.account)
+        }
+    }
+
+    func account(email: String) async throws -> (Account, PasswordHash?)? {
+        try await database.run { database in
+            try database.first(
+                "SELECT \(Self.columns), password, password_cost FROM account WHERE email=?", [.text(email)]
+            ) { row in
+                let hash = row.optionalBytes(Self.columnCount).map {
+                    PasswordHash(bytes: $0, cost: row.int(Self.columnCount + 1))
+                }
+                return (Self.account(row), hash)
+            }
+        }
+    }
+
+    /// By e-mail, anonymous ones last.
+    func accounts() async throws -> [Account] {
+        try await database.run { database in
+            var accounts: [Account] = []
+            let sql = "SELECT \(Self.columns) FROM account ORDER BY email IS NULL, email, created_at"
+            try database.query(sql) { accounts.append(Self.account($0)) }
+            return accounts
+        }
+    }
+
+    /// Sets the columns named; throws `.emailExists` and `.userNotFound`.
+    func update(_ id: String, _ values: [(column: String, value: SQLiteValue)]) async throws -> Account {
+        let account = try await store(id, values)
+        guard let account else { throw IdentityError(.userNotFound, "The account does not exist any more.") }
+        return account
+    }
+
+    private func store(_ id: String, _ values: [(column: String, value: SQLiteValue)]) async throws -> Account? {
+        let assignments = values.map { "\($0.column)=?" }.joined(separator: ", ")
+        let bound = values.map(\.value) + [.text(id)]
+        do {
+            return try await database.transaction { database in
+                if !assignments.isEmpty {
+                    try database.execute("UPDATE account SET \(assignments) WHERE id=?", bound)
+                }
+                return try database.first(
+                    "SELECT \(Self.columns) FROM account WHERE id=?", [.text(id)], Self.account)
+            }
+        } catch let error as SQLiteError where error.code == .constraint {
+            throw Self.emailExists
+        }
+    }
+
+    /// - Parameter removesData: whether the server is to remove the account's documents and objects; see `removals`.
+    func delete(_ id: String, removesData: Bool = false, now: Int64) async throws {
+        try await database.transaction { database in
+            if removesData {
+                try database.execute("INSERT OR REPLACE INTO removal VALUES(?,?)", [.text(id), .integer(now)])
+            }
+            try database.execute("DELETE FROM account WHERE id=?", [.text(id)])
+            try database.execute(
+                "INSERT OR REPLACE INTO deleted_account VALUES(?,?)", [.text(id), .integer(now)])
+        }
+    }
+
+    /// Since when tokens of an account count, for those accounts of which a token could be about that does not.
+    func revocations(now: Int64) async throws -> [String: Int64] {
+        try await database.run { database in
+            var since: [String: Int64] = [:]
+            let past = SQLiteValue.integer(now - TokenIssuer.lifetime - TokenVerifier.skew)
+            try database.execute("DELETE FROM deleted_account WHERE deleted_at<?", [past])
+            try database.query("SELECT id FROM account WHERE disabled UNION SELECT id FROM deleted_account") {
+                since[$0.text(0)] = .max
+            }
+            try database.query("SELECT id, valid_since FROM account WHERE valid_since>=? AND NOT disabled", [past]) {
+                since[$0.text(0)] = $0.int64(1)
+            }
+            return since
+        }
+    }
+
+    // MARK: sessions
+
+    /// A new refresh token.
+    func openSession(_ account: Account, _ provider: SignInProvider, now: Int64) async throws -> String {
+        let token = RandomBytes.token()
+        try await database.transaction { database in
+            try database.execute(
+                "UPDATE account SET last_login_at=? WHERE id=?", [.integer(now * 1000), .text(account.id)])
+            try database.execute(
+                "INSERT INTO session VALUES(?,?,?,?)",
+                [
+                    .blob(SHA256.hash(token).bytes), .text(account.id), .text(provider.rawValue), .integer(now),
+                ])
+            try database.execute(
+                """
+                DELETE FROM session WHERE account=?1 AND token IN (SELECT token FROM session WHERE account=?1
+                    ORDER BY authenticated_at DESC LIMIT -1 OFFSET \(Self.sessionLimit))
+                """, [.text(account.id)])
+        }
+        return token
+    }
+
+    /// What a refresh token stands for; nil for one that was never given or is revoked.
+    func session(_ token: String) async throws -> (Account, SignInProvider, authenticatedAt: Int64)? {
+        try await database.run { database in
+            try database.first(
+                """
+                SELECT \(Self.columns), provider, authenticated_at FROM session JOIN account ON id=account
+                WHERE token=?
+                """, [.blob(SHA256.hash(token).bytes)]
+            ) { row in
+                (
+                    Self.account(row), SignInProvider(rawValue: row.text(Self.columnCount)) ?? .password,
+                    row.int64(Self.columnCount + 1)
+                )
+            }
+        }
+    }
+
+    /// Ends all sessions of an account.
+    func closeSessions(of id: String) async throws {
+        try await database.run { try $0.execute("DELETE FROM session WHERE account=?", [.text(id)]) }
+    }
+
+    // MARK: codes
+
+    func addInvitation(_ digest: [UInt8], uses: Int, expiresAt: Int64, now: Int64) async throws {
+        try await database.transaction { database in
+            try database.execute("DELETE FROM invitation WHERE uses<=0 OR expires_at<=?", [.integer(now)])
+            try database.execute(
+                "INSERT INTO invitation VALUES(?,?,?,?)",
+                [.blob(digest), .int(uses), .integer(now), .integer(expiresAt)])
+        }
+    }
+
+    /// Whether the invitation can still be used.
+    func hasInvitation(_ digest: [UInt8], now: Int64) async throws -> Bool {
+        try await database.run { database in
+            try database.first(
+                "SELECT 1 FROM invitation WHERE code=? AND uses>0 AND expires_at>?", [.blob(digest), .integer(now)]
+            ) { _ in true } ?? false
+        }
+    }
+
+    /// Adds a code that sets the account's password; earlier ones of the account no longer do.
+    func addPasswordCode(_ digest: [UInt8], for id: String, expiresAt: Int64) async throws {
+        try await database.transaction { database in
+            try database.execute("DELETE FROM password_code WHERE account=?", [.text(id)])
+            try database.execute(
+                "INSERT INTO password_code VALUES(?,?,?)", [.blob(digest), .text(id), .integer(expiresAt)])
+        }
+    }
+
+    /// The account whose password a code may set; nil where it is unknown, used or expired.
+    func account(passwordCode digest: [UInt8], now: Int64) async throws -> Account? {
+        try await database.run { database in
+            try database.first(
+                """
+                SELECT \(Self.columns) FROM password_code JOIN account ON id=account
+                WHERE code=? AND expires_at>?
+                """, [.blob(digest), .integer(now)], Self.account)
+        }
+    }
+
+    /// Sets the password that a code is for, uses the code up, and ends all sessions. Returns false where the code was used
+    /// or expired meanwhile.
+    func setPassword(_ hash: PasswordHash, passwordCode digest: [UInt8], now: Int64) async throws -> Bool {
+        try await database.transaction { database in
+            let account = try database.first(
+                "SELECT account FROM password_code WHERE code=? AND expires_at>?", [.blob(digest), .integer(now)]
+            ) { $0.text(0) }
+            guard let account else { return false }
+            try database.execute("DELETE FROM password_code WHERE account=?", [.text(account)])
+            try database.execute("DELETE FROM session WHERE account=?", [.text(account)])
+            try database.execute(
+                "UPDATE account SET password=?, password_cost=?, password_updated_at=?, valid_since=? WHERE id=?",
+                [.blob(hash.bytes), .int(hash.cost), .integer(now * 1000), .integer(now), .text(account)])
+            return true
+        }
+    }
+
+    // MARK: quotas
+
+    /// The accounts that have quotas of their own.
+    func quotaOverrides() async throws -> [String: AccountQuota.Override] {
+        try await database.run { database in
+            var quotas: [String: AccountQuota.Override] = [:]
+            try database.query(
+                """
+                SELECT id, quota_object_bytes, quota_documents, quota_requests FROM account
+                WHERE coalesce(quota_object_bytes, quota_documents, quota_requests) IS NOT NULL
+                """
+            ) { row in
+                quotas[row.text(0)] = AccountQuota.Override(
+                    objectBytes: row.optionalInt64(1), documents: row.optionalInt64(2),
+                    requestsPerSecond: row.optionalInt64(3))
+            }
+            return quotas
+        }
+    }
+
+    // MARK: data of deleted accounts
+
+    /// The deleted accounts whose documents and objects are still to be removed.
+    func removals() async throws -> [String] {
+        try await database.run { database in
+            var accounts: [String] = []
+            try database.query("SELECT account FROM removal ORDER BY requested_at") { accounts.append($0.text(0)) }
+            return accounts
+        }
+    }
+
+    func finishRemoval(of id: String) async throws {
+        try await database.run { try $0.execute("DELETE FROM removal WHERE account=?", [.text(id)]) }
+    }
+
+    // MARK: storage
+
+    /// The random name of this set of accounts. A backup has it too; a server on an empty directory has another.
+    func lineage() async throws -> String {
+        try await database.transaction { database in
+            try database.execute("INSERT OR IGNORE INTO secret VALUES('lineage',?)", [.blob(RandomBytes.make(16))])
+            let bytes = try database.first("SELECT value FROM secret WHERE name='lineage'") { $0.bytes(0) }
+            return Hex.encode(bytes ?? [])
+        }
+    }
+
+    /// The key that storage secrets are derived from, made at first use.
+    func storageSecret() async throws -> [UInt8] {
+        try await database.transaction { database in
+            try database.execute("INSERT OR IGNORE INTO secret VALUES('storage',?)", [.blob(RandomBytes.make(32))])
+            return try database.first("SELECT value FROM secret WHERE name='storage'") { $0.bytes(0) } ?? []
+        }
+    }
+
+    func storageKeys() async throws -> [StorageKey] {
+        try await database.run { database in
+            var keys: [StorageKey] = []
+            try database.query("SELECT access_key, label, created_at FROM storage_key ORDER BY created_at") {
+                keys.append(StorageKey(accessKey: $0.text(0), label: $0.text(1), createdAt: $0.int64(2)))
+            }
+            return keys
+        }
+    }
+
+    func add(_ key: StorageKey) async throws {
+        try await database.run { database in
+            try database.execute(
+                "INSERT INTO storage_key VALUES(?,?,?)",
+                [.text(key.accessKey), .text(key.label), .integer(key.createdAt)])
+        }
+    }
+
+    func removeStorageKey(_ accessKey: String) async throws -> Bool {
+        try await database.run { database in
+            try database.execute("DELETE FROM storage_key WHERE access_key=?", [.text(accessKey)])
+            return database.changedRowCount > 0
+        }
+    }
+
+    // MARK: rows
+
+    private static let columns = """
+        id, email, display_name, photo_url, email_verified, password IS NOT NULL, password_updated_at, created_at, \
+        last_login_at, valid_since, disabled, quota_object_bytes, quota_documents, quota_requests
+        """
+    private static let columnCount: Int32 = 14
+
+    private static func account(_ row: SQLiteStatement) -> Account {
+        Account(
+            id: row.text(0), email: row.optionalText(1), displayName: row.optionalText(2),
+            photoURL: row.optionalText(3), isEmailVerified: row.bool(4), hasPassword: row.bool(5),
+            isDisabled: row.bool(10), createdAt: row.int64(7), lastLoginAt: row.int64(8),
+            passwordUpdatedAt: row.optionalInt64(6), validSince: row.int64(9),
+            quota: AccountQuota.Override(
+                objectBytes: row.optionalInt64(11), documents: row.optionalInt64(12),
+                requestsPerSecond: row.optionalInt64(13)))
+    }
+
+    private static let invalidInvitation = IdentityError(
+        .invalidCode, "The invitation is unknown, used up or expired. Ask whoever runs the server for another.")
+
+    private static let emailExists = IdentityError(
+        .emailExists, "An account with this e-mail exists already. Sign in to it, or take another e-mail.")
+
+    /// 28 letters and digits, as Firebase's ids: 166 bits.
+    private static func newID() -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+        var id: [UInt8] = []
+        while id.count < 28 {
+            // 248 is the largest multiple of 62 in a byte, so that no letter is likelier.
+            id += RandomBytes.make(40).filter { $0 < 248 }.map { alphabet[Int($0) % 62] }
+        }
+        return String(decoding: id.prefix(28), as: UTF8.self)
+    }
+}

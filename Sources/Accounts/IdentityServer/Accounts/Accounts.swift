@@ -1,0 +1,360 @@
+import Cryptography
+package import IdentityProtocol
+import SQLite
+import Synchronization
+
+/// The rules of signing up, signing in and changing an account.
+///
+/// Times are seconds since 1970 by the server's clock and are passed in.
+package final class Accounts: Sendable {
+    package struct Tokens: Sendable {
+        package let account: Account
+        package let idToken: String
+        package let refreshToken: String
+    }
+
+    static let passwordLengths = 6...1024
+    /// Changes that could lock the owner out need a sign-in of the last 15 minutes.
+    static let freshness: Int64 = 900
+    /// Accounts that an address may make at once, and after that one each minute.
+    static let signUpBurst = 20.0
+    /// Unknown addresses that an account, and all accounts behind a network address, may look up at once.
+    static let lookupBurst = 10.0
+    static let lookupBurstPerAddress = 50.0
+
+    /// What `IdentityService.Configuration` says of who may have an account.
+    struct Policy: Sendable {
+        var signUp = SignUpPolicy.open
+        /// Whether sign-ups are counted at all.
+        var limitsSignUps = true
+        /// Whether callers from this machine are a proxy's.
+        var isBehindProxy = false
+
+        /// Whether sign-ups from an address are counted. Without a proxy, programs on this machine are the operator's own.
+        func counts(_ address: NetworkAddress) -> Bool { limitsSignUps && (isBehindProxy || !address.isLoopback) }
+    }
+
+    let store: AccountStore
+    let revocations = Revocations()
+    private let issuer: TokenIssuer
+    private let passwordCost: Int
+    private let policy: Policy
+    private let hasher = PasswordHasher()
+    private let limiter = Mutex(SignInLimiter())
+    private let signUps = Mutex(TokenBuckets(burst: Accounts.signUpBurst, perSecond: 1.0 / 60))
+    private let lookups = Mutex(TokenBuckets(burst: Accounts.lookupBurst, perSecond: 1.0 / 30))
+    private let lookupsOfAddresses = Mutex(TokenBuckets(burst: Accounts.lookupBurstPerAddress, perSecond: 1.0 / 30))
+    private let quotas = Mutex<[String: AccountQuota.Override]>([:])
+    /// Compared with where there is no account, so that the time does not tell.
+    private let decoy: PasswordHash
+
+    init(_ store: AccountStore, _ issuer: TokenIssuer, passwordCost: Int, _ policy: Policy = Policy()) throws {
+        self.store = store
+        self.policy = policy
+        self.issuer = issuer
+        self.passwordCost = passwordCost
+        decoy = PasswordHash(bytes: RandomBytes.make(PasswordHash.saltSize + 32), cost: passwordCost)
+    }
+
+    // MARK: signing up and in
+
+    /// Whose request it is: the address, and the invitation that came with it.
+    package struct SignUpOrigin: Sendable {
+        package var address: NetworkAddress
+        package var invitation: String?
+
+        package init(address: NetworkAddress, invitation: String? = nil) {
+            self.address = address
+            self.invitation = invitation
+        }
+    }
+
+    package func signUpAnonymously(from origin: SignUpOrigin, now: Int64) async throws -> Tokens {
+        let invitation = try await admit(origin, now: now)
+        let account = try await store.create(
+            email: nil, password: nil, displayName: nil, invitation: invitation, now: now)
+        return try await signedIn(account, .anonymous, now: now)
+    }
+
+    package func signUp(
+        email: String, password: String, displayName: String? = nil, from origin: SignUpOrigin, now: Int64
+    ) async throws -> Tokens {
+        let email = try Self.normalized(email)
+        try Self.check(password)
+        // Before anything is said about the address: strangers do not learn who has an account.
+        let invitation = try await admit(origin, now: now)
+        if try await store.account(email: email) != nil { throw Self.emailExists }
+        let hash = try await hash(password, for: origin.address)
+        let account = try await store.create(
+            email: email, password: hash, displayName: displayName, invitation: invitation, now: now)
+        return try await signedIn(account, .password, now: now)
+    }
+
+    /// Decides whether an account may be made, and counts it for the address.
+    ///
+    /// - Returns: the digest of the invitation to use up; nil where none is needed.
+    private func admit(_ origin: SignUpOrigin, now: Int64) async throws -> [UInt8]? {
+        var invitation: [UInt8]?
+        switch policy.signUp {
+        case .open: break
+        case .closed:
+            throw IdentityError(
+                .signUpRestricted, "This server makes no new accounts. Ask whoever runs it for one.")
+        case .invite:
+            guard let code = origin.invitation, !code.isEmpty else {
+                throw IdentityError(
+                    .signUpRestricted,
+                    "A new account on this server needs an invitation. Ask whoever runs it for a code; --invite takes it."
+                )
+            }
+            let digest = OneTimeCode.digest(code)
+            guard try await store.hasInvitation(digest, now: now) else {
+                throw IdentityError(.invalidCode, "The invitation is unknown, used up or expired.")
+            }
+            invitation = digest
+        }
+        guard policy.counts(origin.address) else { return invitation }
+        guard signUps.withLock({ $0.take(origin.address.description, now: Double(now)) }) else {
+            throw IdentityError(
+                .tooManyAttempts, "Too many accounts were made from this address; try again in a few minutes.")
+        }
+        return invitation
+    }
+
+    /// A lasting account without signing in: `ferry-server user add`.
+    package func add(email: String, password: String, displayName: String? = nil, now: Int64) async throws -> Account {
+        let email = try Self.normalized(email)
+        try Self.check(password)
+        if try await store.account(email: email) != nil { throw Self.emailExists }
+        let hash = try await hash(password, for: NetworkAddress(peer: "local"))
+        return try await store.create(email: email, password: hash, displayName: displayName, now: now)
+    }
+
+    /// One error, and about one time, for an unknown e-mail and for a wrong password.
+    package func signIn(email: String, password: String, address: NetworkAddress, now: Int64) async throws -> Tokens {
+        let email = try Self.normalized(email)
+        let (delay, isKnown) = limiter.withLock {
+            ($0.delay(account: email, address: address, now: now), $0.isKnown(account: email, address: address))
+        }
+        guard delay == 0 else {
+            throw IdentityError(.tooManyAttempts, "Too many failed sign-ins; try again in \(delay) s.")
+        }
+        let found = try await store.account(email: email)
+        let hash = found?.1 ?? decoy
+        // Who signed in here before does not wait behind a flood from the same address.
+        let turn = isKnown ? "\(address) \(email)" : address.description
+        let matches = try await hasher.run(for: turn) { try hash.matches(password) }
+        guard let (account, stored) = found, stored != nil, matches else {
+            limiter.withLock { $0.fail(account: email, exists: found != nil, address: address, now: now) }
+            throw IdentityError(.invalidCredentials, "The e-mail or the password is wrong.")
+        }
+        guard !account.isDisabled else { throw Self.disabled }
+        limiter.withLock { $0.succeed(account: email, address: address, now: now) }
+        return try await signedIn(account, .password, now: now)
+    }
+
+    /// A fresh ID token; the refresh token stays good.
+    package func refresh(_ token: String, now: Int64) async throws -> Tokens {
+        guard token.utf8.count <= 512, let (account, provider, time) = try await store.session(token) else {
+            throw IdentityError(.tokenExpired, "The session is over; sign in again.")
+        }
+        guard !account.isDisabled else { throw Self.disabled }
+        guard time >= account.validSince else {
+            throw IdentityError(.tokenExpired, "The session was ended by a change of password; sign in again.")
+        }
+        let idToken = try issuer.token(for: account, provider: provider, authenticatedAt: time, now: now)
+        return Tokens(account: account, idToken: idToken, refreshToken: token)
+    }
+
+    // MARK: the signed-in user's own account
+
+    /// The account of a verified token; throws where it is gone, disabled or newer than the token.
+    package func account(of token: VerifiedToken) async throws -> Account {
+        guard let account = try await store.account(id: token.userID) else {
+            throw IdentityError(.userNotFound, "The account does not exist any more; sign in again.")
+        }
+        guard !account.isDisabled else { throw Self.disabled }
+        guard token.issuedAt >= account.validSince else {
+            throw IdentityError(.tokenExpired, "The session was ended by a change of password; sign in again.")
+        }
+        return account
+    }
+
+    /// The id of the account with an e-mail address; nil: there is none. For users who are signed in. Unknown addresses are
+    /// counted for the account and for the network address, so that fresh accounts do not help to try many.
+    package func userID(
+        of email: String, for token: VerifiedToken, address: NetworkAddress, now: Int64
+    ) async throws -> String? {
+        let asker = try await account(of: token).id
+        let email = try Self.normalized(email)
+        let time = Double(now)
+        guard lookups.withLock({ $0.allows(asker, now: time) }),
+            lookupsOfAddresses.withLock({ $0.allows(address.description, now: time) })
+        else {
+            throw IdentityError(.tooManyAttempts, "Too many unknown addresses; wait five minutes and try again.")
+        }
+        guard let (found, _) = try await store.account(email: email), !found.isDisabled else {
+            _ = lookups.withLock { $0.take(asker, now: time) }
+            _ = lookupsOfAddresses.withLock { $0.take(address.description, now: time) }
+            return nil
+        }
+        return found.id
+    }
+
+    package struct Changes: Sendable {
+        package var email: String?
+        package var password: String?
+        /// An empty text removes the value.
+        package var displayName: String?
+        package var photoURL: String?
+        /// Ways to sign in that are taken away, by `providerId`; those that the account does not have do not matter.
+        package var removedProviders: Set<String> = []
+
+        package init(
+            email: String? = nil, password: String? = nil, displayName: String? = nil, photoURL: String? = nil
+        ) {
+            self.email = email
+            self.password = password
+            self.displayName = displayName
+            self.photoURL = photoURL
+        }
+    }
+
+    /// Changes the account; new tokens come with a new e-mail or password. E-mail and password together make an
+    /// anonymous account a lasting one, with the same id. A new password of an account that had one ends all other
+    /// sessions.
+    package func update(
+        _ token: VerifiedToken, _ changes: Changes, address: NetworkAddress, now: Int64
+    ) async throws -> (account: Account, tokens: Tokens?) {
+        let account = try await account(of: token)
+        guard account.hasPassword == false || !changes.removedProviders.contains(SignInProvider.password.rawValue)
+        else {
+            throw IdentityError(
+                .notAllowed, "The password is the account's last way to sign in, and cannot be removed.")
+        }
+        var values: [(column: String, value: SQLiteValue)] = []
+        if let email = changes.email {
+            let email = try Self.normalized(email)
+            if email != account.email {
+                values += [("email", .text(email)), ("email_verified", 0)]
+            }
+        }
+        if let password = changes.password {
+            guard account.email != nil || changes.email != nil else {
+                throw IdentityError(.invalidEmail, "A password needs an e-mail to sign in with.")
+            }
+            try Self.check(password)
+        } else if changes.email != nil, !account.hasPassword {
+            // Nobody could sign in to it, and nobody else could have the e-mail.
+            throw IdentityError(.weakPassword, "An e-mail needs a password to sign in with.")
+        }
+        if account.hasPassword, changes.email != nil || changes.password != nil {
+            try Self.checkFresh(token, now: now)
+        }
+        if let password = changes.password {
+            let hash = try await hash(password, for: address)
+            values += [
+                ("password", .blob(hash.bytes)), ("password_cost", .int(hash.cost)),
+                ("password_updated_at", .integer(now * 1000)),
+            ]
+            if account.hasPassword { values.append(("valid_since", .integer(now))) }
+        }
+        if let name = changes.displayName { values.append(("display_name", name.isEmpty ? .null : .text(name))) }
+        if let url = changes.photoURL { values.append(("photo_url", url.isEmpty ? .null : .text(url))) }
+        let changed = try await store.update(account.id, values)
+        guard changes.email != nil || changes.password != nil else { return (changed, nil) }
+        if changes.password != nil, account.hasPassword {
+            try await store.closeSessions(of: account.id)
+            try await reload(now: now)
+        }
+        let provider: SignInProvider = changed.hasPassword ? .password : .anonymous
+        return (changed, try await signedIn(changed, provider, now: now))
+    }
+
+    package func delete(_ token: VerifiedToken, now: Int64) async throws {
+        let account = try await account(of: token)
+        if account.hasPassword { try Self.checkFresh(token, now: now) }
+        try await store.delete(account.id, now: now)
+        try await reload(now: now)
+    }
+
+    /// The account whose password a code may set. Throws `.invalidCode`.
+    package func account(passwordCode code: String, now: Int64) async throws -> Account {
+        guard let account = try await store.account(passwordCode: OneTimeCode.digest(code), now: now) else {
+            throw Self.invalidPasswordCode
+        }
+        return account
+    }
+
+    /// Sets the password of the account that a code is for; the code is used up, and all sessions end. Returns the account.
+    ///
+    /// - Throws: `IdentityError` with `.invalidCode`, `.weakPassword`, `.userDisabled`.
+    package func resetPassword(
+        code: String, password: String, address: NetworkAddress, now: Int64
+    ) async throws -> Account {
+        let digest = OneTimeCode.digest(code)
+        guard let account = try await store.account(passwordCode: digest, now: now) else {
+            throw Self.invalidPasswordCode
+        }
+        guard !account.isDisabled else { throw Self.disabled }
+        try Self.check(password)
+        let hash = try await hash(password, for: address)
+        guard try await store.setPassword(hash, passwordCode: digest, now: now) else { throw Self.invalidPasswordCode }
+        try await reload(now: now)
+        return account
+    }
+
+    /// Learns which tokens count no more; after another process has changed accounts.
+    package func reload(now: Int64) async throws {
+        revocations.replace(with: try await store.revocations(now: now))
+        let overrides = try await store.quotaOverrides()
+        quotas.withLock { $0 = overrides }
+    }
+
+    /// What an administrator has set for an account.
+    package func quotaOverride(of user: String) -> AccountQuota.Override {
+        quotas.withLock { $0[user] } ?? AccountQuota.Override()
+    }
+
+    // MARK: parts
+
+    private func signedIn(_ account: Account, _ provider: SignInProvider, now: Int64) async throws -> Tokens {
+        let refreshToken = try await store.openSession(account, provider, now: now)
+        let idToken = try issuer.token(for: account, provider: provider, authenticatedAt: now, now: now)
+        return Tokens(account: account, idToken: idToken, refreshToken: refreshToken)
+    }
+
+    private func hash(_ password: String, for address: NetworkAddress) async throws -> PasswordHash {
+        let cost = passwordCost
+        return try await hasher.run(for: address.description) { try PasswordHash(password, cost: cost) }
+    }
+
+    private static func check(_ password: String) throws {
+        guard passwordLengths.contains(password.utf8.count) else {
+            throw IdentityError(
+                .weakPassword, "A password has at least \(passwordLengths.lowerBound) characters, and at most 1024.")
+        }
+    }
+
+    private static func checkFresh(_ token: VerifiedToken, now: Int64) throws {
+        guard now - token.authenticatedAt <= freshness else {
+            throw IdentityError(.loginTooOld, "This change needs a sign-in of the last 15 minutes; sign in again.")
+        }
+    }
+
+    /// Lower case, since most mail systems do not care and people do not remember.
+    static func normalized(_ email: String) throws -> String {
+        let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), email.utf8.count <= 256,
+            email.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+        else { throw IdentityError(.invalidEmail, "That is not an e-mail address.") }
+        return email.lowercased()
+    }
+
+    private static let emailExists = IdentityError(
+        .emailExists, "An account with this e-mail exists already. Sign in to it instead.")
+    private static let invalidPasswordCode = IdentityError(
+        .invalidCode, "The code is unknown, used or expired. Ask whoever runs the server for another.")
+
+    static let disabled = IdentityError(.userDisabled, "The account is disabled; ask whoever runs the server.")
+}

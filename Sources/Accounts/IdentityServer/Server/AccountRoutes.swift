@@ -1,0 +1,216 @@
+import HTTP
+import IdentityProtocol
+import JSON
+
+/// The calls of the Identity Toolkit's REST (`accounts:…`) and of the token service, in their JSON.
+struct AccountRoutes: Sendable {
+    let server: IdentityService
+
+    private static let bodyLimit = 64 << 10
+
+    func handle(_ call: String, _ request: HTTPServerRequest) async -> HTTPResponse {
+        guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
+        do {
+            let body = try await Self.json(request)
+            switch call {
+            case "signUp": return .json(.ok, try await signUp(body, address(request)))
+            case "signInWithPassword": return .json(.ok, try await signIn(body, address(request)))
+            case "lookup": return .json(.ok, try await lookup(body, address(request)))
+            case "update": return .json(.ok, try await update(body, address(request)))
+            case "delete": return .json(.ok, try await delete(body))
+            case "resetPassword": return .json(.ok, try await resetPassword(body, address(request)))
+            default: return Self.unknownOperation
+            }
+        } catch {
+            return Self.answer(to: error)
+        }
+    }
+
+    func refresh(_ request: HTTPServerRequest) async -> HTTPResponse {
+        guard request.method == .post else { return Self.error(.methodNotAllowed, "METHOD_NOT_ALLOWED") }
+        do {
+            let fields = try await Self.fields(request)
+            // The SDKs of iOS and Android write the names in the other spelling, and in JSON.
+            guard let grant = fields["grant_type"] ?? fields["grantType"] else { throw Refusal("MISSING_GRANT_TYPE") }
+            guard grant == "refresh_token" else { throw Refusal("INVALID_GRANT_TYPE") }
+            guard let token = fields["refresh_token"] ?? fields["refreshToken"], !token.isEmpty else {
+                throw Refusal("MISSING_REFRESH_TOKEN")
+            }
+            let tokens = try await server.accounts.refresh(token, now: server.now())
+            return .json(
+                .ok,
+                [
+                    "access_token": .string(tokens.idToken), "id_token": .string(tokens.idToken),
+                    "expires_in": .string(String(TokenIssuer.lifetime)), "refresh_token": .string(tokens.refreshToken),
+                    "token_type": "Bearer", "user_id": .string(tokens.account.id),
+                    "project_id": .string(server.configuration.project),
+                ])
+        } catch {
+            return Self.answer(to: error)
+        }
+    }
+
+    // MARK: calls
+
+    /// `invitationCode` is a field of Ferry's own; no client of Google's sends it.
+    private func signUp(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
+        let origin = Accounts.SignUpOrigin(address: address, invitation: body["invitationCode"]?.stringValue)
+        let email = body["email"]?.stringValue
+        let password = body["password"]?.stringValue
+        if let idToken = body["idToken"]?.stringValue {
+            guard let email else { throw Refusal("MISSING_EMAIL") }
+            guard let password else { throw Refusal("MISSING_PASSWORD") }
+            let changes = Accounts.Changes(
+                email: email, password: password, displayName: body["displayName"]?.stringValue)
+            let (account, tokens) = try await server.accounts.update(
+                verify(idToken), changes, address: address, now: server.now())
+            return .object(answer("SignupNewUserResponse", account, tokens))
+        }
+        guard email != nil || password != nil else {
+            let tokens = try await server.accounts.signUpAnonymously(from: origin, now: server.now())
+            return .object(answer("SignupNewUserResponse", tokens.account, tokens))
+        }
+        guard let email else { throw Refusal("MISSING_EMAIL") }
+        guard let password else { throw Refusal("MISSING_PASSWORD") }
+        let tokens = try await server.accounts.signUp(
+            email: email, password: password, displayName: body["displayName"]?.stringValue, from: origin,
+            now: server.now())
+        return .object(answer("SignupNewUserResponse", tokens.account, tokens))
+    }
+
+    private func signIn(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
+        guard let email = body["email"]?.stringValue else { throw Refusal("INVALID_EMAIL") }
+        guard let password = body["password"]?.stringValue, !password.isEmpty else { throw Refusal("MISSING_PASSWORD") }
+        let tokens = try await server.accounts.signIn(
+            email: email, password: password, address: address, now: server.now())
+        var answer = answer("VerifyPasswordResponse", tokens.account, tokens)
+        answer["registered"] = true
+        answer["displayName"] = .string(tokens.account.displayName ?? "")
+        return .object(answer)
+    }
+
+    private func lookup(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
+        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        let token = try verify(idToken)
+        if let emails = body["email"]?.arrayValue?.compactMap(\.stringValue) {
+            // Of others only what is needed to share something with whose address one knows.
+            var users: [JSON] = []
+            for email in emails.prefix(10) {
+                let id = try await server.accounts.userID(of: email, for: token, address: address, now: server.now())
+                guard let id else { continue }
+                users.append(["localId": .string(id), "email": .string(email)])
+            }
+            return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": .array(users)]
+        }
+        let account = try await server.accounts.account(of: token)
+        var user: JSONObject = [
+            "localId": .string(account.id), "emailVerified": .boolean(account.isEmailVerified),
+            "createdAt": .string(String(account.createdAt)), "lastLoginAt": .string(String(account.lastLoginAt)),
+            "validSince": .string(String(account.validSince)), "disabled": .boolean(account.isDisabled),
+            "providerUserInfo": .array(providers(of: account)),
+        ]
+        user["email"] = account.email.map { .string($0) }
+        user["displayName"] = account.displayName.map { .string($0) }
+        user["photoUrl"] = account.photoURL.map { .string($0) }
+        user[QuotaReport.field] = try await quota(of: account)
+        user["passwordUpdatedAt"] = account.passwordUpdatedAt.map { .integer($0) }
+        return ["kind": "identitytoolkit#GetAccountInfoResponse", "users": [.object(user)]]
+    }
+
+    private func update(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
+        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        let removed = (body["deleteAttribute"]?.arrayValue ?? []).compactMap(\.stringValue)
+        var changes = Accounts.Changes(
+            email: body["email"]?.stringValue, password: body["password"]?.stringValue,
+            displayName: removed.contains("DISPLAY_NAME") ? "" : body["displayName"]?.stringValue,
+            photoURL: removed.contains("PHOTO_URL") ? "" : body["photoUrl"]?.stringValue)
+        changes.removedProviders = Set((body["deleteProvider"]?.arrayValue ?? []).compactMap(\.stringValue))
+        let (account, tokens) = try await server.accounts.update(
+            verify(idToken), changes, address: address, now: server.now())
+        var answer = answer("SetAccountInfoResponse", account, tokens)
+        answer["emailVerified"] = .boolean(account.isEmailVerified)
+        answer["providerUserInfo"] = .array(providers(of: account))
+        answer["photoUrl"] = account.photoURL.map { .string($0) }
+        return .object(answer)
+    }
+
+    /// With the code alone, tells whose password it sets; the code stays good. `localId` is a field of Ferry's own.
+    private func resetPassword(_ body: JSONObject, _ address: NetworkAddress) async throws -> JSON {
+        guard let code = body["oobCode"]?.stringValue, !code.isEmpty else { throw Refusal("MISSING_OOB_CODE") }
+        let account =
+            if let password = body["newPassword"]?.stringValue {
+                try await server.accounts.resetPassword(
+                    code: code, password: password, address: address, now: server.now())
+            } else {
+                try await server.accounts.account(passwordCode: code, now: server.now())
+            }
+        return [
+            "kind": "identitytoolkit#ResetPasswordResponse", "email": .string(account.email ?? ""),
+            "localId": .string(account.id), "requestType": "PASSWORD_RESET",
+        ]
+    }
+
+    private func delete(_ body: JSONObject) async throws -> JSON {
+        guard let idToken = body["idToken"]?.stringValue else { throw Refusal("MISSING_ID_TOKEN") }
+        try await server.accounts.delete(verify(idToken), now: server.now())
+        return ["kind": "identitytoolkit#DeleteAccountResponse"]
+    }
+
+    // MARK: parts
+
+    static let unknownOperation = error(.notFound, "OPERATION_NOT_ALLOWED : This server does not offer the operation.")
+
+    private func address(_ request: HTTPServerRequest) -> NetworkAddress {
+        NetworkAddress(peer: request.peer.address)
+    }
+
+    /// What the account uses and may use, for `ferry whoami`; nil where the server does not count.
+    private func quota(of account: Account) async throws -> JSON? {
+        guard let usage = try await server.configuration.usage?(account.id) else { return nil }
+        return QuotaReport(used: usage, allowed: server.quota(of: account.id)).json
+    }
+
+    private func verify(_ idToken: String) throws -> VerifiedToken { try server.authenticator.verify(idToken) }
+
+    private func answer(_ kind: String, _ account: Account, _ tokens: Accounts.Tokens?) -> JSONObject {
+        var answer: JSONObject = ["kind": .string("identitytoolkit#\(kind)"), "localId": .string(account.id)]
+        answer["email"] = account.email.map { .string($0) }
+        answer["displayName"] = account.displayName.map { .string($0) }
+        if let tokens {
+            answer["idToken"] = .string(tokens.idToken)
+            answer["refreshToken"] = .string(tokens.refreshToken)
+            answer["expiresIn"] = .string(String(TokenIssuer.lifetime))
+        }
+        return answer
+    }
+
+    private func providers(of account: Account) -> [JSON] {
+        guard account.hasPassword, let email = account.email.map({ JSON.string($0) }) else { return [] }
+        return [["providerId": "password", "rawId": email, "federatedId": email, "email": email]]
+    }
+
+    private static func json(_ request: HTTPServerRequest) async throws -> JSONObject {
+        try object(try await request.body.collect(limit: bodyLimit))
+    }
+
+    private static func object(_ bytes: [UInt8]) throws -> JSONObject {
+        guard let object = try? JSON(parsing: bytes, depth: 16).objectValue else { throw Refusal("INVALID_JSON") }
+        return object
+    }
+
+    /// JSON, where the header or the first byte says so, else a form.
+    private static func fields(_ request: HTTPServerRequest) async throws -> [String: String] {
+        let bytes = try await request.body.collect(limit: bodyLimit)
+        let isJSON = request.headers["Content-Type"]?.lowercased().hasPrefix("application/json") == true
+        if isJSON || bytes.first == UInt8(ascii: "{") {
+            let members = try object(bytes).members.compactMap { member in
+                member.value.stringValue.map { (member.key, $0) }
+            }
+            return Dictionary(members, uniquingKeysWith: { first, _ in first })
+        }
+        guard let text = String(validating: bytes, as: UTF8.self), let items = HTTPTarget.items(of: text) else {
+            throw Refusal("INVALID_REQUEST")
+        }
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { first, _ in first })
+    }
+}

@@ -1,0 +1,70 @@
+package import Cryptography
+package import IdentityProtocol
+import JSON
+
+/// Decides whether an ID token is to be believed. Pure: keys and time are given.
+///
+/// Rules (OpenID Connect Core §3.1.3.7 and Firebase's list): RS256 only, a known `kid`, the right issuer and audience,
+/// not expired, not from the future by more than the skew, and a subject.
+package struct TokenVerifier: Sendable {
+    /// How far the issuer's clock may be ahead of this one, in seconds.
+    package static let skew: Int64 = 60
+
+    private let keys: [String: RSAPublicKey]
+    private let issuer: String
+    private let audience: String
+    private let isEmulator: Bool
+
+    /// - Parameter isEmulator: as Google's emulator: signatures, times and issuers are not looked at.
+    package init(keys: [String: RSAPublicKey], issuer: String, audience: String, isEmulator: Bool = false) {
+        self.keys = keys
+        self.issuer = issuer
+        self.audience = audience
+        self.isEmulator = isEmulator
+    }
+
+    /// Throws `.invalidToken` or `.tokenExpired`; messages say which rule, never what the token holds.
+    ///
+    /// - Parameter now: seconds since 1970.
+    package func verify(_ text: String, now: Int64) throws(IdentityError) -> VerifiedToken {
+        guard let token = JSONWebToken(text) else { throw Self.invalid("is malformed") }
+        if !isEmulator { try checkSignature(of: token) }
+        let claims = token.claims
+        guard let subject = (claims["sub"] ?? (isEmulator ? claims["user_id"] : nil))?.stringValue,
+            !subject.isEmpty, subject.utf8.count <= 128
+        else { throw Self.invalid("has no subject") }
+        let issuedAt = claims["iat"]?.integerValue ?? 0
+        let verified = VerifiedToken(
+            userID: subject, issuer: claims["iss"]?.stringValue ?? "", issuedAt: issuedAt,
+            expiresAt: claims["exp"]?.integerValue ?? 0,
+            authenticatedAt: claims["auth_time"]?.integerValue ?? issuedAt,
+            provider: claims["firebase"]?["sign_in_provider"]?.stringValue ?? "", email: claims["email"]?.stringValue,
+            claims: claims)
+        if isEmulator { return verified }
+        guard verified.issuer == issuer else { throw Self.invalid("was issued by another server") }
+        guard claims["aud"]?.stringValue == audience else { throw Self.invalid("is for another project") }
+        guard claims["iat"]?.integerValue != nil, claims["exp"]?.integerValue != nil else {
+            throw Self.invalid("has no times")
+        }
+        let soon = now.addingReportingOverflow(Self.skew)
+        guard issuedAt <= (soon.overflow ? .max : soon.partialValue) else { throw Self.invalid("is from the future") }
+        guard verified.expiresAt > now else {
+            throw IdentityError(.tokenExpired, "The ID token has expired; refresh it.")
+        }
+        return verified
+    }
+
+    private func checkSignature(of token: JSONWebToken) throws(IdentityError) {
+        guard token.header["alg"] == "RS256" else { throw Self.invalid("is not signed with RS256") }
+        // Extensions that must be understood (RFC 7515 §4.1.11) are not.
+        guard token.header["crit"] == nil else { throw Self.invalid("needs an extension that is not known") }
+        guard let id = token.header["kid"]?.stringValue, let key = keys[id] else {
+            throw Self.invalid("is signed with a key that is not known")
+        }
+        guard key.isValid(token.signature, for: token.signed) else { throw Self.invalid("has a wrong signature") }
+    }
+
+    private static func invalid(_ why: String) -> IdentityError {
+        IdentityError(.invalidToken, "The ID token \(why); sign in again.")
+    }
+}

@@ -1,0 +1,252 @@
+package import DocumentModel
+
+/// Who may read and write which documents. Pure: documents that a decision needs are asked for.
+///
+/// A top-level document belongs to the user in its `userId`; what lies below it belongs to the same user. Users read and
+/// write what belongs to them, and query only for that.
+///
+/// A list may be shared: the users in its `sharedWith` read and write the tasks that are in it (by `listId`) and belong to its
+/// owner, with all that lies below them. They may also change the list itself, but not whose it is, what others are called, or with
+/// whom it is shared, except that each may leave it. A user becomes a member only by adding himself while an invitation of the owner's to him
+/// exists; the owner can only remove members. See `Invitation`.
+///
+/// An id of a list, task, device, block or invitation with a dot in it lies in the namespace of the user whose id comes before
+/// the dot: nobody else may create it, or learn whether it exists.
+package struct BuiltInRules: Sendable {
+    /// Returns a document as it is before a commit. For the top-level document above another one that does not exist before,
+    /// the document as the commit makes it. It is asked for the top-level document above another one and for what `lists` and
+    /// `names(deciding:before:after:for:)` return.
+    package typealias Lookup = (DocumentName) throws -> Document?
+
+    static let owner = FieldPath(key: "userId")
+    private static let list = FieldPath(key: "listId")
+    private static let members = FieldPath(key: "sharedWith")
+    /// The collections whose documents are in lists.
+    private static let listed = ["tasks", "history"]
+
+    package init() {}
+
+    // MARK: Documents
+
+    /// Whether `document`, read by its name, may be shown; nil stands for one that does not exist. That a top-level
+    /// name is free is no secret, as ids cannot be guessed, except in another user's namespace.
+    package func allowsRead(
+        of name: DocumentName, _ document: Document?, by requester: Requester, lookup: Lookup
+    ) throws -> Bool {
+        guard case .user(let user) = requester else { return requester == .administrator }
+        guard let root = name.root else {
+            return try document.map { try Self.isOpen($0, to: user, lookup) } ?? Self.mayKnowAbsence(of: name, user)
+        }
+        return try lookup(root).map { try Self.isOpen($0, to: user, lookup) } ?? false
+    }
+
+    /// Whether a change from `before` to `after` may be made; nil stands for no document.
+    ///
+    /// - Parameter address: the requester's e-mail address; nil for an account without one, which may not invite.
+    package func allowsWrite(
+        to name: DocumentName, before: Document?, after: Document?, by requester: Requester, address: String? = nil,
+        lookup: Lookup
+    ) throws -> Bool {
+        guard case .user(let user) = requester else { return requester == .administrator }
+        if let rootName = name.root {
+            guard let root = try lookup(rootName) else {
+                // What a merge displaced of a document that was deleted meanwhile stays its owner's.
+                return Self.mayKnowAbsence(of: rootName, user)
+                    && [before, after].allSatisfy { $0.map { Self.owns(user, $0) } ?? true }
+            }
+            guard try Self.isOpen(root, to: user, lookup) else { return false }
+            return after.map { Self.isTruthful($0, below: root, user) } ?? true
+        }
+        if before == nil, !Self.mayKnowAbsence(of: name, user) { return false }
+        switch name.collectionPath {
+        case Invitation.collection:
+            return try Self.allowsInvitation(name, from: before, to: after, by: user, address, lookup)
+        case "lists":
+            if let before, let after, !Self.owns(user, before) {
+                return try Self.isMembersChange(from: before, to: after, user)
+                    || Self.isJoin(from: before, to: after, user, lookup)
+            }
+            return [before, after].allSatisfy { $0.map { Self.owns(user, $0) } ?? true }
+                && Self.addsNoMember(from: before, to: after)
+        case "tasks": break
+        default: return [before, after].allSatisfy { $0.map { Self.owns(user, $0) } ?? true }
+        }
+        return try [before, after].allSatisfy { try $0.map { try Self.isOpen($0, to: user, lookup) } ?? true }
+    }
+
+    static func owns(_ user: String, _ document: Document) -> Bool {
+        document[owner] == .string(user)
+    }
+
+    private static func isOpen(_ document: Document, to user: String, _ lookup: Lookup) throws -> Bool {
+        if owns(user, document) { return true }
+        switch document.name.collectionPath {
+        case "lists": return isMember(user, of: document)
+        case Invitation.collection: return Invitation.isParty(user, to: document)
+        case "tasks":
+            guard let name = listName(of: document), let list = try lookup(name) else { return false }
+            // Nobody puts tasks of others into a list.
+            return list[owner] == document[owner] && isMember(user, of: list)
+        default: return false
+        }
+    }
+
+    static func isMember(_ user: String, of list: Document) -> Bool {
+        list[members]?.arrayValue?.contains(.string(user)) == true
+    }
+
+    /// Whether whoever joins a list has to do so himself: no user is in it after the change who was not before.
+    private static func addsNoMember(from before: Document?, to after: Document?) -> Bool {
+        let old = before?[members]?.arrayValue ?? []
+        return (after?[members]?.arrayValue ?? []).allSatisfy(old.contains)
+    }
+
+    /// Whether an invited user adds himself, and changes nothing else but what he is called.
+    private static func isJoin(
+        from before: Document, to after: Document, _ user: String, _ lookup: Lookup
+    ) throws -> Bool {
+        guard let host = before[owner]?.stringValue, !isMember(user, of: before),
+            let name = Invitation.name(from: host, to: user, list: before.name),
+            let invitation = try lookup(name), Invitation.isValid(invitation, from: host, to: user, before.name)
+        else { return false }
+        let joined = (before[members]?.arrayValue ?? []) + [.string(user)]
+        guard after[members] == .array(joined) else { return false }
+        func others(_ list: Document) -> [String: Value] {
+            list.fields.filter { !["sharedWith", "names"].contains($0.key) }
+        }
+        return others(before) == others(after) && otherNames(before, user) == otherNames(after, user)
+    }
+
+    /// What others are called in a list.
+    private static func otherNames(_ list: Document, _ user: String) -> [String: Value] {
+        (list.fields["names"]?.mapValue ?? [:]).filter { $0.key != user }
+    }
+
+    private static func isMembersChange(from before: Document, to after: Document, _ user: String) -> Bool {
+        guard isMember(user, of: before), before[owner] == after[owner],
+            otherNames(before, user) == otherNames(after, user)
+        else { return false }
+        let (old, new) = (before[members]?.arrayValue ?? [], after[members]?.arrayValue ?? [])
+        return new == old || new == old.filter { $0 != .string(user) }
+    }
+
+    /// Whether a document below `root` names no other owner than the root's or its writer.
+    ///
+    /// Collection groups are searched by the owner and the list that each document names. The list needs no rule: the store
+    /// gives every document below a task the list of that task, in the commit that changes either. So two machines that move
+    /// one task to different lists are both heard.
+    private static func isTruthful(_ document: Document, below root: Document, _ user: String) -> Bool {
+        let named = document[owner]
+        return named == nil || named == .string(user) || named == root[owner]
+    }
+
+    // MARK: Queries
+
+    /// Whether every result that the query can have may be shown: it looks below a document that is open to the user, or each
+    /// alternative of its filter demands, in one top-level collection, the user's `userId`, or a list that is shared with the
+    /// user and its owner, or the lists that are.
+    package func allowsQuery(_ query: Query, by requester: Requester, lookup: Lookup) throws -> Bool {
+        guard case .user(let user) = requester else { return requester == .administrator }
+        if let parent = Self.document(of: query.parent) {
+            return try lookup(parent.root ?? parent).map { try Self.isOpen($0, to: user, lookup) } ?? false
+        }
+        guard let collection = query.collectionID, !query.allDescendants, let filter = query.filter else {
+            return false
+        }
+        return try Self.demands(filter) { parts in
+            if Self.names(user, parts) { return true }
+            if collection == Invitation.collection {
+                return parts.contains(.field(Invitation.from, .equal, .string(user)))
+                    || parts.contains(.field(Invitation.to, .equal, .string(user)))
+            }
+            if collection == "lists" { return parts.contains(.field(Self.members, .arrayContains, .string(user))) }
+            guard Self.listed.contains(collection), let name = Self.listName(in: parts, query.parent.database),
+                let list = try lookup(name), let owner = list[Self.owner]
+            else { return false }
+            return Self.isMember(user, of: list) && parts.contains(.field(Self.owner, .equal, owner))
+        }
+    }
+
+    /// Whether no document decides about the query, so that what was allowed once stays allowed.
+    package func isForEver(_ query: Query, by requester: Requester) throws -> Bool {
+        try allowsQuery(query, by: requester) { _ in nil }
+    }
+
+    /// Whether all documents of a collection, or the ids of collections below `parent`, may be listed.
+    package func allowsListing(below parent: ParentName, by requester: Requester, lookup: Lookup) throws -> Bool {
+        guard case .user(let user) = requester else { return requester == .administrator }
+        guard let document = Self.document(of: parent) else { return false }
+        return try lookup(document.root ?? document).map { try Self.isOpen($0, to: user, lookup) } ?? false
+    }
+
+    /// Whether each alternative of a filter passes `test`, which is given all that the alternative demands.
+    private static func demands(
+        _ filter: Query.Filter, with others: [Query.Filter] = [], _ test: ([Query.Filter]) throws -> Bool
+    ) rethrows -> Bool {
+        guard case .and(let parts) = filter else {
+            guard case .or(let parts) = filter else { return try test([filter] + others) }
+            return try !parts.isEmpty && parts.allSatisfy { try demands($0, with: others, test) }
+        }
+        if try test(parts + others) { return true }
+        return try parts.contains { part in
+            guard case .or = part else { return try demands(part, with: others, test) }
+            return try demands(part, with: parts.filter { $0 != part } + others, test)
+        }
+    }
+
+    private static func names(_ user: String, _ parts: [Query.Filter]) -> Bool {
+        parts.contains(.field(owner, .equal, .string(user)))
+            || parts.contains(.field(owner, .in, .array([.string(user)])))
+    }
+
+    // MARK: What decisions need
+
+    /// The lists that decide whether these documents are open to the requester; none where ownership does.
+    package func lists(deciding documents: [Document], for requester: Requester) -> [DocumentName] {
+        guard case .user(let user) = requester else { return [] }
+        return documents.compactMap { Self.owns(user, $0) ? nil : Self.listName(of: $0) }
+    }
+
+    /// The other documents that decide whether a top-level document may be changed so.
+    package func names(
+        deciding name: DocumentName, before: Document?, after: Document?, for requester: Requester
+    ) -> [DocumentName] {
+        guard case .user(let user) = requester else { return [] }
+        switch name.collectionPath {
+        case Invitation.collection: return after.map(Invitation.names(deciding:)) ?? []
+        case "lists":
+            guard let before, let host = before[Self.owner]?.stringValue, host != user else { return [] }
+            return Invitation.name(from: host, to: user, list: name).map { [$0] } ?? []
+        default: return lists(deciding: [before, after].compactMap { $0 }, for: requester)
+        }
+    }
+
+    /// The lists that a query asks for.
+    package func lists(deciding query: Query) -> [DocumentName] {
+        guard query.parent.path.isEmpty, let filter = query.filter else { return [] }
+        return Self.lists(in: filter, query.parent.database)
+    }
+
+    private static func lists(in filter: Query.Filter, _ database: DatabaseName) -> [DocumentName] {
+        switch filter {
+        case .and(let parts), .or(let parts): parts.flatMap { lists(in: $0, database) }
+        case .field, .unary: listName(in: [filter], database).map { [$0] } ?? []
+        }
+    }
+
+    private static func listName(in parts: [Query.Filter], _ database: DatabaseName) -> DocumentName? {
+        for case .field(list, .equal, .string(let id)) in parts {
+            return try? DocumentName(database: database, collection: "lists", id: id)
+        }
+        return nil
+    }
+
+    private static func listName(of document: Document) -> DocumentName? {
+        guard document.name.collectionPath == "tasks", let id = document[list]?.stringValue else { return nil }
+        return try? DocumentName(database: document.name.database, collection: "lists", id: id)
+    }
+
+    private static func document(of parent: ParentName) -> DocumentName? {
+        parent.path.isEmpty ? nil : try? DocumentName(database: parent.database, path: parent.path)
+    }
+}

@@ -1,0 +1,334 @@
+import DocumentModel
+import SQLite
+import SystemIO
+
+extension DocumentDatabase {
+    /// Keeps the copy in step with the remote until the task is cancelled. Nothing that the network does ends it; it throws
+    /// only when the state file fails.
+    public func run() async throws {
+        try checkOpen()
+        guard !isRunning else { throw DocumentClientError(.invalid, "The document client runs already.") }
+        isRunning = true
+        defer {
+            isRunning = false
+            stream?.close()
+            stream = nil
+            hasMetRemote = false
+            _ = session.ended(.transient)
+            currentTargets = []
+            if case .otherRemote = status.connection {} else { status.connection = .stopped }
+            updateStatus()
+        }
+        if case .stopped = status.connection { status.connection = .connecting }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.send() }
+            group.addTask { try await self.listen() }
+            group.addTask { await self.watchSilence() }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    var isBlocked: Bool {
+        if case .otherRemote = status.connection { return true }
+        return needsSignIn
+    }
+
+    // MARK: Sending
+
+    private func send() async throws {
+        while !Task.isCancelled {
+            do {
+                try await sendOnce()
+                noteStorage(nil)
+            } catch let error as SQLiteError where error.code == .full || error.code == .busy {
+                // Nothing is lost: what could not be recorded is found out again.
+                noteStorage(error)
+                await pause(Self.storageDelay)
+            }
+        }
+    }
+
+    private func sendOnce() async throws {
+        // A remote that was put back to an earlier state is known by its stream: nothing goes to one that is not known yet.
+        guard !isBlocked, hasMetRemote || !session.isWanted, let request = try replica.nextRequest() else {
+            return await sendWakeup.wait()
+        }
+        let verdict = try await perform(request)
+        published()
+        switch verdict {
+        case .goOn(wait: false), .park: break
+        case .goOn(wait: true):
+            // A commit's fate also decides about what was heard meanwhile, so the next attempt must come.
+            await pause(sendDelay.next(random: surroundings.fraction))
+        case .signIn: requireSignIn()
+        }
+    }
+
+    private static let storageDelay = Duration.seconds(5)
+
+    private func noteStorage(_ error: SQLiteError?) {
+        guard status.storageProblem != error?.message else { return }
+        status.storageProblem = error?.message
+        updateStatus()
+    }
+
+    private func perform(_ request: Replica.Request) async throws -> Journal.Verdict {
+        do {
+            switch request {
+            case .commit(let writes): try replica.committed(try await remote.commit(writes))
+            case .read(let names): try replica.read(try await remote.documents(names))
+            }
+            sendDelay.reset()
+            heardFromRemote()
+            try await handle(try replica.applyHeld())
+            return .goOn(wait: false)
+        } catch let error as RemoteError {
+            if error.code.isOffline { wentOffline(error) } else { heardFromRemote() }
+            let verdict = try replica.failed(error)
+            try await handle(try replica.applyHeld())
+            return verdict
+        } catch is CancellationError {
+            return try replica.failed(RemoteError(.transient, "The client is stopping."))
+        }
+    }
+
+    /// Waits, unless somebody knows better (`networkChanged`).
+    private func pause(_ duration: Duration) async {
+        let deadline = surroundings.now() + duration
+        isHurried = false
+        while !Task.isCancelled, !isHurried {
+            let left = deadline - surroundings.now()
+            guard left > .zero, await sendWakeup.wait(atMost: left, in: surroundings) else { return }
+        }
+    }
+
+    // MARK: Listening
+
+    private func listen() async throws {
+        while !Task.isCancelled {
+            guard !isBlocked, session.isWanted else {
+                await listenWakeup.wait()
+                continue
+            }
+            var code = RemoteError.Code.transient
+            do {
+                code = try await followStream()
+            } catch let error as SQLiteError where error.code == .full || error.code == .busy {
+                noteStorage(error)
+                await pauseListening(Self.storageDelay)
+            }
+            if session.isHealthy { listenDelay.reset() }
+            stream?.close()
+            stream = nil
+            hasMetRemote = false
+            dispensedTargets = []
+            try await perform(session.ended(code))
+        }
+    }
+
+    private func pauseListening(_ duration: Duration) async {
+        _ = await listenWakeup.wait(atMost: duration, in: surroundings)
+    }
+
+    /// One stream from its opening to its end. Answers how it ended.
+    private func followStream() async throws -> RemoteError.Code {
+        do {
+            for case .open(let targets) in session.open() {
+                lastHeard = surroundings.now()
+                unsaid = []
+                stream = try await remote.listen(targets, seen: try replica.newestCommit())
+                try await perform(unsaid)
+            }
+            guard let stream else { return .transient }
+            while let events = try await Self.nextEvents(of: stream) {
+                lastHeard = surroundings.now()
+                if case .lineage(let lineage)? = events.first, try replica.isOther(lineage: lineage) {
+                    holdOff("The server was put back to an earlier state, perhaps from a backup.")
+                    return .transient
+                }
+                heardFromRemote()
+                if !hasMetRemote {
+                    hasMetRemote = true
+                    sendWakeup.set()
+                }
+                for event in events { try await perform(session.received(event)) }
+                published()
+                if isBlocked { return .transient }
+            }
+            return .transient
+        } catch let error as RemoteError {
+            if error.code != .unauthenticated, error.code != .contention { wentOffline(error) }
+            return error.code
+        } catch is CancellationError {
+            return .transient
+        }
+    }
+
+    /// Events up to the next word about targets, so that a large result costs few turns of the actor. What a stream says of the
+    /// remote comes alone.
+    private nonisolated static func nextEvents(of stream: any RemoteListen) async throws -> [RemoteEvent]? {
+        var events: [RemoteEvent] = []
+        while events.count < 256, let event = try await stream.next() {
+            events.append(event)
+            switch event {
+            case .targetChange, .lineage: return events
+            default: break
+            }
+        }
+        return events.isEmpty ? nil : events
+    }
+
+    func perform(_ actions: [ListenSession.Action]) async throws {
+        for action in actions {
+            switch action {
+            case .open: break
+            case .add, .remove: await tell(action)
+            case .close: stream?.close()
+            case .apply(let boundary): try await handle(try replica.receive(boundary))
+            case .refused(let target, let error): noteRefused(target, error)
+            case .currentTargets(let targets): noteCurrent(targets)
+            case .wait(let overloaded):
+                let wait = listenDelay.next(random: surroundings.fraction, isOverloaded: overloaded)
+                _ = await listenWakeup.wait(atMost: wait, in: surroundings)
+            case .signIn: requireSignIn()
+            }
+        }
+    }
+
+    private func tell(_ action: ListenSession.Action) async {
+        guard let stream else { return unsaid.append(action) }
+        switch action {
+        case .add(let target): await stream.add(target)
+        case .remove(let target): await stream.remove(target)
+        default: break
+        }
+    }
+
+    /// What applying boundaries asks for.
+    private func handle(_ outcome: Replica.ListenOutcome) async throws {
+        if outcome.wentBack {
+            return holdOff("The server is older than what was seen of it; perhaps it was restored from a backup.")
+        }
+        if !outcome.mismatched.isEmpty {
+            try replica.forgetTokens(of: outcome.mismatched)
+            try await perform(session.restart(outcome.mismatched))
+        }
+        if !outcome.missing.isEmpty {
+            missing += outcome.missing
+            try await resolveMissing()
+        }
+        if !outcome.untold.isEmpty { try await resolveUntold(outcome.untold) }
+    }
+
+    /// Nothing is sent or applied any more.
+    private func holdOff(_ reason: String) {
+        status.connection = .otherRemote(reason)
+        updateStatus()
+        stream?.close()
+    }
+
+    /// Documents that a target lost without a word are asked for by name: only the remote can say that they are gone. Where it
+    /// refuses to tell of one of many, they are asked for in smaller parts, so that it tells of the others.
+    private func resolveMissing() async throws {
+        var nameCount = 300
+        while !missing.isEmpty {
+            let names = Array(missing.prefix(nameCount))
+            missing.removeFirst(names.count)
+            do {
+                try await handle(try replica.resolveMissing(names, try await remote.documents(names)))
+            } catch let error as RemoteError {
+                if error.code.isTransient || error.code == .unauthenticated {
+                    missing += names
+                    return
+                }
+                if error.code == .permission, names.count > 1 {
+                    missing = names + missing
+                    nameCount = names.count / 2
+                    continue
+                }
+                if error.code == .damaged, names.count > 1 {
+                    // One of them: what is known of it here stays, and the others are asked for alone.
+                    for name in names { try await resolveMissing(alone: name) }
+                } else if error.code != .damaged {
+                    try await handle(try replica.resolveMissing(names, nil))
+                }
+            } catch is CancellationError {
+                missing += names
+                return
+            }
+            nameCount = min(300, nameCount * 2)
+        }
+    }
+
+    private func resolveMissing(alone name: DocumentName) async throws {
+        do {
+            try await handle(try replica.resolveMissing([name], try await remote.documents([name])))
+        } catch let error as RemoteError {
+            if error.code.isTransient || error.code == .unauthenticated { missing.append(name) }
+        } catch is CancellationError {
+            missing.append(name)
+        }
+    }
+
+    /// Asked again with a later boundary where there is no answer now.
+    private func resolveUntold(_ names: [DocumentName]) async throws {
+        for start in stride(from: 0, to: names.count, by: 300) {
+            let names = Array(names[start..<min(start + 300, names.count)])
+            do {
+                try await handle(try replica.resolveUntold(names, try await remote.documents(names)))
+            } catch let error as RemoteError {
+                if error.code.isTransient || error.code == .unauthenticated { return }
+                try await handle(try replica.resolveUntold(names, nil))
+            } catch is CancellationError {
+                return
+            }
+        }
+    }
+
+    private func watchSilence() async {
+        while !Task.isCancelled {
+            let left = lastHeard + options.silence - surroundings.now()
+            if left > .zero {
+                try? await surroundings.sleep(for: left)
+            } else {
+                // The stream's reader sees it end, and goes on from the last boundary.
+                stream?.close()
+                lastHeard = surroundings.now()
+            }
+        }
+    }
+
+    // MARK: What the outside knows
+
+    /// The network came back or changed, or the machine woke up: tries again now, and does not trust a silent stream.
+    public func networkChanged() {
+        remote.networkChanged()
+        isHurried = true
+        sendDelay.reset()
+        listenDelay.reset()
+        sendWakeup.set()
+        listenWakeup.set()
+        stream?.close()
+    }
+
+    /// Somebody signed in (again).
+    public func signedIn() {
+        needsSignIn = false
+        if status.connection == .needsSignIn { status.connection = .connecting }
+        updateStatus()
+        networkChanged()
+    }
+
+    /// Goes on with the remote as it is now: everything here is offered to it, everything there comes here, nothing is
+    /// deleted on either side.
+    public func adoptRemote() throws {
+        try checkOpen()
+        try replica.adoptRemote(options.remoteIdentity)
+        session.forgetTokens()
+        missing = []
+        status.connection = isRunning ? .connecting : .stopped
+        published()
+        networkChanged()
+    }
+}

@@ -1,0 +1,42 @@
+import DocumentStore
+package import GRPC
+
+/// Identifies the callers of the service, and limits how many requests each may make.
+package protocol CallerAuthenticator: Sendable {
+    /// Yields when a credential that was accepted may have been revoked.
+    var changes: AsyncStream<Void> { get }
+
+    /// Returns the caller that a call's `authorization` header stands for.
+    ///
+    /// - Throws: `DocumentStoreError` with `.unauthenticated` for a credential that is not valid.
+    func identify(authorization: String?) throws -> Caller
+
+    /// Counts a request for the caller's account.
+    ///
+    /// - Throws: `DocumentStoreError` with `.resourceExhausted` for an account that makes too many requests.
+    func admit(_ caller: Caller) throws
+}
+
+extension CallerAuthenticator {
+    /// Returns the caller that the metadata of a call proves, for the transport's `authorize` hook.
+    ///
+    /// - Throws: The status that the call ends with before any message of it is taken.
+    package func caller(of metadata: GRPCMetadata) throws(GRPCStatus) -> Caller {
+        do {
+            return try identify(authorization: metadata["authorization"])
+        } catch let error as DocumentStoreError {
+            throw GRPCStatus(error)
+        } catch {
+            throw GRPCStatus(.unauthenticated, "Missing or invalid authentication.")
+        }
+    }
+
+    /// Returns the caller that the transport found for a call, and counts the call for the caller's account.
+    ///
+    /// - Throws: What `admit(_:)` throws for a caller.
+    func admit(_ call: GRPCServerCall) throws -> Caller {
+        guard let caller = call.caller as? Caller else { throw DocumentStoreError.unauthenticated }
+        try admit(caller)
+        return caller
+    }
+}

@@ -1,0 +1,189 @@
+import DocumentModel
+import DocumentStore
+import FirestoreProtocol
+import GRPC
+
+extension FirestoreService {
+    /// The Listen stream: requests add and remove targets while events go out.
+    func listen(_ call: GRPCServerCall) async throws {
+        let caller = try authenticator.admit(call)
+        guard let first = try await call.next() else { return }
+        let opening: ListenRequest = try Self.decode(first)
+        guard let database = opening.database else {
+            throw DocumentStoreError(.invalidArgument, "The first request of a listen stream must name the database.")
+        }
+        let store = try await catalog.store(database)
+        try usage.take(.listenStreams, for: caller)
+        defer { usage.release(.listenStreams, for: caller) }
+        let seen = call.metadata[ListenMetadata.seen].flatMap(Int64.init).map(Timestamp.init(microseconds:))
+        try await call.sendHeaders([ListenMetadata.lineage: try await store.lineage(having: seen)])
+        let stream = store.listen(for: caller.account)
+        let targets = ListenAccess(access: access, usage: usage, store: store, caller: caller)
+        defer { targets.releaseAll() }
+        await withTaskCancellationHandler {
+            await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    var request = opening
+                    var numbers = TargetNumbers()
+                    while true {
+                        try await accept(request, &numbers, database, targets, stream, call)
+                        guard let bytes = try await call.next() else { break }
+                        request = try Self.decode(bytes)
+                    }
+                    await stream.cancel()
+                }
+                group.addTask {
+                    while let events = try await stream.next() {
+                        for event in events {
+                            let (allowed, denied) = try await targets.check(event)
+                            // First of all, so that the client cannot use the id again before.
+                            for target in denied { await stream.remove(target) }
+                            for event in allowed { try await call.send(ListenResponse(event).encoded()) }
+                        }
+                    }
+                }
+                group.addTask {
+                    await closing.wait()
+                    throw Self.stopping
+                }
+                group.addTask { try await watch(caller, call) }
+                // Whichever ends first ends the stream and the call, and with them the others.
+                let outcome = await group.nextResult()
+                await stream.cancel()
+                if case .failure(let error)? = outcome { call.finish(status(of: error)) } else { call.finish(.ok) }
+                group.cancelAll()
+            }
+        } onCancel: {
+            Task { await stream.cancel() }
+        }
+    }
+
+    private func accept(
+        _ request: ListenRequest, _ numbers: inout TargetNumbers, _ database: DatabaseName, _ targets: ListenAccess,
+        _ stream: any ListenStream, _ call: GRPCServerCall
+    ) async throws {
+        switch request.change {
+        case .add(var target)?:
+            target.id = try numbers.number(target.id)
+            do {
+                let target = try listenTarget(target, database)
+                try await targets.add(target)
+                await stream.add(target)
+            } catch let error as DocumentStoreError {
+                try await refuse(target.id, error, call)
+            }
+        case .remove(let id)?: await stream.remove(id)
+        case nil: break
+        }
+    }
+
+    /// What the store is to listen to.
+    private func listenTarget(
+        _ target: FirestoreProtocol.ListenTarget, _ database: DatabaseName
+    ) throws -> StoreListenTarget {
+        let selection: StoreListenTarget.Selection
+        switch target.content {
+        case .query(let query):
+            guard query.parent.database == database else {
+                throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
+            }
+            selection = .query(query)
+        case .documents(let names):
+            guard names.allSatisfy({ $0.database == database }) else {
+                throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
+            }
+            selection = .documents(names)
+        case .invalid(let error): throw DocumentStoreError(.invalidArgument, error.description)
+        }
+        let resumption: StoreListenTarget.Resumption? =
+            switch target.resume {
+            case .token(let token)?: token.isEmpty ? nil : .token(token)
+            case .readTime(let time)?: .readTime(time)
+            case nil: nil
+            }
+        return StoreListenTarget(
+            id: target.id, selection: selection, resumption: resumption, expectedCount: target.expectedCount,
+            once: target.once)
+    }
+
+    private func refuse(_ target: Int32, _ error: DocumentStoreError, _ call: GRPCServerCall) async throws {
+        let add = TargetChange(kind: .add, targetIDs: [target])
+        try await call.send(ListenResponse.targetChange(add).encoded())
+        noteCause(of: error)
+        let remove = TargetChange(kind: .remove, targetIDs: [target], cause: RPCStatus(error))
+        try await call.send(ListenResponse.targetChange(remove).encoded())
+    }
+
+    /// Ends a stream, by throwing, when the caller's token does, so that the client comes back with a new one, or when the
+    /// account is disabled or its sessions are ended.
+    func watch(_ caller: Caller, _ call: GRPCServerCall) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let changes = authenticator.changes
+                // The credential may have been revoked since the call began.
+                _ = try authenticator.identify(authorization: call.metadata["authorization"])
+                for await _ in changes {
+                    _ = try authenticator.identify(authorization: call.metadata["authorization"])
+                }
+            }
+            if case .user(_, let expires?, _) = caller {
+                group.addTask {
+                    try await Task.sleep(for: .seconds(max(0, expires - now())))
+                    throw DocumentStoreError.tokenExpired
+                }
+            }
+            // Neither returns before the call is over.
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}
+
+/// The ids of a stream's targets: the client chooses all of them or, by sending 0, leaves all to the server.
+private struct TargetNumbers {
+    private var last: Int32 = 0
+
+    mutating func number(_ wanted: Int32) throws(DocumentStoreError) -> Int32 {
+        guard wanted >= 0 else {
+            throw DocumentStoreError(.invalidArgument, "Target ID must not be negative: \(wanted)")
+        }
+        guard wanted == 0 else {
+            guard last == 0 else {
+                throw DocumentStoreError(
+                    .invalidArgument, "Target ID \(wanted) is the client's choice, but earlier ones were the server's.")
+            }
+            return wanted
+        }
+        guard last < .max else { throw DocumentStoreError(.resourceExhausted, "The stream is out of target IDs.") }
+        last += 1
+        return last
+    }
+}
+
+extension ListenResponse {
+    init(_ event: ListenEvent) {
+        self =
+            switch event {
+            case .added(let target): .targetChange(TargetChange(kind: .add, targetIDs: [target]))
+            case .removed(let target, let cause):
+                .targetChange(
+                    TargetChange(
+                        kind: .remove, targetIDs: [target],
+                        cause: cause.map { RPCStatus($0) }))
+            case .current(let target, let time, let token):
+                .targetChange(TargetChange(kind: .current, targetIDs: [target], resumeToken: token, readTime: time))
+            case .reset(let target): .targetChange(TargetChange(kind: .reset, targetIDs: [target]))
+            case .boundary(let time, let token): .targetChange(TargetChange(resumeToken: token, readTime: time))
+            case .changed(let document, let targets, let removed):
+                .documentChange(DocumentChange(document: document, targetIDs: targets, removedTargetIDs: removed))
+            case .left(let name, let time, let removed):
+                .documentRemove(DocumentRemove(document: name, removedTargetIDs: removed, readTime: time))
+            case .deleted(let name, let time, let removed):
+                .documentDelete(DocumentDelete(document: name, removedTargetIDs: removed, readTime: time))
+            case .existenceFilter(let target, let count, let unchanged):
+                .filter(
+                    ExistenceFilter(
+                        targetID: target, count: count, unchangedNames: unchanged.map { BloomFilter(of: $0) }))
+            }
+    }
+}

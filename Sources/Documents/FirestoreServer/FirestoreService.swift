@@ -1,0 +1,241 @@
+package import DocumentModel
+import DocumentStore
+package import FirestoreProtocol
+package import GRPC
+
+/// `google.firestore.v1.Firestore` over the databases of a server.
+package struct FirestoreService: Sendable {
+    let catalog: any DocumentStoreProvider
+    let authenticator: any CallerAuthenticator
+    let access: any DocumentAccessPolicy
+    let usage = AccountMeter()
+    /// Ends the streams that would go on for ever.
+    let closing: Closing
+    /// Seconds since 1970 by the server's clock; ends streams whose token has expired.
+    let now: @Sendable () -> Int64
+    /// Told of errors that clients see as INTERNAL.
+    let onError: @Sendable (any Error) -> Void
+
+    package init(
+        catalog: any DocumentStoreProvider, authenticator: any CallerAuthenticator, access: any DocumentAccessPolicy,
+        closing: Closing, now: @escaping @Sendable () -> Int64, onError: @escaping @Sendable (any Error) -> Void
+    ) {
+        self.catalog = catalog
+        self.authenticator = authenticator
+        self.access = access
+        self.closing = closing
+        self.now = now
+        self.onError = onError
+    }
+
+    /// Every RPC of the service.
+    package var routes: GRPCRoutes {
+        var routes = GRPCRoutes()
+        func unary<Request: ProtobufMessage, Response: ProtobufMessage>(
+            _ name: String, holding resource: AccountHoldings.Resource? = nil,
+            _ handle: @escaping @Sendable (Request, Caller) async throws -> Response
+        ) {
+            routes[Self.path(name)] = .unary { bytes, call in
+                try await answering {
+                    let caller = try authenticator.admit(call)
+                    guard let resource else { return try await handle(try Self.decode(bytes), caller).encoded() }
+                    return try await usage.holding(resource, for: caller) {
+                        try await handle(try Self.decode(bytes), caller).encoded()
+                    }
+                }
+            }
+        }
+        func streaming<Request: ProtobufMessage>(
+            _ name: String, _ handle: @escaping @Sendable (Request, Caller, GRPCServerCall) async throws -> Void
+        ) {
+            routes[Self.path(name)] = .streaming { call in
+                try await answering {
+                    let caller = try authenticator.admit(call)
+                    guard let bytes = try await call.next() else {
+                        throw DocumentStoreError(.invalidArgument, "The request is missing.")
+                    }
+                    try await usage.holding(.reads, for: caller) {
+                        try await handle(try Self.decode(bytes), caller, call)
+                    }
+                }
+            }
+        }
+        unary("GetDocument") { try await getDocument($0, $1) }
+        unary("ListDocuments", holding: .reads) { try await listDocuments($0, $1) }
+        unary("CreateDocument", holding: .commits) { try await createDocument($0, $1) }
+        unary("UpdateDocument", holding: .commits) { try await updateDocument($0, $1) }
+        unary("DeleteDocument", holding: .commits) { try await deleteDocument($0, $1) }
+        unary("BeginTransaction") { try await beginTransaction($0, $1) }
+        unary("Commit", holding: .commits) { try await commit($0, $1) }
+        unary("Rollback") { try await rollback($0, $1) }
+        unary("PartitionQuery", holding: .reads) { try await partitionQuery($0, $1) }
+        unary("ListCollectionIds", holding: .reads) { try await listCollectionIDs($0, $1) }
+        unary("BatchWrite", holding: .commits) { try await batchWrite($0, $1) }
+        streaming("BatchGetDocuments") { try await batchGetDocuments($0, $1, $2) }
+        streaming("RunQuery") { try await runQuery($0, $1, $2) }
+        streaming("RunAggregationQuery") { try await runAggregationQuery($0, $1, $2) }
+        streaming("ExecutePipeline") { (request: ExecutePipelineRequest, _, _) in
+            _ = try await catalog.store(request.database)
+            throw Self.pipelinesRefused
+        }
+        routes[Self.path("Listen")] = .streaming { call in
+            try await answering { try await listen(call) }
+        }
+        routes[Self.path("Write")] = .streaming { call in
+            try await answering { try await write(call) }
+        }
+        return routes
+    }
+
+    private static func path(_ method: String) -> String { "/google.firestore.v1.Firestore/\(method)" }
+
+    /// The answer of the standard edition. Clients look for the words and for the reason.
+    private static let pipelinesRefused: GRPCStatus = {
+        let message = "Pipeline queries are only allowed on ENTERPRISE mode; this database is STANDARD."
+        let reason = ErrorInfo(reason: "PIPELINE_REQUIRES_ENTERPRISE_EDITION", domain: "firestore.googleapis.com")
+        let status = RPCStatus(
+            code: DocumentStoreError.Code.failedPrecondition.rawValue, message: message,
+            details: [AnyMessage(typeURL: ErrorInfo.typeURL, value: reason.encoded())])
+        return GRPCStatus(.failedPrecondition, message, details: status.encoded())
+    }()
+
+    /// Why streams end when the server does; clients then come back.
+    static let stopping = GRPCStatus(.unavailable, "The server is stopping.")
+
+    /// Turns what a handler throws into a status.
+    private func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do { return try await body() } catch { throw status(of: error) }
+    }
+
+    /// Broken bytes are told with the message that they should be.
+    static func decode<Request: ProtobufMessage>(_ bytes: [UInt8]) throws -> Request {
+        do { return try Request(decoding: bytes) } catch {
+            guard error.code != .invalid else { throw error }
+            throw DocumentStoreError(.invalidArgument, "\(Request.self): \(error)")
+        }
+    }
+
+    func status(of error: any Error) -> GRPCStatus {
+        switch error {
+        case let error as DocumentStoreError:
+            noteCause(of: error)
+            return GRPCStatus(error)
+        case let error as ProtocolError: return GRPCStatus(.invalidArgument, error.description)
+        case let error as NameError: return GRPCStatus(.invalidArgument, error.message)
+        case let status as GRPCStatus: return status
+        case is CancellationError: return GRPCStatus(.cancelled, "The call was cancelled.")
+        default:
+            onError(error)
+            return GRPCStatus(.internal, "The server failed; its log has the reason.")
+        }
+    }
+
+    /// What clients are not told.
+    func noteCause(of error: DocumentStoreError) {
+        if error.cause != nil { onError(error) }
+    }
+
+    /// Runs a commit that the caller may ask for.
+    ///
+    /// - Parameter body: stores the writes; it is given the guard that decides whether they may be.
+    func commit<Result: Sendable>(
+        _ writes: [Write], in store: any DocumentStore, by caller: Caller,
+        _ body: (CommitGuard?) async throws -> Result
+    ) async throws -> Result {
+        let review = try await access.review(writes, in: store, by: caller)
+        defer { review.end() }
+        return try await body(CommitGuard(account: caller.account) { try review.check($0) })
+    }
+
+    /// The writes' database, which must be the one of the request.
+    func store(_ database: DatabaseName, for writes: [Write]) async throws -> any DocumentStore {
+        for write in writes where write.name.database != database {
+            throw DocumentStoreError(
+                .invalidArgument,
+                "The request was for database '\(database)' but was attempting to access database '\(write.name.database)'"
+            )
+        }
+        return try await catalog.store(database)
+    }
+}
+
+extension GRPCStatus {
+    init(_ error: DocumentStoreError) {
+        self.init(GRPCStatus.Code(rawValue: Int(error.code.rawValue)) ?? .unknown, error.message)
+    }
+}
+
+extension RPCStatus {
+    init(_ error: DocumentStoreError) { self.init(code: error.code.rawValue, message: error.message) }
+}
+
+extension FirestoreService {
+    /// Reads at the moment that a request asks for, once the rules have allowed the read.
+    ///
+    /// - Parameters:
+    ///   - authorize: throws unless the caller may read now and, if a past moment is given, as of it. Nothing is locked and no
+    ///     transaction is begun before it has returned.
+    ///   - body: reads, and checks what it has read where that decides. In a read-write transaction that began earlier, a
+    ///     refusal rolls it back: what it locked after the first check is free again.
+    /// - Returns: also the id of the transaction that was begun for it; empty for none. A transaction begun for a read that fails
+    ///   ends with it, because the client never learns its id.
+    func reading<Result>(
+        _ selector: ReadConsistency?, by caller: Caller, in store: any DocumentStore,
+        authorizing authorize: (_ past: Timestamp?) async throws -> Void,
+        _ body: (ReadMoment) async throws -> Result
+    ) async throws -> (result: Result, transaction: [UInt8]) {
+        switch selector {
+        case nil:
+            try await authorize(nil)
+            return (try await body(.strong), [])
+        case .readTime(let time)?:
+            try await authorize(time)
+            return (try await body(.at(time)), [])
+        case .transaction(let bytes)?:
+            let id = TransactionID(bytes: bytes, account: caller.account)
+            try await authorize(try await store.readTime(of: id))
+            do { return (try await body(.transaction(id)), []) } catch {
+                if error as? DocumentStoreError == .permissionDenied { try? await store.rollback(id) }
+                throw error
+            }
+        case .newTransaction(let options)?:
+            // A transaction holds memory, so an unknown caller cannot begin one.
+            guard caller != .nobody else { throw DocumentStoreError.unauthenticated }
+            var past: Timestamp?
+            if case .readOnly(let time?) = options { past = time }
+            try await authorize(past)
+            let id = try await store.beginTransaction(
+                StoreTransactionOptions(options, by: caller), for: caller.account)
+            do { return (try await body(.transaction(id)), id.bytes) } catch {
+                try? await store.rollback(id)
+                throw error
+            }
+        }
+    }
+}
+
+extension StoreTransactionOptions {
+    init(_ options: FirestoreProtocol.TransactionOptions?, by caller: Caller) {
+        switch options {
+        case .readOnly(let time)?: self = .readOnly(at: time)
+        case .readWrite(let retrying, _)?:
+            self = .readWrite(
+                retry: retrying.isEmpty ? nil : TransactionID(bytes: retrying, account: caller.account))
+        case nil: self = .readWrite(retry: nil)
+        }
+    }
+}
+
+extension EncodedDocument {
+    /// The document with only the masked fields; nil: all.
+    func masked(_ mask: [FieldPath]?) throws -> EncodedDocument {
+        guard let mask else { return self }
+        var document = self
+        document.fields = EncodedFields(try fields.decoded().selecting(mask))
+        return document
+    }
+
+    package func decoded() throws -> Document {
+        Document(name: name, fields: try fields.decoded(), createTime: createTime, updateTime: updateTime)
+    }
+}

@@ -1,0 +1,147 @@
+import AccountClient
+import DocumentClient
+import DocumentModel
+import DocumentStore
+import FirestoreServer
+import GRPC
+import IdentityProtocol
+import IdentityServer
+import IdentityTestKit
+import Testing
+
+@testable import AccessControl
+
+/// The Firestore service with its real transport, accounts and rules, over a store in memory.
+@Suite(.timeLimit(.minutes(1)))
+struct ServiceTests {
+    private struct OneDatabase: DocumentStoreProvider {
+        let store: MemoryDocumentStore
+
+        func store(_ name: DatabaseName) async throws -> any DocumentStore {
+            guard name == store.database else { throw DocumentStoreError(.notFound, "There is no such database.") }
+            return store
+        }
+    }
+
+    private static let database = DatabaseName(project: "ferry-test")
+
+    /// A running service.
+    private struct Service {
+        let accounts: TestIdentity
+        let port: Int
+
+        /// A client with the token of a new account.
+        func newAccount() async throws -> (id: String, remote: FirestoreRemote) {
+            let session = try await accounts.client.signUpAnonymously()
+            return (session.userID, remote(token: session.idToken))
+        }
+
+        func remote(token: String?) -> FirestoreRemote {
+            FirestoreRemote(
+                FirestoreRemote.Configuration(
+                    endpoint: "127.0.0.1:\(port)", database: database, security: .plaintext, token: { _ in token }))
+        }
+    }
+
+    private func withService(documents: Int64 = 100, _ body: (Service) async throws -> Void) async throws {
+        try await withIdentity { test in
+            var quota = AccountQuota()
+            quota.documents = documents
+            let quotas = AccountQuotas(quota: { [quota] _ in quota })
+            let authenticator = DocumentAuthenticator(
+                test.identity.authenticator, quotas: quotas, isEmulator: false)
+            let closing = Closing()
+            let service = FirestoreService(
+                catalog: OneDatabase(store: MemoryDocumentStore(Self.database)), authenticator: authenticator,
+                access: DocumentAccess(quotas: quotas), closing: closing, now: { test.clock.now },
+                onError: { Issue.record($0) })
+            var settings = GRPCServerConfiguration(host: "127.0.0.1", port: 0)
+            settings.authorize = { metadata throws(GRPCStatus) in try authenticator.caller(of: metadata) }
+            let server = GRPCServer(settings, routes: service.routes)
+            let port = try server.start()
+            do {
+                try await body(Service(accounts: test, port: port))
+            } catch {
+                closing.close()
+                await server.shutdown(within: .seconds(2))
+                throw error
+            }
+            closing.close()
+            await server.shutdown(within: .seconds(2))
+        }
+    }
+
+    private func task(_ id: String, of owner: String) throws -> Write {
+        let name = try DocumentName(database: Self.database, path: "tasks/\(id)")
+        return Write(.update(name, fields: ["userId": .string(owner)]))
+    }
+
+    private func refusal(_ body: () async throws -> Void) async -> RemoteError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? RemoteError)?.code
+        }
+    }
+
+    @Test func `users reach what is theirs, and a token that is not good reaches nothing`() async throws {
+        try await withService { service in
+            let alice = try await service.newAccount()
+            let bob = try await service.newAccount()
+            _ = try await alice.remote.commit([try task("a", of: alice.id)])
+            let name = try DocumentName(database: Self.database, path: "tasks/a")
+            #expect(try await alice.remote.documents([name]).found.count == 1)
+            #expect(await refusal { _ = try await bob.remote.documents([name]) } == .permission)
+            #expect(await refusal { _ = try await bob.remote.commit([try task("a", of: bob.id)]) } == .permission)
+            let stranger = service.remote(token: nil)
+            #expect(await refusal { _ = try await stranger.documents([name]) } == .unauthenticated)
+            let forger = service.remote(token: "e30.e30.e30")
+            #expect(await refusal { _ = try await forger.documents([name]) } == .unauthenticated)
+            for remote in [alice.remote, bob.remote, stranger, forger] { remote.close() }
+        }
+    }
+
+    @Test func `a commit is held to the quota of the account`() async throws {
+        try await withService(documents: 2) { service in
+            let alice = try await service.newAccount()
+            defer { alice.remote.close() }
+            _ = try await alice.remote.commit([try task("a", of: alice.id), try task("b", of: alice.id)])
+            #expect(await refusal { _ = try await alice.remote.commit([try task("c", of: alice.id)]) } == .quota)
+            _ = try await alice.remote.commit([try task("a", of: alice.id)])
+        }
+    }
+
+    @Test func `a stream ends with the sessions of its account, and others go on`() async throws {
+        try await withService { service in
+            let alice = try await service.newAccount()
+            let bob = try await service.newAccount()
+            func listen(_ account: (id: String, remote: FirestoreRemote)) async throws -> any RemoteListen {
+                let query = Query(
+                    parent: ParentName(Self.database), collectionID: "tasks",
+                    filter: .field(FieldPath(key: "userId"), .equal, .string(account.id)))
+                return try await account.remote.listen([RemoteTarget(id: 1, query: query)], seen: nil)
+            }
+            func next(_ stream: any RemoteListen, until isIt: (RemoteEvent) -> Bool) async throws {
+                while let event = try await stream.next() { if isIt(event) { return } }
+                throw RemoteError(.transient, "The stream ended.")
+            }
+            func isCurrent(_ event: RemoteEvent) -> Bool {
+                if case .targetChange(let change) = event { change.kind == .current } else { false }
+            }
+            let (hers, his) = (try await listen(alice), try await listen(bob))
+            try await next(hers, until: isCurrent)
+            try await next(his, until: isCurrent)
+            _ = try await service.accounts.identity.accounts.setDisabled(
+                true, named: alice.id, now: service.accounts.clock.now)
+            // The first refusal of a stream only asks the client for a fresh token.
+            #expect(await refusal { try await next(hers) { _ in false } } == .transient)
+            let again = try await listen(alice)
+            #expect(await refusal { try await next(again) { _ in false } } == .unauthenticated)
+            _ = try await bob.remote.commit([try task("b", of: bob.id)])
+            try await next(his) { if case .changed = $0 { true } else { false } }
+            for stream in [hers, his, again] { stream.close() }
+            for remote in [alice.remote, bob.remote] { remote.close() }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import DocumentStore
+import Testing
+
+@testable import FirestoreServer
+
+struct AccountHoldingsTests {
+    @Test func `an account takes up to its limit, and others go on`() throws {
+        var limits = AccountLimits()
+        limits.listenStreams = 2
+        var usage = AccountHoldings(limits: limits)
+        for _ in 0..<2 { try usage.take(.listenStreams, 1, for: "bob") }
+        let error = #expect(throws: DocumentStoreError.self) { try usage.take(.listenStreams, 1, for: "bob") }
+        #expect(error?.code == .resourceExhausted && error?.message.contains("2 listen streams") == true)
+        try usage.take(.listenStreams, 1, for: "alice")
+        try usage.take(.listenTargets, 1, for: "bob")
+        usage.release(.listenStreams, 1, for: "bob")
+        try usage.take(.listenStreams, 1, for: "bob")
+        #expect(throws: DocumentStoreError.self) { try usage.take(.listenBytes, .max, for: "bob") }
+    }
+
+    @Test func `what is given back leaves nothing behind`() throws {
+        var usage = AccountHoldings(limits: AccountLimits())
+        try usage.take(.listenBytes, 1000, for: "bob")
+        try usage.take(.listenBytes, 24, for: "bob")
+        try usage.take(.reads, 1, for: "bob")
+        usage.release(.listenBytes, 1000, for: "bob")
+        usage.release(.reads, 1, for: "bob")
+        usage.release(.reads, 1, for: "alice")
+        #expect(!usage.isEmpty)
+        usage.release(.listenBytes, 24, for: "bob")
+        #expect(usage.isEmpty)
+    }
+
+    @Test func `an administrator is not counted`() async throws {
+        var limits = AccountLimits()
+        limits.reads = 0
+        let meter = AccountMeter(limits: limits)
+        #expect(try await meter.holding(.reads, for: .administrator) { 1 } == 1)
+        await #expect(throws: DocumentStoreError.self) {
+            try await meter.holding(.reads, for: .user(id: "bob", expires: nil)) {}
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package import AccountClient
+package import HTTP
+package import IdentityProtocol
+package import IdentityServer
+package import JSON
+import Synchronization
+import SystemIO
+
+/// An identity server on loopback with a clock that the test sets.
+package struct TestIdentity: Sendable {
+    package let identity: IdentityService
+    package let url: String
+    package let directory: String
+    package let clock: TestClock
+    /// How many requests have come.
+    package let requests: TestClock
+
+    package var client: IdentityClient { IdentityClient(url: url) }
+
+    /// The parts of an answer that a test looks at.
+    package func post(_ path: String, _ body: JSON) async throws -> (status: HTTPStatus, body: JSON) {
+        let request = HTTPRequest(
+            .post, url + path, headers: ["Content-Type": "application/json"], body: .bytes(body.bytes))
+        let response = try await HTTPClient().send(request)
+        return (response.status, try JSON(parsing: try await response.body.collect(limit: 1 << 20)))
+    }
+
+    /// The error code that a call is refused with.
+    package func refusal(_ path: String, _ body: JSON) async throws -> String? {
+        let (status, answer) = try await post(path, body)
+        return status == .ok ? nil : answer["error"]?["message"]?.stringValue
+    }
+}
+
+package final class TestClock: Sendable {
+    private let value: Mutex<Int64>
+
+    package init(_ value: Int64) { self.value = Mutex(value) }
+
+    package var now: Int64 { value.withLock { $0 } }
+
+    package func advance(_ count: Int64) { value.withLock { $0 += count } }
+}
+
+/// Making a key takes longer than most tests.
+private let keys = Result { try SigningKeys() }
+
+/// - Parameter start: the server's time at the beginning, in seconds since 1970.
+package func withIdentity(
+    start: Int64 = 1_800_000_000, isEmulator: Bool = false, signUp: SignUpPolicy = .open,
+    _ body: (TestIdentity) async throws -> Void
+) async throws {
+    try await withTemporaryDirectory { directory in
+        let clock = TestClock(start)
+        let requests = TestClock(0)
+        var configuration = IdentityService.Configuration(issuer: "http://issuer.test", project: "ferry-test")
+        configuration.isEmulator = isEmulator
+        configuration.passwordCost = 1 << 4
+        configuration.signUp = signUp
+        try keys.get().write(to: "\(directory)/signing-keys.pem")
+        let identity = try await IdentityService(directory: directory, configuration, now: { clock.now })
+        let server = HTTPServer(.tcp(host: "127.0.0.1", port: 0)) { request in
+            requests.advance(1)
+            return await identity.handle(request) ?? HTTPResponse(.notFound)
+        }
+        let url = "http://\(try server.start())"
+        let test = TestIdentity(
+            identity: identity, url: url, directory: directory, clock: clock, requests: requests)
+        let result = await Result { try await body(test) }
+        await server.stop(within: .seconds(1))
+        await identity.close()
+        try result.get()
+    }
+}
+
+package func withTemporaryDirectory(_ body: (String) async throws -> Void) async throws {
+    let path = "/tmp/ferry-identity-\(SystemRandom.hex(8))"
+    try FileSystem.makeDirectories(path, mode: 0o700)
+    let result = await Result { try await body(path) }
+    try FileSystem.removeTree(path)
+    try result.get()
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
+
+package func code(_ body: () async throws -> Void) async -> IdentityError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? IdentityError)?.code
+    }
+}
