@@ -50,8 +50,8 @@ let package = Package(
     targets: [
         // C
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CISAL"), cLibrary("CZlib"), cLibrary("CCurl"),
-        cLibrary("CGRPC"), cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
-        cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
+        cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"), cLibrary("CSystemd"),
+        cLibrary("CLinux"), cLibrary("CGear"),
 
         // System
         room("JSON", on: "System"),
@@ -62,9 +62,7 @@ let package = Package(
         room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
         room("Cryptography", on: "System", uses: ["CISAL", "COpenSSL"]),
         room("HTTP", on: "System", uses: ["CCurl", "CLinux", "CMicroHTTPD", "SystemIO"]),
-        room(
-            "GRPC", on: "System",
-            uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Compression", "Cryptography", "SystemIO"]),
+        room("GRPC", on: "System", uses: ["CNGHTTP2", "COpenSSL", "Compression", "Cryptography", "SystemIO"]),
         room("CommandLineTool", on: "System"),
 
         // Model

@@ -5,7 +5,7 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 units=$here/../../systemd
 lab=$here/lab.sh
-export LAB_NAME=ferry LAB_PACKAGES="libgrpc29 libnghttp2-14 libcurl4 libmicrohttpd12 libyaml-0-2 libsqlite3-0 libdeflate0 libisal2"
+export LAB_NAME=ferry LAB_PACKAGES="libnghttp2-14 libcurl4 libmicrohttpd12 libyaml-0-2 libsqlite3-0 libdeflate0 libisal2"
 passed=0 failed=0
 scratch=$(mktemp -d)
 check() {

@@ -18,9 +18,11 @@ package struct GRPCChannelConfiguration: Sendable {
     package var maximumReceiveSize: Int? = 16 << 20
     /// Largest message sent, in bytes; nil is no limit.
     package var maximumSendSize: Int?
+    /// Largest sum of the names and values of the headers or the trailers of an answer, and of 32 for each field, in bytes.
+    package var maximumMetadataSize = 64 << 10
     /// Wait after a failed connection attempt; it grows from the first to the second, with jitter.
     package var reconnectBackoff: ClosedRange<Duration> = .seconds(1) ... .seconds(30)
-    /// Put before the core's own words in the `user-agent` header.
+    /// Put before this library's name in the `user-agent` header.
     package var userAgent: String?
 
     package init(security: Security = .plaintext) { self.security = security }

@@ -8,7 +8,7 @@ package final class GRPCClientCall: MessageSource {
 
     init(_ core: ClientCallCore) { self.core = core }
 
-    deinit { if core.end == nil { core.cancel() } }
+    deinit { core.cancel() }
 
     /// Sends a message; returns when the transport has room for the next one.
     /// - Throws: the status with which the call ended; `failedPrecondition` after `finish()`, or if the server ended
@@ -39,7 +39,7 @@ package final class GRPCClientCall: MessageSource {
     /// - Throws: the status with which the call ended otherwise.
     package nonisolated(nonsending) func next() async throws(GRPCStatus) -> [UInt8]? {
         switch await cancellable({ await core.receive() }) {
-        case .message(let message): return message
+        case .message(let message): return try core.decoded(message)
         case .busy: throw GRPCStatus(.failedPrecondition, "Two tasks read from one call.")
         case .end:
             let end = await cancellable { await core.waitForEnd() }
@@ -66,7 +66,7 @@ package final class GRPCClientCall: MessageSource {
         await cancellable { await core.waitForHeaders() }
     }
 
-    /// How the call ended. Comes only after all messages were read, or at once when the call fails.
+    /// How the call ended. Comes only after all messages have arrived, or at once when the call fails.
     package nonisolated(nonsending) func status() async -> GRPCStatus {
         await cancellable { await core.waitForEnd().status }
     }

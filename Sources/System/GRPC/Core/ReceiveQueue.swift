@@ -52,6 +52,12 @@ struct ReceiveQueue<Reader> {
         return nil
     }
 
+    /// Drops the messages that were not read.
+    mutating func removeAll() {
+        messages = Queue()
+        size = 0
+    }
+
     /// A receive has ended with a message, or nil after the last one.
     mutating func received(_ message: [UInt8]?) -> (reader: Reader?, answer: Received, startReceiving: Bool) {
         isReceiving = false

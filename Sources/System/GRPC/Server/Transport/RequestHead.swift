@@ -1,5 +1,3 @@
-import Cryptography
-
 /// What the header fields of a request say (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Requests).
 struct RequestHead {
     private(set) var path = ""
@@ -49,16 +47,8 @@ struct RequestHead {
         case "te", "grpc-accept-encoding": break
         default:
             guard !name.hasPrefix(":") else { break }
-            guard name.hasSuffix("-bin") else { return metadata.add(Array(value), for: name) }
-            // Several values may stand in one field.
-            for part in value.split(separator: UInt8(ascii: ",")) {
-                let digits = part.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "=") }
-                let text = String(decoding: digits, as: UTF8.self)
-                let padding = String(repeating: "=", count: (4 - digits.count % 4) % 4)
-                guard let bytes = Base64.decode(text + padding) else {
-                    return problem = .call(GRPCStatus(.internal, "The header \(name) is not base64."))
-                }
-                metadata.add(bytes, for: name)
+            guard metadata.add(field: name, value) else {
+                return problem = .call(GRPCStatus(.internal, "The header \(name) is not base64."))
             }
         }
     }

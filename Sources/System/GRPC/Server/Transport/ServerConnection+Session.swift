@@ -265,7 +265,7 @@ extension ServerConnection {
         stream.call?.sent(true, bytes: batch?.message?.count ?? 0)
     }
 
-    private func submit(_ fields: ResponseFields, isLast: Bool, on stream: ServerStream) {
+    private func submit(_ fields: HeaderFields, isLast: Bool, on stream: ServerStream) {
         guard let session else { return }
         let flags = UInt8(isLast ? NGHTTP2_FLAG_END_STREAM.rawValue : NGHTTP2_FLAG_NONE.rawValue)
         let code = fields.withFields { fields, count in

@@ -59,7 +59,7 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
         self.server = server
         self.loop = loop
         pings = PingGuard(interval: server.configuration.minimumPingInterval)
-        socket = SocketStream(descriptor, server.tls)
+        socket = SocketStream(descriptor, session: server.tls?.session())
     }
 
     func open() {

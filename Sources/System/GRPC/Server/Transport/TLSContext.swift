@@ -4,7 +4,7 @@ import COpenSSL
 ///
 /// `@unchecked Sendable`: OpenSSL counts references to a context under a lock of its own.
 final class TLSContext: @unchecked Sendable {
-    let context: OpaquePointer
+    private let context: OpaquePointer
 
     init(certificateChain: String, privateKey: String, address: String) throws(GRPCServerError) {
         let context = ferry_tls_http2_server(
@@ -17,6 +17,13 @@ final class TLSContext: @unchecked Sendable {
                     + "PEM, or they do not belong together.")
         }
         self.context = context
+    }
+
+    /// A new connection's session, which its `SocketStream` frees.
+    func session() -> OpaquePointer? {
+        let session = SSL_new(context)
+        SSL_set_accept_state(session)
+        return session
     }
 
     deinit { SSL_CTX_free(context) }

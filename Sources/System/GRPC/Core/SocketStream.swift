@@ -12,15 +12,26 @@ final class SocketStream {
     }
 
     private let descriptor: Int32
-    private let session: OpaquePointer?
+    let session: OpaquePointer?
 
-    /// Does not own the descriptor.
-    init(_ descriptor: Int32, _ context: TLSContext?) {
+    /// Creates the stream of a socket, in the clear or with a session of TLS that has not begun.
+    ///
+    /// The session is taken over and freed with the stream; the descriptor is not.
+    init(_ descriptor: Int32, session: OpaquePointer?) {
         self.descriptor = descriptor
-        session = context.flatMap { SSL_new($0.context) }
-        guard let session else { return }
-        SSL_set_fd(session, descriptor)
-        SSL_set_accept_state(session)
+        self.session = session
+        if let session { ferry_tls_use_socket(session, Self.sockets, descriptor) }
+    }
+
+    /// Sockets as OpenSSL is to use them.
+    private nonisolated(unsafe) static let sockets = ferry_tls_sockets()
+
+    /// Goes on with the handshake of TLS; its outcome is 0 bytes once it is complete.
+    func shakeHands() -> Outcome {
+        guard let session else { return .bytes(0) }
+        ERR_clear_error()
+        let code = SSL_do_handshake(session)
+        return code == 1 ? .bytes(0) : outcome(session, code)
     }
 
     deinit { SSL_free(session) }
@@ -34,12 +45,20 @@ final class SocketStream {
 
     func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
         guard let session else {
-            return Self.outcome(Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)))
+            return Self.send(bytes, to: descriptor)
         }
         ERR_clear_error()
         let count = SSL_write(session, bytes.baseAddress, Int32(clamping: bytes.count))
         return outcome(session, count)
     }
+
+    /// Writes to a socket in the clear.
+    static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Outcome {
+        outcome(Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)))
+    }
+
+    /// Whether TLS goes on when the socket can be written to.
+    var wantsToWrite: Bool { session.map { SSL_want($0) == SSL_WRITING } ?? false }
 
     private static func outcome(_ count: Int) -> Outcome {
         if count > 0 { return .bytes(count) }
