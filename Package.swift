@@ -61,8 +61,13 @@ let package = Package(
         room("YAML", on: "System", uses: ["CYAML"]),
         room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
         room("Cryptography", on: "System", uses: ["CISAL", "COpenSSL"]),
-        room("HTTP", on: "System", uses: ["CCurl", "CLinux", "CMicroHTTPD", "SystemIO"]),
-        room("GRPC", on: "System", uses: ["CNGHTTP2", "COpenSSL", "Compression", "Cryptography", "SystemIO"]),
+        room("HTTPMessages", on: "System"),
+        room("HTTPClient", on: "System", uses: ["CCurl", "HTTPMessages", "SystemIO"]),
+        room("HTTPServer", on: "System", uses: ["CLinux", "CMicroHTTPD", "HTTPMessages", "SystemIO"]),
+        room("GRPCProtocol", on: "System", uses: ["CNGHTTP2", "COpenSSL", "Compression", "Cryptography"]),
+        room(
+            "GRPCClient", on: "System", uses: ["CNGHTTP2", "COpenSSL", "Cryptography", "GRPCProtocol", "SystemIO"]),
+        room("GRPCServer", on: "System", uses: ["CNGHTTP2", "COpenSSL", "GRPCProtocol", "SystemIO"]),
         room("CommandLineTool", on: "System"),
 
         // Model
@@ -77,16 +82,25 @@ let package = Package(
             uses: ["Cryptography", "DocumentModel", "FirestoreProtocol", "SQLite", "SystemIO"]),
         room(
             "DocumentClient", on: "Documents",
-            uses: ["DocumentModel", "FirestoreProtocol", "Merge", "SQLite", "GRPC", "SystemIO", "SystemService"]),
+            uses: [
+                "DocumentModel", "FirestoreProtocol", "GRPCClient", "GRPCProtocol", "Merge", "SQLite", "SystemIO",
+                "SystemService",
+            ]),
 
         // Objects
         room(
             "ObjectStorage", on: "Objects",
-            uses: ["CGear", "Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
+            uses: [
+                "CGear", "Compression", "Cryptography", "HTTPClient", "HTTPMessages", "JSON", "SQLite", "SystemIO",
+            ]),
 
         // Accounts
         room(
-            "Identity", on: "Accounts", uses: ["DocumentModel", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO"]),
+            "Identity", on: "Accounts",
+            uses: [
+                "DocumentModel", "Cryptography", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "SQLite",
+                "SystemIO",
+            ]),
 
         // Tasks
         room("TaskFolder", on: "Tasks", uses: ["SystemIO"]),
@@ -98,22 +112,23 @@ let package = Package(
             ]),
 
         // Control
-        room("Control", on: "Control", uses: ["HTTP", "JSON", "SystemIO"]),
+        room("Control", on: "Control", uses: ["HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "SystemIO"]),
 
         // Programs
         room(
             "FerryDaemon", on: "Programs",
             uses: [
-                "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel", "GRPC", "HTTP",
-                "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "TaskFolder", "TaskModel",
-                "TaskSync", "YAML",
+                "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel", "HTTPClient",
+                "HTTPMessages", "HTTPServer", "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO",
+                "SystemService", "TaskFolder", "TaskModel", "TaskSync", "YAML",
             ]),
-        room("FerryCLI", on: "Programs", uses: ["CommandLineTool", "Control", "HTTP", "JSON", "SystemIO"]),
+        room("FerryCLI", on: "Programs", uses: ["CommandLineTool", "Control", "JSON", "SystemIO"]),
         room(
             "FerryServer", on: "Programs",
             uses: [
-                "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC",
-                "HTTP", "Identity", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService", "YAML",
+                "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol",
+                "GRPCProtocol", "GRPCServer", "HTTPMessages", "HTTPServer", "Identity", "JSON", "ObjectStorage",
+                "SQLite", "SystemIO", "SystemService", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),
@@ -123,26 +138,36 @@ let package = Package(
         .executableTarget(
             name: "ferry-bench",
             dependencies: [
-                "CommandLineTool", "Cryptography", "DocumentModel", "FirestoreProtocol", "GRPC", "ObjectStorage",
-                "SQLite",
+                "CommandLineTool", "Cryptography", "DocumentModel", "FirestoreProtocol", "GRPCClient", "GRPCProtocol",
+                "ObjectStorage", "SQLite",
             ],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
+        testKit("HTTPTestKit", uses: ["HTTPMessages", "HTTPServer", "SystemIO"]),
+        testKit("GRPCTestKit", uses: ["GRPCClient", "GRPCProtocol", "GRPCServer"]),
         tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite"), tests("YAML"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
-        tests("HTTP", uses: ["SystemIO"]), tests("GRPC", uses: ["SystemIO"]), tests("CommandLineTool"),
+        tests("HTTPMessages"), tests("HTTPClient", uses: ["HTTPMessages", "HTTPServer", "HTTPTestKit"]),
+        tests("HTTPServer", uses: ["HTTPClient", "HTTPMessages", "HTTPTestKit", "SystemIO"]),
+        tests("GRPCProtocol"), tests("GRPCClient", uses: ["GRPCProtocol", "GRPCServer", "GRPCTestKit"]),
+        tests("GRPCServer", uses: ["GRPCClient", "GRPCProtocol", "GRPCTestKit", "SystemIO"]),
+        tests("CommandLineTool"),
         tests("DocumentModel"),
         tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
         tests("TaskModel", uses: ["DocumentModel", "YAML"]),
         tests("Merge", uses: ["DocumentModel"]),
         tests(
             "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
-        tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite", "GRPC"]),
+        tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite"]),
         tests(
             "ObjectStorage",
-            uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
-        tests("Identity", uses: ["DocumentModel", "HTTP", "Cryptography", "JSON"]),
+            uses: [
+                "ObjectStoreTestKit", "HTTPClient", "HTTPMessages", "HTTPServer", "Cryptography", "Compression",
+                "SQLite", "SystemIO",
+            ]),
+        tests(
+            "Identity", uses: ["DocumentModel", "HTTPClient", "HTTPMessages", "HTTPServer", "Cryptography", "JSON"]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(
             "TaskSync",
@@ -164,13 +189,12 @@ let package = Package(
         .testTarget(
             name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Seeds",
             swiftSettings: settings),
-        tests("Control", uses: ["HTTP", "JSON"]),
+        tests("Control", uses: ["HTTPMessages", "HTTPServer", "JSON"]),
         tests(
             "FerryServer",
             uses: [
-                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTP", "Identity", "JSON", "ObjectStorage",
-                "SQLite",
-                "SystemIO",
+                "CommandLineTool", "DocumentModel", "DocumentStore", "HTTPMessages", "HTTPServer", "Identity", "JSON",
+                "ObjectStorage", "SQLite", "SystemIO",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
@@ -191,8 +215,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             name: "Fuzz",
             dependencies: [
                 "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore", "FerryCLI",
-                "FerryServer", "FirestoreProtocol", "GRPC", "HTTP", "Identity", "JSON", "ObjectStorage", "TaskModel",
-                "YAML",
+                "FerryServer", "FirestoreProtocol", "GRPCClient", "GRPCProtocol", "GRPCServer", "HTTPMessages",
+                "HTTPServer", "Identity", "JSON", "ObjectStorage", "TaskModel", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

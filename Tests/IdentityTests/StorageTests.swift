@@ -1,4 +1,5 @@
-import HTTP
+import HTTPClient
+import HTTPMessages
 import Identity
 import Testing
 

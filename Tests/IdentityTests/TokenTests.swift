@@ -1,7 +1,7 @@
 import Cryptography
 import Dispatch
 import Glibc
-import HTTP
+import HTTPMessages
 import Identity
 import JSON
 import Testing

@@ -1,4 +1,5 @@
-package import HTTP
+package import HTTPClient
+import HTTPMessages
 import JSON
 
 /// Signs in to an identity server: `ferry-server`, Firebase's Auth emulator, or whatever speaks the Identity Toolkit's

@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 import JSON
 
 /// The calls of the Identity Toolkit's REST (`accounts:…`) and of the token service, in their JSON.

@@ -1,5 +1,6 @@
 import Cryptography
-import HTTP
+import HTTPMessages
+import HTTPServer
 
 /// STS `AssumeRoleWithWebIdentity` (AWS's query API of 2011-06-15): an ID token for credentials of the object store that
 /// reach the user's own prefix only. The role and its session name are taken as they come.

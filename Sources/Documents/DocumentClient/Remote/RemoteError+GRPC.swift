@@ -1,5 +1,6 @@
 import FirestoreProtocol
-import GRPC
+import GRPCClient
+import GRPCProtocol
 
 extension RemoteError {
     init(_ status: GRPCStatus, doing method: String) {

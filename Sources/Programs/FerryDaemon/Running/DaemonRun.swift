@@ -1,6 +1,7 @@
 import CommandLineTool
 import Glibc
-import HTTP
+import HTTPClient
+import HTTPMessages
 import Identity
 import SystemIO
 import SystemService

@@ -1,5 +1,5 @@
 import DocumentStore
-import GRPC
+import GRPCProtocol
 import Identity
 
 /// Says who a call's `authorization` header stands for.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 import SystemIO
 
 /// The bytes of an object on the disk, open.

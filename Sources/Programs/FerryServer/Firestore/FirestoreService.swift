@@ -1,7 +1,8 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import GRPC
+import GRPCProtocol
+import GRPCServer
 import Synchronization
 
 /// `google.firestore.v1.Firestore` over the databases of a server.

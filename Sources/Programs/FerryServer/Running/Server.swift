@@ -1,7 +1,9 @@
 import DocumentModel
-import GRPC
+import GRPCProtocol
+import GRPCServer
 import Glibc
-import HTTP
+import HTTPMessages
+import HTTPServer
 import Identity
 import ObjectStorage
 import SystemIO

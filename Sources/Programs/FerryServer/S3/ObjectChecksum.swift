@@ -1,5 +1,5 @@
 import Cryptography
-import HTTP
+import HTTPMessages
 
 /// A checksum that clients may have computed, checked and kept ("Checking object integrity", Amazon S3 User Guide).
 enum ObjectChecksum: String, CaseIterable, Sendable {

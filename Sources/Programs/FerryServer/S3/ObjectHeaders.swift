@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 
 /// Which header fields of a put are kept with the object and given back with it.
 enum ObjectHeaders {

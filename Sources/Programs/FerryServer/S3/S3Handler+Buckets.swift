@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 import SQLite
 
 extension S3Handler {

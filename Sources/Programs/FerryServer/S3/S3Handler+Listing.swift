@@ -1,5 +1,5 @@
 import Cryptography
-import HTTP
+import HTTPMessages
 import SQLite
 
 extension S3Handler {

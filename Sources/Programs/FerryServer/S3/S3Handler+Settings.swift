@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 
 /// What clients ask about buckets and objects beyond their bytes. Nothing but CORS can be set here, so other questions are answered
 /// as S3 does where nothing was set, and who would change something is told that it is not there.

@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 import ObjectStorage
 import SQLite
 import SystemIO

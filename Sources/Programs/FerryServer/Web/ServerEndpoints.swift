@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 import JSON
 
 /// Where a running server can be reached, as `GET /.well-known/ferry` tells it: one URL is all that `ferry login` needs.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 
 /// Reads the answer to ListObjectsV2.
 enum S3Listing {

@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 import SQLite
 
 /// Use of a bucket by pages of other sites, for which browsers want the server's word.

@@ -1,5 +1,6 @@
 import Glibc
-import HTTP
+import HTTPMessages
+import HTTPServer
 
 /// The body of a form that uploads a file, `multipart/form-data` (RFC 7578): fields, then the file, read as they come. What is
 /// behind the file is not looked at, as on S3.

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 import JSON
 
 /// What a form that uploads a file may look like, as whoever signed it allows ("Creating a POST policy", Amazon S3 API Reference).

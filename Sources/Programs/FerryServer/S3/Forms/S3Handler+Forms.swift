@@ -1,5 +1,6 @@
 import Cryptography
-import HTTP
+import HTTPMessages
+import HTTPServer
 
 /// Uploads from browsers: a form whose policy somebody with keys has signed ("Browser-Based Uploads Using POST", Amazon S3 API
 /// Reference).

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 
 /// What this server does with each `x-amz-` header of a request.
 ///

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 import SQLite
 
 /// What the unfinished multipart uploads of one account may hold. They are given up after a week, and until then they are space that no

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 
 /// The conditions under which a put, a copy, the end of a multipart upload or a delete changes what is there (RFC 9110 §13.1, and the
 /// `x-amz-if-match-…` headers of DeleteObject).

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 
 /// A secret that signs requests, and what it may touch.
 struct S3Credential: Sendable {
