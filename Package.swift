@@ -50,7 +50,7 @@ let package = Package(
     targets: [
         // C
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CISAL"), cLibrary("CZlib"), cLibrary("CCurl"),
-        cLibrary("CGRPC"), cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
+        cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
         cLibrary("CExpat"), cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
 
         // System
@@ -62,10 +62,13 @@ let package = Package(
         room("XML", on: "System", uses: ["CExpat"]),
         room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
         room("Cryptography", on: "System", uses: ["CISAL", "COpenSSL"]),
-        room("HTTP", on: "System", uses: ["CCurl", "CLinux", "CMicroHTTPD", "SystemIO"]),
+        room("HTTPMessages", on: "System"),
+        room("HTTPClient", on: "System", uses: ["CCurl", "HTTPMessages", "SystemIO"]),
+        room("HTTPServer", on: "System", uses: ["CLinux", "CMicroHTTPD", "HTTPMessages", "SystemIO"]),
+        room("GRPCProtocol", on: "System", uses: ["CNGHTTP2", "COpenSSL", "Compression", "Cryptography"]),
         room(
-            "GRPC", on: "System",
-            uses: ["CGRPC", "CNGHTTP2", "COpenSSL", "Compression", "Cryptography", "SystemIO"]),
+            "GRPCClient", on: "System", uses: ["CNGHTTP2", "COpenSSL", "Cryptography", "GRPCProtocol", "SystemIO"]),
+        room("GRPCServer", on: "System", uses: ["CNGHTTP2", "COpenSSL", "GRPCProtocol", "SystemIO"]),
         room("CommandLineTool", on: "System"),
 
         // Model
@@ -81,29 +84,45 @@ let package = Package(
             uses: ["Cryptography", "DocumentModel", "FirestoreProtocol", "SQLite", "SystemIO"]),
         room(
             "DocumentClient", on: "Documents",
-            uses: ["DocumentModel", "FirestoreProtocol", "Merge", "SQLite", "GRPC", "SystemIO", "SystemService"]),
+            uses: [
+                "DocumentModel", "FirestoreProtocol", "GRPCClient", "GRPCProtocol", "Merge", "SQLite", "SystemIO",
+                "SystemService",
+            ]),
 
         room(
             "FirestoreServer", on: "Documents",
-            uses: ["Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPC", "JSON", "SystemIO"]),
+            uses: [
+                "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPCProtocol", "GRPCServer",
+                "JSON", "SystemIO",
+            ]),
 
         // Objects
         room(
             "ObjectStorage", on: "Objects",
-            uses: ["CGear", "Compression", "Cryptography", "HTTP", "JSON", "SQLite", "SystemIO", "XML"]),
+            uses: [
+                "CGear", "Compression", "Cryptography", "HTTPClient", "HTTPMessages", "JSON", "SQLite", "SystemIO",
+                "XML",
+            ]),
         room(
             "BucketStore", on: "Objects",
             uses: ["Cryptography", "JSON", "ObjectStorage", "SQLite", "SystemIO"]),
         room(
             "S3Server", on: "Objects",
-            uses: ["BucketStore", "Cryptography", "HTTP", "JSON", "ObjectStorage", "SQLite", "SystemIO", "XML"]),
+            uses: [
+                "BucketStore", "Cryptography", "HTTPMessages", "HTTPServer", "JSON", "ObjectStorage", "SQLite",
+                "SystemIO", "XML",
+            ]),
 
         // Accounts
-        room("AccountClient", on: "Accounts", uses: ["HTTP", "IdentityProtocol", "JSON", "SystemIO", "XML"]),
+        room(
+            "AccountClient", on: "Accounts",
+            uses: ["HTTPClient", "HTTPMessages", "IdentityProtocol", "JSON", "SystemIO", "XML"]),
         room("SecurityRules", on: "Accounts", uses: ["DocumentModel"]),
         room(
             "IdentityServer", on: "Accounts",
-            uses: ["Cryptography", "HTTP", "IdentityProtocol", "JSON", "SQLite", "SystemIO", "XML"]),
+            uses: [
+                "Cryptography", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON", "SQLite", "SystemIO", "XML",
+            ]),
 
         room(
             "AccessControl", on: "Accounts",
@@ -122,24 +141,23 @@ let package = Package(
             ]),
 
         // Control
-        room("Control", on: "Control", uses: ["HTTP", "JSON", "SystemIO"]),
+        room("Control", on: "Control", uses: ["HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "SystemIO"]),
 
         // Programs
         room(
             "FerryDaemon", on: "Programs",
             uses: [
                 "AccountClient", "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel",
-                "GRPC",
-                "HTTP", "IdentityProtocol", "JSON", "ObjectStorage", "SQLite", "SystemIO", "SystemService",
-                "TaskFolder", "TaskModel",
-                "TaskSync", "YAML",
+                "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON", "ObjectStorage", "SQLite",
+                "SystemIO", "SystemService", "TaskFolder", "TaskModel", "TaskSync", "YAML",
             ]),
-        room("FerryCLI", on: "Programs", uses: ["CommandLineTool", "Control", "HTTP", "JSON", "SystemIO"]),
+        room("FerryCLI", on: "Programs", uses: ["CommandLineTool", "Control", "JSON", "SystemIO"]),
         room(
             "FerryServer", on: "Programs",
             uses: [
                 "AccessControl", "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore",
-                "FirestoreProtocol", "FirestoreServer", "GRPC", "HTTP", "IdentityProtocol", "IdentityServer", "JSON",
+                "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPMessages", "HTTPServer",
+                "IdentityProtocol", "IdentityServer", "JSON",
                 "ObjectStorage", "S3Server", "SQLite", "SystemIO", "SystemService", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
@@ -150,19 +168,28 @@ let package = Package(
         .executableTarget(
             name: "ferry-bench",
             dependencies: [
-                "CommandLineTool", "Cryptography", "DocumentModel", "FirestoreProtocol", "GRPC", "ObjectStorage",
-                "SQLite",
+                "CommandLineTool", "Cryptography", "DocumentModel", "FirestoreProtocol", "GRPCClient", "GRPCProtocol",
+                "ObjectStorage", "SQLite",
             ],
             path: "Tests/Benchmark/ferry-bench", swiftSettings: settings),
         testKit("DocumentStoreTestKit", uses: ["DocumentModel", "DocumentStore", "FirestoreProtocol"]),
         testKit("ObjectStoreTestKit", uses: ["ObjectStorage"]),
+        testKit("HTTPTestKit", uses: ["HTTPMessages", "HTTPServer", "SystemIO"]),
+        testKit("GRPCTestKit", uses: ["GRPCClient", "GRPCProtocol", "GRPCServer"]),
         testKit(
             "IdentityTestKit",
-            uses: ["AccountClient", "HTTP", "IdentityProtocol", "IdentityServer", "JSON", "SystemIO"]),
+            uses: [
+                "AccountClient", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer",
+                "JSON", "SystemIO",
+            ]),
         tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
         tests("XML"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
-        tests("HTTP", uses: ["SystemIO"]), tests("GRPC", uses: ["SystemIO"]), tests("CommandLineTool"),
+        tests("HTTPMessages"), tests("HTTPClient", uses: ["HTTPMessages", "HTTPServer", "HTTPTestKit"]),
+        tests("HTTPServer", uses: ["HTTPClient", "HTTPMessages", "HTTPTestKit", "SystemIO"]),
+        tests("GRPCProtocol"), tests("GRPCClient", uses: ["GRPCProtocol", "GRPCServer", "GRPCTestKit"]),
+        tests("GRPCServer", uses: ["GRPCClient", "GRPCProtocol", "GRPCTestKit", "SystemIO"]),
+        tests("CommandLineTool"),
         tests("DocumentModel"),
         tests("FirestoreProtocol", uses: ["DocumentModel", "JSON"], reads: ["Golden"]),
         tests("IdentityProtocol", uses: ["JSON"]),
@@ -170,24 +197,35 @@ let package = Package(
         tests("Merge", uses: ["DocumentModel"]),
         tests(
             "DocumentStore", uses: ["DocumentModel", "DocumentStoreTestKit", "FirestoreProtocol", "SQLite", "SystemIO"]),
-        tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite", "GRPC"]),
+        tests("DocumentClient", uses: ["DocumentModel", "DocumentStore", "Merge", "SQLite"]),
         tests(
             "ObjectStorage",
-            uses: ["ObjectStoreTestKit", "HTTP", "Cryptography", "Compression", "SQLite", "SystemIO"]),
+            uses: [
+                "ObjectStoreTestKit", "HTTPClient", "HTTPMessages", "HTTPServer", "Cryptography", "Compression",
+                "SQLite", "SystemIO",
+            ]),
         tests("BucketStore", uses: ["Cryptography", "SQLite", "SystemIO"]),
-        tests("S3Server", uses: ["BucketStore", "Cryptography", "HTTP", "ObjectStorage", "SystemIO", "XML"]),
+        tests(
+            "S3Server",
+            uses: ["BucketStore", "Cryptography", "HTTPMessages", "HTTPServer", "ObjectStorage", "SystemIO", "XML"]),
         tests("FirestoreServer", uses: ["DocumentModel", "DocumentStore"]),
         tests(
             "AccessControl",
             uses: [
-                "AccountClient", "DocumentClient", "DocumentModel", "DocumentStore", "FirestoreServer", "GRPC",
+                "AccountClient", "DocumentClient", "DocumentModel", "DocumentStore", "FirestoreServer", "GRPCProtocol",
+                "GRPCServer",
                 "IdentityProtocol", "IdentityServer", "IdentityTestKit", "ObjectStorage", "SecurityRules",
             ]),
-        tests("AccountClient", uses: ["HTTP", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
+        tests(
+            "AccountClient",
+            uses: ["HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
         tests("SecurityRules", uses: ["DocumentModel"]),
         tests(
             "IdentityServer",
-            uses: ["AccountClient", "Cryptography", "HTTP", "IdentityProtocol", "IdentityTestKit", "JSON"]),
+            uses: [
+                "AccountClient", "Cryptography", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol",
+                "IdentityTestKit", "JSON",
+            ]),
         tests("TaskFolder", uses: ["SystemIO"]),
         tests(
             "TaskSync",
@@ -210,12 +248,13 @@ let package = Package(
             name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Seeds",
             exclude: ["regressions.txt"],
             swiftSettings: settings),
-        tests("Control", uses: ["HTTP", "JSON"]),
+        tests("Control", uses: ["HTTPMessages", "HTTPServer", "JSON"]),
         tests(
             "FerryServer",
             uses: [
                 "AccessControl", "BucketStore", "CommandLineTool", "DocumentModel", "DocumentStore", "FirestoreServer",
-                "HTTP", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "S3Server", "SQLite", "SystemIO",
+                "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "S3Server",
+                "SQLite", "SystemIO",
             ]),
         tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
@@ -236,7 +275,8 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             name: "Fuzz",
             dependencies: [
                 "BucketStore", "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore",
-                "FerryCLI", "FerryServer", "FirestoreProtocol", "FirestoreServer", "GRPC", "HTTP", "IdentityServer",
+                "FerryCLI", "FerryServer", "FirestoreProtocol", "FirestoreServer", "GRPCClient", "GRPCProtocol",
+                "GRPCServer", "HTTPMessages", "HTTPServer", "IdentityServer",
                 "JSON", "ObjectStorage", "S3Server", "TaskModel", "XML", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()

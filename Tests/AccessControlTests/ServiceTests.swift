@@ -3,7 +3,8 @@ import DocumentClient
 import DocumentModel
 import DocumentStore
 import FirestoreServer
-import GRPC
+import GRPCProtocol
+import GRPCServer
 import IdentityProtocol
 import IdentityServer
 import IdentityTestKit

@@ -1,6 +1,7 @@
 import AccountClient
 import Glibc
-import HTTP
+import HTTPMessages
+import HTTPServer
 import IdentityProtocol
 import IdentityServer
 import IdentityTestKit

@@ -1,6 +1,7 @@
 import Control
 import Glibc
-import HTTP
+import HTTPMessages
+import HTTPServer
 import JSON
 import Synchronization
 import Testing

@@ -75,14 +75,22 @@ def test_a_socket_that_systemd_passes_is_served(root, laptop):
 
 def test_closed_standard_descriptors_are_never_given_to_files_or_sockets(root, laptop):
     laptop.start()
-    program = Program("ferry", ["status", "--watch"], root / "watch.log", laptop.environment)
-    program.start(wait=False, prefix=("sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-'))
-    descriptors = Path(f"/proc/{program.process.pid}/fd")
-    # The runtime's descriptor, or the socket's, is there by the time that there is a fourth one.
-    until(lambda: (descriptors / "3").exists() and os.readlink(descriptors.parent / "exe").endswith(program.name),
-          lambda: f"{program.name} to open a descriptor: {list(descriptors.iterdir())}")
-    assert [os.readlink(descriptors / str(number)) for number in range(3)] == ["/dev/null"] * 3, program.name
-    program.kill()
+    programs = [
+        Program("ferry", ["status", "--watch"], root / "watch.log", laptop.environment),
+        Program("ferryd", ["run", "--tasks", root / "Tasks", "--state", root / "state", "--socket", root / "other.sock"],
+                root / "other.log", laptop.environment),
+        Program("ferry-server", ["run", "--data", root / "data", "--documents", "127.0.0.1:0", "--http", "127.0.0.1:0"],
+                root / "server.log"),
+    ]
+    (root / "Tasks").mkdir()
+    for program in programs:
+        program.start(wait=False, prefix=("sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-'))
+        descriptors = Path(f"/proc/{program.process.pid}/fd")
+        # The runtime's descriptor, a file's, or a socket's is there by the time that there is a fourth one.
+        until(lambda: (descriptors / "3").exists() and os.readlink(descriptors.parent / "exe").endswith(program.name),
+              lambda: f"{program.name} to open a descriptor: {list(descriptors.iterdir())}")
+        assert [os.readlink(descriptors / str(number)) for number in range(3)] == ["/dev/null"] * 3, program.name
+        program.kill()
 
 
 BLOCKING = """

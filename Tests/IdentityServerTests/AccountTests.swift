@@ -1,6 +1,7 @@
 import AccountClient
 import Glibc
-import HTTP
+import HTTPClient
+import HTTPMessages
 import IdentityProtocol
 import IdentityTestKit
 import JSON

@@ -1,5 +1,7 @@
 import AccountClient
-import HTTP
+import HTTPClient
+import HTTPMessages
+import HTTPServer
 import IdentityProtocol
 import IdentityServer
 import IdentityTestKit

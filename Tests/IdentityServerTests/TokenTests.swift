@@ -2,7 +2,7 @@ import AccountClient
 import Cryptography
 import Dispatch
 import Glibc
-import HTTP
+import HTTPMessages
 import IdentityProtocol
 import IdentityServer
 import IdentityTestKit

@@ -1,5 +1,7 @@
 package import AccountClient
-package import HTTP
+import HTTPClient
+package import HTTPMessages
+import HTTPServer
 package import IdentityProtocol
 package import IdentityServer
 package import JSON

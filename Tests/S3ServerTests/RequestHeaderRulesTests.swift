@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 import Testing
 
 @testable import S3Server

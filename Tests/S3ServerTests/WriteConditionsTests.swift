@@ -1,5 +1,5 @@
 import BucketStore
-import HTTP
+import HTTPMessages
 import Testing
 import XML
 

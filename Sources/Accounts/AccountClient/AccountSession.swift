@@ -1,4 +1,5 @@
-package import HTTP
+package import HTTPClient
+import HTTPMessages
 package import IdentityProtocol
 
 /// The signed-in account of a daemon: gives ID tokens and storage keys that are good for a while yet, and asks the

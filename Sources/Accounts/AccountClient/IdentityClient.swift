@@ -1,4 +1,5 @@
-package import HTTP
+package import HTTPClient
+import HTTPMessages
 package import IdentityProtocol
 import JSON
 import XML

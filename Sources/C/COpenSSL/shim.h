@@ -1,6 +1,9 @@
 #pragma once
 // The contexts of SHA-256 and of `md5_lanes.h` are of the interface that shows its state, which OpenSSL would like to see less used.
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include <errno.h>
+#include <stdint.h>
+#include <sys/socket.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
@@ -15,6 +18,7 @@
 #include <openssl/bio.h>
 #include <openssl/kdf.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include "md5_lanes.h"
 #include "sha256_lanes.h"
 #include "sha256_pair.h"
@@ -83,4 +87,100 @@ static inline SSL_CTX *ferry_tls_http2_server(const char *chain, int chain_size,
     }
     SSL_CTX_free(context);
     return NULL;
+}
+
+// What an HTTP/2 client speaks TLS with. It trusts the PEM certificates in `roots`, the system's where that is NULL. NULL if
+// no certificate can be read from `roots`, or one of them is damaged.
+static inline SSL_CTX *ferry_tls_http2_client(const char *roots, int roots_size) {
+    static const unsigned char wanted[] = "\x02h2";
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    int works = context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+        SSL_CTX_set_alpn_protos(context, wanted, sizeof wanted - 1) == 0;
+    if (works && !roots) works = SSL_CTX_set_default_verify_paths(context) == 1;
+    if (works && roots) {
+        BIO *certificates = BIO_new_mem_buf(roots, roots_size);
+        X509 *certificate = NULL;
+        int count = 0;
+        while (works && certificates && (certificate = PEM_read_bio_X509_AUX(certificates, NULL, NULL, (void *)""))) {
+            works = X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate) == 1;
+            X509_free(certificate);
+            count++;
+        }
+        works = works && count > 0 && ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+        BIO_free(certificates);
+    }
+    ERR_clear_error();
+    if (works) {
+        SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+        return context;
+    }
+    SSL_CTX_free(context);
+    return NULL;
+}
+
+// A client's session that accepts only a certificate for that name, or for that address. NULL if it cannot be made.
+static inline SSL *ferry_tls_client_session(SSL_CTX *context, const char *name, int is_address) {
+    SSL *session = SSL_new(context);
+    if (!session) return NULL;
+    X509_VERIFY_PARAM *check = SSL_get0_param(session);
+    X509_VERIFY_PARAM_set_hostflags(check, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    int works = is_address ? X509_VERIFY_PARAM_set1_ip_asc(check, name) == 1
+                           : SSL_set1_host(session, name) == 1 && SSL_set_tlsext_host_name(session, name) == 1;
+    if (!works) {
+        SSL_free(session);
+        return NULL;
+    }
+    SSL_set_connect_state(session);
+    return session;
+}
+
+// Whether the server has agreed to HTTP/2.
+static inline int ferry_tls_is_http2(const SSL *session) {
+    const unsigned char *name = NULL;
+    unsigned int size = 0;
+    SSL_get0_alpn_selected(session, &name, &size);
+    return size == 2 && name[0] == 'h' && name[1] == '2';
+}
+
+// OpenSSL's own sockets raise SIGPIPE where the peer is gone, which ends a process that does not ignore it.
+
+static int ferry_tls_socket_write(BIO *bio, const char *bytes, int count) {
+    BIO_clear_retry_flags(bio);
+    int sent = (int)send((int)(intptr_t)BIO_get_data(bio), bytes, (size_t)count, MSG_NOSIGNAL);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
+    return sent;
+}
+
+static int ferry_tls_socket_read(BIO *bio, char *bytes, int count) {
+    BIO_clear_retry_flags(bio);
+    int received = (int)recv((int)(intptr_t)BIO_get_data(bio), bytes, (size_t)count, 0);
+    if (received < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
+    return received;
+}
+
+static long ferry_tls_socket_control(BIO *bio, int command, long number, void *pointer) {
+    (void)bio;
+    (void)number;
+    (void)pointer;
+    return command == BIO_CTRL_FLUSH;
+}
+
+// To be called once. NULL if memory is short.
+static inline BIO_METHOD *ferry_tls_sockets(void) {
+    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without signals");
+    if (!method) return NULL;
+    BIO_meth_set_write(method, ferry_tls_socket_write);
+    BIO_meth_set_read(method, ferry_tls_socket_read);
+    BIO_meth_set_ctrl(method, ferry_tls_socket_control);
+    return method;
+}
+
+// Without a socket, where memory is short, every operation of the session fails.
+static inline void ferry_tls_use_socket(SSL *session, const BIO_METHOD *sockets, int descriptor) {
+    BIO *bio = sockets ? BIO_new(sockets) : NULL;
+    if (!bio) return;
+    BIO_set_data(bio, (void *)(intptr_t)descriptor);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(session, bio, bio);
 }

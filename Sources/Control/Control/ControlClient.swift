@@ -1,4 +1,5 @@
-import HTTP
+import HTTPClient
+import HTTPMessages
 import JSON
 import SystemIO
 

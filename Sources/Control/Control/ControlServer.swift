@@ -1,4 +1,5 @@
-package import HTTP
+package import HTTPMessages
+package import HTTPServer
 import JSON
 import SystemIO
 

@@ -1,7 +1,8 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import GRPC
+import GRPCProtocol
+import GRPCServer
 
 extension FirestoreService {
     /// The Listen stream: requests add and remove targets while events go out.

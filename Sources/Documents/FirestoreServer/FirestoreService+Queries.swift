@@ -1,7 +1,8 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import GRPC
+import GRPCProtocol
+import GRPCServer
 
 extension FirestoreService {
     func runQuery(_ request: RunQueryRequest, _ caller: Caller, _ call: GRPCServerCall) async throws {

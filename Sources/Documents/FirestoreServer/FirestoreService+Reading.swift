@@ -1,7 +1,8 @@
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import GRPC
+import GRPCProtocol
+import GRPCServer
 
 extension FirestoreService {
     /// How many documents of one request are held at a time, at most.

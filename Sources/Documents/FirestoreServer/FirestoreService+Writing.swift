@@ -2,7 +2,8 @@ import Cryptography
 import DocumentModel
 import DocumentStore
 import FirestoreProtocol
-import GRPC
+import GRPCProtocol
+import GRPCServer
 import SystemIO
 
 extension FirestoreService {

@@ -1,7 +1,8 @@
 package import DocumentModel
 import DocumentStore
 package import FirestoreProtocol
-package import GRPC
+import GRPCProtocol
+package import GRPCServer
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 package struct FirestoreService: Sendable {

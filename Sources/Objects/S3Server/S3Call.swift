@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 import XML
 
 /// A request that was authenticated, with the bucket and the key that it names.

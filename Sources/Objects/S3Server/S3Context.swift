@@ -1,5 +1,5 @@
 import BucketStore
-import HTTP
+import HTTPMessages
 import SystemIO
 
 /// The parts that all resources share: the store, the accounts, the clock, and the reading of

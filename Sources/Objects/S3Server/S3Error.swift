@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 
 /// An error with a code and status of Amazon's list ("Error responses", Amazon S3 API Reference).
 struct S3Error: Error {

@@ -1,5 +1,6 @@
 package import BucketStore
-package import HTTP
+package import HTTPMessages
+package import HTTPServer
 import ObjectStorage
 import SQLite
 import SystemIO

@@ -1,6 +1,7 @@
 import DocumentModel
 import FirestoreProtocol
-import GRPC
+import GRPCClient
+import GRPCProtocol
 
 /// One connection to a server, as its administrator.
 struct LoadClient: Sendable {

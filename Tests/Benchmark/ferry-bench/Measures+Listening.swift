@@ -1,5 +1,6 @@
 import DocumentModel
-import GRPC
+import GRPCClient
+import GRPCProtocol
 
 extension Bench {
     private static func tasks(of user: Int) -> Query {

@@ -2,7 +2,8 @@ import AccessControl
 import BucketStore
 import DocumentModel
 import DocumentStore
-import HTTP
+import HTTPMessages
+import HTTPServer
 import IdentityProtocol
 import IdentityServer
 import JSON

@@ -7,8 +7,9 @@ import Synchronization
 import XML
 import YAML
 
-@testable import GRPC
-@testable import HTTP
+@testable import GRPCProtocol
+@testable import HTTPMessages
+@testable import HTTPServer
 @testable import ObjectStorage
 @testable import S3Server
 
@@ -195,13 +196,20 @@ private func wait(_ body: @escaping @Sendable () async -> Void) {
 func decodeCall(_ input: [UInt8]) {
     let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 8, omittingEmptySubsequences: false)
     var head = RequestHead(limit: 1000)
+    var response = ResponseHead(limit: 1000)
     for line in parts.dropLast() {
         let field = line.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map(
             Array.init)
         guard field.count == 2 else { continue }
-        field[0].withUnsafeBufferPointer { name in field[1].withUnsafeBufferPointer { head.add(name, $0) } }
+        field[0].withUnsafeBufferPointer { name in
+            field[1].withUnsafeBufferPointer {
+                head.add(name, $0)
+                response.add(name, $0)
+            }
+        }
     }
     head.end()
+    _ = response.status
     let body = Array(parts.last ?? [])
     let (whole, cut) = (messages(of: [body]), messages(of: body.map { [$0] }))
     check(whole == cut, "messages are the same however they are cut")

@@ -1,5 +1,6 @@
 import Glibc
-import HTTP
+import HTTPClient
+import HTTPMessages
 import Synchronization
 import SystemIO
 import Testing

@@ -1,4 +1,5 @@
-package import HTTP
+package import HTTPMessages
+package import HTTPServer
 package import IdentityProtocol
 import JSON
 import SystemIO

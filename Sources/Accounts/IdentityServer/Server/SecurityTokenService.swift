@@ -1,5 +1,6 @@
 import Cryptography
-import HTTP
+import HTTPMessages
+import HTTPServer
 import XML
 import IdentityProtocol
 

@@ -1,4 +1,4 @@
-package import HTTP
+package import HTTPMessages
 import JSON
 
 /// The tasks that a filter lets through, in order, as the document that goes over the socket. A list of a hundred thousand is

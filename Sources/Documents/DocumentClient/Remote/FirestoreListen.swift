@@ -1,6 +1,7 @@
 import DocumentModel
 import FirestoreProtocol
-import GRPC
+import GRPCClient
+import GRPCProtocol
 import Synchronization
 
 /// A Listen call.

@@ -1,6 +1,7 @@
 public import DocumentModel
 package import FirestoreProtocol
-import GRPC
+import GRPCClient
+import GRPCProtocol
 import Synchronization
 
 /// A database that speaks `google.firestore.v1.Firestore` over gRPC: `ferry-server`, Cloud Firestore, an emulator.

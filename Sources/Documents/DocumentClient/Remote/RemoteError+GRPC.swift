@@ -1,10 +1,12 @@
 import FirestoreProtocol
-import GRPC
+import GRPCClient
+import GRPCProtocol
 
 extension RemoteError {
     init(_ status: GRPCStatus, doing method: String) {
-        self.init(
-            Self.code(status.code, status.message), "\(method): \(status.code): \(status.message)", cause: status)
+        // A proxy or a captive portal may answer in the server's place, which tells nothing about the request.
+        let code = status.isForeignAnswer ? .transient : Self.code(status.code, status.message)
+        self.init(code, "\(method): \(status.code): \(status.message)", cause: status)
     }
 
     init(_ status: RPCStatus) {
@@ -14,8 +16,6 @@ extension RemoteError {
 
     /// Which of the status codes of `google.firestore.v1` call for what.
     private static func code(_ code: GRPCStatus.Code, _ message: String) -> Code {
-        // A proxy or a captive portal answers in the server's place, and gRPC makes a status of its HTTP code.
-        if message.contains("http2 header with status") { return .transient }
         switch code {
         case .ok, .cancelled, .unknown, .deadlineExceeded, .internal, .unavailable, .unimplemented:
             return .transient

@@ -1,4 +1,4 @@
-import GRPC
+import GRPCServer
 
 /// The caller of a call.
 package enum Caller: Sendable, Hashable, GRPCCaller {

@@ -1,5 +1,6 @@
 import DocumentStore
-package import GRPC
+package import GRPCProtocol
+import GRPCServer
 
 /// Identifies the callers of the service, and limits how many requests each may make.
 package protocol CallerAuthenticator: Sendable {

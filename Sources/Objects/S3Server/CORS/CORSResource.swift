@@ -1,5 +1,6 @@
 import BucketStore
-import HTTP
+import HTTPMessages
+import HTTPServer
 import XML
 
 /// The use of buckets by pages of other sites, for which browsers ask the server.

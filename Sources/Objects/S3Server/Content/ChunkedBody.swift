@@ -1,5 +1,5 @@
 import Cryptography
-import HTTP
+import HTTPMessages
 
 /// Signs the chunks of an `aws-chunked` body, each over the one before.
 struct ChunkSigner: Sendable {

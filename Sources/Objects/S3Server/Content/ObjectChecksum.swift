@@ -1,6 +1,6 @@
 package import BucketStore
 import Cryptography
-import HTTP
+import HTTPMessages
 import XML
 
 /// A checksum that clients may have computed, checked and kept ("Checking object integrity", Amazon

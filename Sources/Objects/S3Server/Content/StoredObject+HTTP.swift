@@ -1,5 +1,5 @@
 import BucketStore
-import HTTP
+import HTTPMessages
 
 extension StoredObject {
     /// Gives up the object for the body of an answer with a span of it.

@@ -1,5 +1,6 @@
 import Glibc
-import HTTP
+import HTTPMessages
+import HTTPServer
 
 /// Reads the body of a form that uploads a file, `multipart/form-data` (RFC 7578): fields, then the
 /// file, as they arrive. Fields after the file are ignored, as on S3.

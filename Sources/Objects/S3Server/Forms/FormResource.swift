@@ -1,5 +1,6 @@
 import Cryptography
-import HTTP
+import HTTPMessages
+import HTTPServer
 import XML
 
 /// Uploads from browsers: a form whose policy is signed with access keys ("Browser-Based Uploads

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 import JSON
 
 /// What a form that uploads a file may contain, as its signer allows ("Creating a POST policy",

@@ -1,5 +1,5 @@
 import BucketStore
-import HTTP
+import HTTPMessages
 
 /// The header fields of objects: those of a put that are kept and returned with the object, and the
 /// conditions and ranges of a get.

@@ -1,5 +1,5 @@
 import BucketStore
-import HTTP
+import HTTPMessages
 
 /// The rules for the `x-amz-` headers of requests.
 ///

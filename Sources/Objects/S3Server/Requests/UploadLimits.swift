@@ -1,5 +1,5 @@
 import BucketStore
-import HTTP
+import HTTPMessages
 
 /// What the unfinished multipart uploads of one account may hold. They are removed after a week,
 /// and until then they take space that no listing of objects shows.

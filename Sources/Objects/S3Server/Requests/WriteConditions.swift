@@ -1,5 +1,5 @@
 import BucketStore
-import HTTP
+import HTTPMessages
 import XML
 
 /// The conditions under which a put, a copy, the end of a multipart upload or a delete changes what

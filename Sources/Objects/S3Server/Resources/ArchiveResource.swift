@@ -1,6 +1,7 @@
 import BucketStore
 import Cryptography
-import HTTP
+import HTTPMessages
+import HTTPServer
 import ObjectStorage
 import SystemIO
 

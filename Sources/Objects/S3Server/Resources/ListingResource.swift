@@ -1,6 +1,6 @@
 import BucketStore
 import Cryptography
-import HTTP
+import HTTPMessages
 import XML
 
 /// The objects of a bucket, page by page.

@@ -1,5 +1,6 @@
 import BucketStore
-import HTTP
+import HTTPMessages
+import HTTPServer
 import XML
 
 /// Settings of buckets and objects. Only CORS can be set here: other questions are answered as by

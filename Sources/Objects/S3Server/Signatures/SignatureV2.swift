@@ -1,5 +1,6 @@
 import Cryptography
-import HTTP
+import HTTPMessages
+import HTTPServer
 
 /// Signature Version 2 of presigned URLs and forms, which boto3 still makes by default in us-east-1
 /// ("Signing and authenticating REST requests", "Query string request authentication alternative",

@@ -1,5 +1,6 @@
 import Cryptography
-import HTTP
+import HTTPMessages
+import HTTPServer
 
 /// Verifies Signature Version 4, in the header or in a presigned URL ("Authenticating Requests (AWS
 /// Signature Version 4)", Amazon S3 API Reference).

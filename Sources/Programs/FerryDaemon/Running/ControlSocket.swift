@@ -1,6 +1,7 @@
 import Control
 import Glibc
-import HTTP
+import HTTPMessages
+import HTTPServer
 import SystemIO
 import SystemService
 

@@ -1,6 +1,6 @@
 import CommandLineTool
 import Glibc
-import HTTP
+import HTTPClient
 import SystemIO
 import SystemService
 

@@ -2,7 +2,8 @@ import Control
 import DocumentClient
 import DocumentModel
 import Glibc
-import HTTP
+import HTTPClient
+import HTTPMessages
 import SystemIO
 import TaskModel
 import TaskSync

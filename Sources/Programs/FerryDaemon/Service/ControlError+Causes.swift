@@ -1,5 +1,5 @@
 import Control
-import HTTP
+import HTTPMessages
 import IdentityProtocol
 import SystemIO
 

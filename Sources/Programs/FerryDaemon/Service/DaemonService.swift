@@ -1,7 +1,8 @@
 import Control
 import DocumentClient
 import Glibc
-import HTTP
+import HTTPClient
+import HTTPMessages
 import JSON
 import SystemIO
 import TaskModel

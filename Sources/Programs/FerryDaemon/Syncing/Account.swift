@@ -1,7 +1,8 @@
 import AccountClient
 import Control
 import DocumentClient
-import HTTP
+import HTTPClient
+import HTTPMessages
 import IdentityProtocol
 import JSON
 import ObjectStorage

@@ -1,5 +1,6 @@
 import Control
-import HTTP
+import HTTPClient
+import HTTPMessages
 import JSON
 
 /// Asks a URL what server it is.

@@ -1,6 +1,7 @@
 import Control
 import DocumentClient
-import HTTP
+import HTTPClient
+import HTTPMessages
 import ObjectStorage
 import SQLite
 import SystemIO

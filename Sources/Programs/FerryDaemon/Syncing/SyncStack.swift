@@ -1,6 +1,6 @@
 import DocumentClient
 import DocumentModel
-import HTTP
+import HTTPMessages
 import ObjectStorage
 import SQLite
 import Synchronization

@@ -1,5 +1,7 @@
-import GRPC
-import HTTP
+import GRPCProtocol
+import GRPCServer
+import HTTPMessages
+import HTTPServer
 import SystemIO
 
 /// The certificate chain and key of both ports, read from their files.

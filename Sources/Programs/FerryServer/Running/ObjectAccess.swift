@@ -1,5 +1,5 @@
 import AccessControl
-import HTTP
+import HTTPMessages
 import IdentityServer
 import S3Server
 

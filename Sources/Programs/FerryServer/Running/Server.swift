@@ -2,9 +2,11 @@ import AccessControl
 import BucketStore
 import DocumentModel
 import FirestoreServer
-import GRPC
+import GRPCProtocol
+import GRPCServer
 import Glibc
-import HTTP
+import HTTPMessages
+import HTTPServer
 import IdentityProtocol
 import IdentityServer
 import ObjectStorage

@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 import JSON
 
 /// The paths at which Google's client libraries and emulators call. An operation that this server does not know is answered there as

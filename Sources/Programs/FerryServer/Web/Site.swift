@@ -1,4 +1,5 @@
-import HTTP
+import HTTPMessages
+import HTTPServer
 import Synchronization
 
 /// What the HTTP port answers with: nothing but "not yet" until it is opened, because the port is bound before all that needs to

@@ -1,5 +1,6 @@
 import BucketStore
-import HTTP
+import HTTPMessages
+import HTTPServer
 import IdentityServer
 import JSON
 import S3Server

@@ -1,5 +1,5 @@
 import Cryptography
-import HTTP
+import HTTPMessages
 import Testing
 
 @testable import ObjectStorage

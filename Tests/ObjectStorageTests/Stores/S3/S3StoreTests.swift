@@ -1,5 +1,7 @@
 import Glibc
-import HTTP
+import HTTPClient
+import HTTPMessages
+import HTTPServer
 import ObjectStorage
 import ObjectStoreTestKit
 import Synchronization

@@ -1,4 +1,6 @@
-import HTTP
+import HTTPClient
+import HTTPMessages
+import HTTPServer
 import ObjectStorage
 import Synchronization
 

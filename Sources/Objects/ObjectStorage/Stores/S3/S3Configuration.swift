@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 
 /// Where an S3 store is and how it likes to be spoken to.
 public struct S3Configuration: Sendable {

@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 import XML
 
 /// Reads the answer to ListObjectsV2.

@@ -1,5 +1,5 @@
 import Cryptography
-import HTTP
+import HTTPMessages
 import Synchronization
 
 /// Small objects that are put or read at the same time travel as one archive: a request has its price, on both sides.

@@ -1,6 +1,7 @@
 import Cryptography
 import Glibc
-package import HTTP
+package import HTTPClient
+import HTTPMessages
 import Synchronization
 
 /// A bucket of a store that speaks the S3 REST protocol.

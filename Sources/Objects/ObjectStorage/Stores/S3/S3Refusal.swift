@@ -1,4 +1,4 @@
-import HTTP
+import HTTPMessages
 import XML
 
 /// An answer of an S3 store that is not the one hoped for, and what to make of it.

@@ -1,5 +1,5 @@
 import Cryptography
-import HTTP
+import HTTPMessages
 
 /// Signature Version 4, in the `Authorization` field or in the query of a URL ("Authenticating Requests (AWS Signature
 /// Version 4)", Amazon S3 API Reference). Pure.

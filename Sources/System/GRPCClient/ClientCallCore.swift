@@ -1,0 +1,246 @@
+import GRPCProtocol
+import Synchronization
+import SystemIO
+
+/// The client's end of a call: a queue in each direction between its user and its connection.
+///
+/// `@unchecked Sendable`: `place` is touched on the loop's thread only; everything else is constant or behind a lock.
+final class ClientCallCore: @unchecked Sendable {
+    /// How a call ended.
+    struct End {
+        let status: GRPCStatus
+        let trailers: GRPCMetadata
+    }
+
+    private struct State {
+        var end: End?
+        var endWaiters: [UnsafeContinuation<End, Never>] = []
+        var headers: GRPCMetadata?
+        var headerWaiters: [UnsafeContinuation<GRPCMetadata, Never>] = []
+    }
+
+    private struct Receiving {
+        var queue = ReceiveQueue<UnsafeContinuation<Received, Never>>()
+        var encoding = MessageEncoding.identity
+        /// The connection keeps the server from sending more.
+        var isHeldBack = false
+        var count = 0
+    }
+
+    let path: String
+    let options: GRPCCallOptions
+    let deadline: ContinuousClock.Instant?
+    let loop: NetworkLoop
+    private let channel: ChannelCore
+    private let isUnary: Bool
+    private let sends = Mutex(SendQueue<UnsafeContinuation<Void, Never>>())
+    private let receiving = Mutex(Receiving())
+    private let state = Mutex(State())
+    /// Where the call goes on, once it has been sent.
+    var place: (connection: ClientConnection, stream: ClientStream)?
+
+    /// Longer than any program runs, so that a time can be added to it.
+    private static let longest = Duration.seconds(1 << 32)
+
+    /// - Parameter isUnary: the server answers with one message.
+    /// - Throws: `invalidArgument` for illegal metadata, `deadlineExceeded` if no time is left to begin with, and as
+    ///   `ChannelCore.loop`.
+    init(
+        _ channel: ChannelCore, _ path: String, _ options: GRPCCallOptions, isUnary: Bool
+    ) throws(GRPCStatus) {
+        try options.metadata.validate()
+        if let timeout = options.timeout, timeout <= .zero { throw Self.late }
+        loop = try channel.loop()
+        deadline = options.timeout.map { .now + min($0, Self.longest) }
+        self.channel = channel
+        self.path = path
+        self.options = options
+        self.isUnary = isUnary
+    }
+
+    static let late = GRPCStatus(.deadlineExceeded, "The deadline has passed.")
+
+    // MARK: Sending
+
+    /// Whether an end was handed in; nothing can be sent after it.
+    var isSendingEnded: Bool { sends.withLock { $0.isEnded } }
+
+    /// Begins the call.
+    /// - Parameter first: what is sent with the headers.
+    func start(_ first: Outgoing) {
+        var first = first
+        first.headers = options.metadata
+        enqueue(first)
+    }
+
+    /// Hands in a batch behind those that wait; does not wait itself.
+    /// - Returns: false if it was dropped, because the call has failed or the batch may not follow the ones before.
+    @discardableResult
+    func enqueue(_ batch: Outgoing) -> Bool {
+        if let limit = channel.configuration.maximumSendSize, let size = batch.message?.count, size > limit {
+            abort(
+                GRPCStatus(.resourceExhausted, "A message of \(size) bytes is larger than the limit of \(limit)."))
+            return false
+        }
+        switch sends.withLock({ $0.add(batch) }) {
+        case .dropped: return false
+        case .accepted(let start):
+            if let start { loop.perform { [self] in send(start.batch) } }
+            return true
+        }
+    }
+
+    /// Hands in a batch and waits until there is room for the next one.
+    /// - Returns: false if it was dropped, or the call failed meanwhile.
+    nonisolated(nonsending) func send(_ batch: Outgoing) async -> Bool {
+        guard enqueue(batch) else { return false }
+        return await sends.waitForRoom()
+    }
+
+    /// On the loop: gives a batch to the connection, the first one to the channel.
+    private func send(_ batch: Outgoing) {
+        if let place {
+            place.connection.start(batch, on: place.stream)
+        } else if batch.headers != nil {
+            channel.open(self, batch)
+        }
+    }
+
+    /// On the loop: the connection has sent a batch.
+    func sent() {
+        let (start, waiters) = sends.withLock { $0.sent(true) }
+        if let start { send(start.batch) }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Receiving
+
+    /// Waits for the next message.
+    nonisolated(nonsending) func receive() async -> Received {
+        let (answer, mayGoOn) = receiving.withLock { receiving in
+            let answer = receiving.queue.ask().answer
+            guard receiving.isHeldBack, receiving.queue.hasRoom else { return (answer, false) }
+            receiving.isHeldBack = false
+            return (answer, true)
+        }
+        if mayGoOn {
+            loop.perform { [self] in
+                if let place { place.connection.resumeReceiving(place.stream) }
+            }
+        }
+        if let answer { return answer }
+        return await withUnsafeContinuation { continuation in
+            if let answer = receiving.withLock({ $0.queue.wait(continuation) }) {
+                continuation.resume(returning: answer)
+            }
+        }
+    }
+
+    /// The message that `receive` gave, decompressed.
+    /// - Throws: `resourceExhausted` or `internal` for a message that is too large then, or damaged; the call ends with it.
+    func decoded(_ message: [UInt8]) throws(GRPCStatus) -> [UInt8] {
+        let encoding = receiving.withLock { $0.encoding }
+        do throws(GRPCStatus) {
+            return try encoding.decoded(message, limit: channel.configuration.maximumReceiveSize)
+        } catch {
+            abort(error)
+            throw error
+        }
+    }
+
+    /// On the loop: the connection has a message.
+    /// - Returns: whether the server may send more.
+    /// - Throws: `internal` for a second message of a unary call.
+    func received(_ message: [UInt8]) throws(GRPCStatus) -> Bool {
+        let (reader, answer, hasRoom, count) = receiving.withLock { receiving in
+            let (reader, answer, _) = receiving.queue.received(message)
+            receiving.count += 1
+            receiving.isHeldBack = !receiving.queue.hasRoom
+            return (reader, answer, receiving.queue.hasRoom, receiving.count)
+        }
+        reader?.resume(returning: answer)
+        if isUnary, count > 1 { throw GRPCStatus(.internal, "The server answered with more than one message.") }
+        return hasRoom || isUnary
+    }
+
+    // MARK: Headers and the end
+
+    /// On the loop: the headers ahead of the messages have come.
+    func received(_ headers: GRPCMetadata, encoding: MessageEncoding) {
+        receiving.withLock { $0.encoding = encoding }
+        let waiters = state.withLock { state -> [UnsafeContinuation<GRPCMetadata, Never>] in
+            guard state.headers == nil else { return [] }
+            state.headers = headers
+            defer { state.headerWaiters = [] }
+            return state.headerWaiters
+        }
+        for waiter in waiters { waiter.resume(returning: headers) }
+    }
+
+    /// The server's headers; empty if the call ended without.
+    nonisolated(nonsending) func waitForHeaders() async -> GRPCMetadata {
+        await withUnsafeContinuation { continuation in
+            let headers = state.withLock { state in
+                if state.headers == nil { state.headerWaiters.append(continuation) }
+                return state.headers
+            }
+            if let headers { continuation.resume(returning: headers) }
+        }
+    }
+
+    /// How the call ended, once it has.
+    var end: End? { state.withLock { $0.end } }
+
+    var hasEnded: Bool { end != nil }
+
+    nonisolated(nonsending) func waitForEnd() async -> End {
+        await withUnsafeContinuation { continuation in
+            let end = state.withLock { state in
+                if state.end == nil { state.endWaiters.append(continuation) }
+                return state.end
+            }
+            if let end { continuation.resume(returning: end) }
+        }
+    }
+
+    /// Ends the call on this side; the first end counts. Messages that have come can still be read, unless they are discarded.
+    func end(_ status: GRPCStatus, trailers: GRPCMetadata = [:], discardingMessages: Bool = false) {
+        _ = isFirstEnd(status, trailers: trailers, discardingMessages: discardingMessages)
+    }
+
+    private func isFirstEnd(_ status: GRPCStatus, trailers: GRPCMetadata, discardingMessages: Bool) -> Bool {
+        let end = End(status: status, trailers: trailers)
+        let waiters = state.withLock { state -> State? in
+            guard state.end == nil else { return nil }
+            defer {
+                state.end = end
+                state.headers = state.headers ?? [:]
+                state.endWaiters = []
+                state.headerWaiters = []
+            }
+            return state
+        }
+        guard let waiters else { return false }
+        let senders = sends.withLock { $0.sent(false).resume }
+        let (reader, answer) = receiving.withLock { receiving in
+            if discardingMessages { receiving.queue.removeAll() }
+            let (reader, answer, _) = receiving.queue.received(nil)
+            return (reader, answer)
+        }
+        for waiter in waiters.headerWaiters { waiter.resume(returning: [:]) }
+        reader?.resume(returning: answer)
+        for waiter in senders { waiter.resume() }
+        for waiter in waiters.endWaiters { waiter.resume(returning: end) }
+        return true
+    }
+
+    /// Ends the call on both sides at once, on any thread.
+    func abort(_ status: GRPCStatus) {
+        guard isFirstEnd(status, trailers: [:], discardingMessages: true) else { return }
+        loop.later { [self] in
+            if let place { place.connection.abandon(place.stream) } else { channel.forget(self) }
+        }
+    }
+
+    func cancel() { abort(GRPCStatus(.cancelled, "The call was cancelled.")) }
+}

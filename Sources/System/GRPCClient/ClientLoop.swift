@@ -1,0 +1,45 @@
+import Synchronization
+import SystemIO
+
+/// The thread that reads and writes the connections of all channels of the process; it ends with the last of them.
+final class ClientLoop: Sendable {
+    let loop: NetworkLoop
+    private let channels = Mutex<[ObjectIdentifier: Weak<ChannelCore>]>([:])
+
+    private struct Weak<Object: AnyObject & Sendable> { weak var object: Object? }
+
+    private init() throws(SystemError) {
+        loop = try NetworkLoop()
+        loop.alsoCheck { [weak self] now in self?.check(at: now) }
+        try loop.start(named: "grpc-client")
+    }
+
+    deinit { loop.stop() }
+
+    /// The loop of the process, begun if there is none.
+    static func shared() throws(SystemError) -> ClientLoop {
+        try current.withLock { current throws(SystemError) in
+            if let loop = current.object { return loop }
+            let loop = try ClientLoop()
+            current.object = loop
+            return loop
+        }
+    }
+
+    private static let current = Mutex(Weak<ClientLoop>())
+
+    /// Calls the channel's `check` whenever the loop calls those of its sockets.
+    func add(_ channel: ChannelCore) {
+        channels.withLock { $0[ObjectIdentifier(channel)] = Weak(object: channel) }
+    }
+
+    func remove(_ channel: ObjectIdentifier) {
+        channels.withLock { _ = $0.removeValue(forKey: channel) }
+    }
+
+    private func check(at now: ContinuousClock.Instant) {
+        // Outside of the lock, since the last reference to a channel may go.
+        let channels = channels.withLock { $0.values.compactMap(\.object) }
+        for channel in channels { channel.check(at: now) }
+    }
+}

@@ -1,0 +1,385 @@
+import CNGHTTP2
+import GRPCProtocol
+import Glibc
+import SystemIO
+
+/// A connection to a server: its socket, and the HTTP/2 that nghttp2 speaks on it.
+///
+/// `@unchecked Sendable`: everything is called on the loop's thread.
+final class ClientConnection: NetworkSource, @unchecked Sendable {
+    private enum Phase {
+        case proxy
+        case handshake
+        /// Waits for the server's first frame.
+        case greeting
+        case connected
+        case closed
+    }
+
+    let descriptor: Int32
+    private(set) var session: OpaquePointer?
+    var streams: [Int32: ClientStream] = [:]
+    let configuration: GRPCChannelConfiguration
+    private(set) weak var channel: ChannelCore?
+    /// Takes no more calls: the server has said that it leaves, or the numbers of streams are used up.
+    var isLeaving = false
+    private let shared: ClientLoop
+    private let authority: String
+    private let userAgent: String
+    private let isSecure: Bool
+    private let socket: SocketStream
+    private let deadline: ContinuousClock.Instant
+    private var phase: Phase
+    private var proxy: ProxyRequest?
+    private var output: [UInt8] = []
+    private var sent = 0
+    private var isSending = false
+    private var isWatchingForWrites = false
+    private var heard = ContinuousClock.now
+    private var pinged: ContinuousClock.Instant?
+
+    private static let readSize = 64 << 10
+    /// Then what has come is worked on, and other connections have their turn; the loop tells at once that more is there.
+    private static let readsInARow = 4
+    /// What waits in the process before the socket takes it.
+    private static let outputLimit = 256 << 10
+
+    /// Takes over the connected descriptor.
+    /// - Parameter limit: how long it may take until the server's first frame.
+    init(
+        _ descriptor: Int32, of channel: ChannelCore, on shared: ClientLoop, tls: ClientTLS?, proxy: ProxyRequest?,
+        limit: Duration
+    ) {
+        self.descriptor = descriptor
+        self.channel = channel
+        self.shared = shared
+        self.proxy = proxy
+        configuration = channel.configuration
+        authority = channel.authority
+        userAgent = channel.userAgent
+        isSecure = tls != nil
+        let session = tls?.session()
+        socket = SocketStream(descriptor, session: session)
+        deadline = .now + limit
+        phase = proxy != nil ? .proxy : isSecure ? .handshake : .greeting
+        hasTLSProblem = isSecure && session == nil
+    }
+
+    /// There is no name that the server's certificate could be for.
+    private let hasTLSProblem: Bool
+
+    var loop: NetworkLoop { shared.loop }
+
+    func open() {
+        guard !hasTLSProblem else { return close(unavailable("its name cannot stand in a certificate")) }
+        guard loop.watch(self) else { return close(unavailable("the system has no room for another connection")) }
+        loop.check(at: deadline)
+        switch phase {
+        case .proxy:
+            output = proxy?.bytes ?? []
+            sendSoon()
+        case .handshake: shakeHands()
+        default: openSession()
+        }
+    }
+
+    private func unavailable(_ reason: String) -> GRPCStatus {
+        GRPCStatus(.unavailable, "Cannot connect to \(authority): \(reason).")
+    }
+
+    // MARK: Before HTTP/2
+
+    private func readFromProxy() {
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+            // What follows the answer is the server's, so no more than the answer is taken.
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_PEEK))
+            guard count > 0 else {
+                if count < 0, errno == EAGAIN || errno == EINTR { return }
+                return close(unavailable("the proxy has closed the connection"))
+            }
+            guard let (used, outcome) = proxy?.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count])),
+                recv(descriptor, buffer.baseAddress, used, 0) == used
+            else { return close(unavailable("the proxy has closed the connection")) }
+            switch outcome {
+            case .unfinished: break
+            case .refused(let reason): close(unavailable("the proxy refuses: \(reason)"))
+            case .open:
+                proxy = nil
+                phase = isSecure ? .handshake : .greeting
+                if isSecure { shakeHands() } else { openSession() }
+            }
+        }
+    }
+
+    private func shakeHands() {
+        switch socket.shakeHands() {
+        case .later: watch(forWrites: socket.wantsToWrite)
+        case .ended: close(unavailable(socket.handshakeProblem))
+        case .bytes:
+            guard socket.isHTTP2 else { return close(unavailable("it does not speak HTTP/2")) }
+            phase = .greeting
+            openSession()
+        }
+    }
+
+    private func openSession() {
+        var session: OpaquePointer?
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        guard nghttp2_session_client_new2(&session, Self.callbacks, context, Self.options) == 0, let session else {
+            return close(unavailable("memory is short"))
+        }
+        self.session = session
+        let settings = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(Self.streamWindow)),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
+                value: UInt32(clamping: configuration.maximumMetadataSize)),
+        ]
+        let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        guard nghttp2_submit_settings(session, none, settings, settings.count) == 0,
+            nghttp2_session_set_local_window_size(session, none, 0, Self.connectionWindow) == 0
+        else { return close(unavailable("memory is short")) }
+        sendSoon()
+    }
+
+    /// What a server may send ahead of the reader of one call, and what may be on its way on a connection. The latter does not
+    /// wait for readers, so that calls do not wait for each other.
+    private static let streamWindow: Int32 = 1 << 20
+    private static let connectionWindow: Int32 = 4 << 20
+
+    /// The server has spoken HTTP/2.
+    func greeted() {
+        guard phase == .greeting else { return }
+        phase = .connected
+        channel?.connected(self)
+    }
+
+    // MARK: Socket
+
+    func ready(toRead: Bool, toWrite: Bool) {
+        switch phase {
+        case .closed: return
+        case .handshake: return shakeHands()
+        case .proxy: if toRead { readFromProxy() }
+        case .greeting, .connected: if toRead { read() }
+        }
+        sendSoon()
+    }
+
+    private func read() {
+        heard = .now
+        if pinged != nil {
+            pinged = nil
+            checkWhenSilent()
+        }
+        withUnsafeTemporaryAllocation(byteCount: Self.readSize, alignment: 1) { buffer in
+            for _ in 0..<Self.readsInARow {
+                guard let session else { return }
+                switch socket.read(into: buffer) {
+                case .later: return
+                case .ended: return close(lost("The server has closed the connection."))
+                case .bytes(let count):
+                    let bytes = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                    let code = nghttp2_session_mem_recv(session, bytes, count)
+                    guard code == count else {
+                        let reason = String(cString: nghttp2_strerror(Int32(clamping: code)))
+                        return close(lost("The server's answer is no HTTP/2: \(reason)."))
+                    }
+                    // Less than there was room for: nothing is left, but inside of TLS that is not known.
+                    if count < buffer.count, !isSecure { return }
+                }
+            }
+        }
+    }
+
+    /// The status of calls whose connection is lost, or why none was made.
+    private func lost(_ reason: String) -> GRPCStatus {
+        phase == .connected ? GRPCStatus(.unavailable, reason) : unavailable(reason)
+    }
+
+    /// Lets what nghttp2 has to send go out with all else that this turn of the loop brings.
+    func sendSoon() {
+        guard !isSending, phase != .closed else { return }
+        isSending = true
+        loop.sendSoon(self)
+    }
+
+    func send() {
+        isSending = false
+        guard phase != .closed, phase != .handshake else { return }
+        while true {
+            while output.count - sent < Self.outputLimit, let session {
+                var bytes: UnsafePointer<UInt8>?
+                let count = nghttp2_session_mem_send(session, &bytes)
+                guard count >= 0 else { return close(lost("The connection has failed.")) }
+                guard count > 0, let bytes else { break }
+                output += UnsafeBufferPointer(start: bytes, count: count)
+            }
+            guard sent < output.count else { break }
+            let outcome = output.withUnsafeBytes { write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+            switch outcome {
+            case .ended: return close(lost("The server has closed the connection."))
+            case .later: return watch(forWrites: true)
+            case .bytes(let count): sent += count
+            }
+            if sent == output.count {
+                output.removeAll(keepingCapacity: output.capacity <= 2 * Self.outputLimit)
+                sent = 0
+            } else if sent >= Self.outputLimit {
+                // While a server reads as slowly as calls write, the end is never met.
+                output.removeFirst(sent)
+                sent = 0
+            }
+        }
+        watch(forWrites: false)
+        if let session, nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 {
+            close(lost("The server has ended the connection."))
+        }
+    }
+
+    /// A proxy is spoken to in the clear.
+    private func write(_ bytes: UnsafeRawBufferPointer) -> SocketStream.Outcome {
+        phase == .proxy ? SocketStream.send(bytes, to: descriptor) : socket.write(bytes)
+    }
+
+    private func watch(forWrites isWanted: Bool) {
+        guard phase != .closed, isWanted != isWatchingForWrites else { return }
+        isWatchingForWrites = isWanted
+        if !loop.watch(self, forWrites: isWanted) { close(lost("The system does not watch the connection.")) }
+    }
+
+    /// Ends all calls. Never called from inside nghttp2.
+    func close(_ status: GRPCStatus) {
+        guard phase != .closed else { return }
+        let wasConnected = phase == .connected
+        phase = .closed
+        loop.forget(self)
+        _ = Glibc.close(descriptor)
+        for stream in Array(streams.values) {
+            remove(stream)
+            stream.call.end(status)
+        }
+        nghttp2_session_del(session)
+        session = nil
+        channel?.closed(self, wasConnected: wasConnected, because: status)
+    }
+
+    // MARK: Time
+
+    func check(at now: ContinuousClock.Instant) {
+        guard phase != .closed else { return }
+        if phase != .connected {
+            guard now < deadline else { return close(unavailable("it does not answer")) }
+            loop.check(at: deadline)
+        }
+        for stream in Array(streams.values) {
+            guard let deadline = stream.call.deadline else { continue }
+            if deadline <= now {
+                stream.call.end(ClientCallCore.late, discardingMessages: true)
+                abandon(stream)
+            } else {
+                loop.check(at: deadline)
+            }
+        }
+        keepAlive(at: now)
+    }
+
+    /// Asks a silent server whether it is still there, and closes the connection if it does not answer.
+    private func keepAlive(at now: ContinuousClock.Instant) {
+        guard phase == .connected, let session, let keepalive = channel?.keepalive else { return }
+        if let pinged {
+            guard now - pinged < keepalive.timeout else {
+                return close(GRPCStatus(.unavailable, "The server does not answer any more."))
+            }
+            return loop.check(at: pinged + keepalive.timeout)
+        }
+        guard !streams.isEmpty || configuration.keepsAliveWithoutCalls else { return }
+        guard now - heard >= keepalive.time else { return loop.check(at: heard + keepalive.time) }
+        pinged = now
+        nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+        loop.check(at: now + keepalive.timeout)
+        sendSoon()
+    }
+
+    private func checkWhenSilent() {
+        if let keepalive = channel?.keepalive { loop.check(at: heard + keepalive.time) }
+    }
+
+    // MARK: Calls
+
+    /// Begins a call with its first batch.
+    func begin(_ call: ClientCallCore, _ batch: Outgoing) {
+        guard let session, !isLeaving else { return call.end(lost("The connection was closed.")) }
+        let timeout = call.deadline.map { $0 - .now }
+        let fields = HeaderFields.request(
+            call.path, authority: authority, isSecure: isSecure, userAgent: userAgent, timeout: timeout,
+            batch.headers ?? [:])
+        var provider = Self.provider
+        let id = fields.withFields { nghttp2_submit_request(session, nil, $0, $1, &provider, nil) }
+        guard id > 0 else {
+            guard id == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue, let channel else {
+                return call.end(GRPCStatus(.internal, "The call cannot be sent."))
+            }
+            leave()
+            return channel.open(call, batch)
+        }
+        let stream = ClientStream(id, call, configuration: configuration)
+        streams[id] = stream
+        call.place = (self, stream)
+        if let deadline = call.deadline { loop.check(at: deadline) }
+        if streams.count == 1 { checkWhenSilent() }
+        start(batch, on: stream)
+    }
+
+    /// Takes over a batch of a call; asks the call for the next when it has gone.
+    func start(_ batch: Outgoing, on stream: ClientStream) {
+        guard let session, streams[stream.id] === stream else { return }
+        stream.begin(batch)
+        if stream.isBatchSent { endBatch(of: stream) }
+        if stream.isStalled {
+            stream.isStalled = false
+            nghttp2_session_resume_data(session, stream.id)
+        }
+        sendSoon()
+    }
+
+    /// The present batch has gone: now the next.
+    func endBatch(of stream: ClientStream) {
+        stream.endBatch()
+        stream.call.sent()
+    }
+
+    /// The call's reader has made room.
+    func resumeReceiving(_ stream: ClientStream) {
+        guard let session, stream.withheld > 0 else { return }
+        nghttp2_session_consume_stream(session, stream.id, stream.withheld)
+        stream.withheld = 0
+        sendSoon()
+    }
+
+    /// Forgets a call that has ended on this side, and lets the server know.
+    func abandon(_ stream: ClientStream) {
+        guard let session, streams[stream.id] === stream else { return }
+        remove(stream)
+        nghttp2_submit_rst_stream(
+            session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_CANCEL.rawValue)
+        sendSoon()
+    }
+
+    func remove(_ stream: ClientStream) {
+        streams[stream.id] = nil
+        stream.call.place = nil
+    }
+
+    /// Takes no more calls. Those that the server has not seen go to another connection; the others may end.
+    func leave() {
+        guard !isLeaving, let channel else { return }
+        isLeaving = true
+        let unsent = streams.values.filter { !$0.hasBegun && $0.batch?.headers != nil }.sorted { $0.id < $1.id }
+        for stream in unsent { abandon(stream) }
+        channel.detach(self)
+        for stream in unsent { if let batch = stream.batch { channel.open(stream.call, batch) } }
+    }
+}

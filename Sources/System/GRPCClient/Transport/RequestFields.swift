@@ -1,0 +1,35 @@
+import GRPCProtocol
+
+/// The header fields of a request (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Requests).
+extension HeaderFields {
+    /// - Parameter timeout: what is left of the time that the call may take.
+    static func request(
+        _ path: String, authority: String, isSecure: Bool, userAgent: String, timeout: Duration?,
+        _ metadata: GRPCMetadata
+    ) -> HeaderFields {
+        var fields = HeaderFields()
+        fields.add(":method", "POST".utf8)
+        fields.add(":scheme", (isSecure ? "https" : "http").utf8)
+        fields.add(":path", path.utf8)
+        fields.add(":authority", authority.utf8)
+        fields.add("te", "trailers".utf8)
+        fields.add("content-type", "application/grpc".utf8)
+        fields.add("user-agent", userAgent.utf8)
+        fields.add("grpc-accept-encoding", MessageEncoding.accepted.utf8)
+        if let timeout { fields.add("grpc-timeout", Self.timeout(timeout).utf8) }
+        fields.add(metadata)
+        return fields
+    }
+
+    /// At most eight digits and a unit, rounded up.
+    static func timeout(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = max(.zero, duration).components
+        let largest: Int64 = 99_999_999
+        if seconds < largest / 1000 {
+            let rest = attoseconds / 1_000_000_000_000_000
+            return "\(seconds * 1000 + rest + (attoseconds % 1_000_000_000_000_000 > 0 ? 1 : 0))m"
+        }
+        if seconds < largest { return "\(seconds + 1)S" }
+        return "\(min(seconds / 3600 + 1, largest))H"
+    }
+}

@@ -1,0 +1,118 @@
+package import Synchronization
+
+/// What goes out in one batch; the parts that are there go in this order.
+package struct Outgoing: Sendable {
+    package enum End: Sendable {
+        /// The client has no more messages.
+        case halfClose
+        /// The server has answered; the trailers carry the status's details too.
+        case status(GRPCStatus, trailers: GRPCMetadata)
+    }
+
+    package var headers: GRPCMetadata?
+    package var message: [UInt8]?
+    package var end: End?
+
+    package init(headers: GRPCMetadata? = nil, message: [UInt8]? = nil, end: End? = nil) {
+        self.headers = headers
+        self.message = message
+        self.end = end
+    }
+
+    /// What the batch counts towards the queue's limit; a part without bytes costs something too.
+    package var size: Int { 256 + (message?.count ?? 0) }
+}
+
+/// The order of a call's sends, of which the connection takes one at a time. A pure machine: what is to be started comes out
+/// of each function, and the caller starts it.
+///
+/// A few messages may wait here while the connection is busy with one, so that a sender need not be woken for each
+/// and several can go out in one write.
+package struct SendQueue<Waiter> {
+    package init() {}
+
+    /// A batch to start now.
+    package struct Start {
+        package let batch: Outgoing
+        /// Whether another will be started as soon as this one is done.
+        package let isFollowed: Bool
+    }
+
+    package enum Admission {
+        case dropped
+        case accepted(Start?)
+    }
+
+    /// Bytes that may wait before senders must.
+    package static var limit: Int { 64 << 10 }
+
+    private var waiting = Queue<Outgoing>()
+    private var waitingSize = 0
+    private var waiters: [Waiter] = []
+    private var isSending = false
+    package private(set) var hasFailed = false
+    /// Whether headers were handed in; they can go ahead of the first batch only.
+    package private(set) var hasHeaders = false
+    /// Whether an end was handed in; nothing can follow it.
+    package private(set) var isEnded = false
+
+    /// Whether senders may go on: there is room, or nothing will ever be sent again.
+    package var hasRoom: Bool { hasFailed || waitingSize < Self.limit }
+
+    /// Hands in a batch behind those that wait. It is dropped after an end, after a failure, and if it has headers but
+    /// is not the first. A first batch without headers gets empty ones.
+    package mutating func add(_ batch: Outgoing) -> Admission {
+        if isEnded || hasFailed || (hasHeaders && batch.headers != nil) { return .dropped }
+        var batch = batch
+        if !hasHeaders { batch.headers = batch.headers ?? [:] }
+        hasHeaders = true
+        if batch.end != nil { isEnded = true }
+        guard isSending else {
+            isSending = true
+            return .accepted(Start(batch: batch, isFollowed: false))
+        }
+        waiting.append(batch)
+        waitingSize += batch.size
+        return .accepted(nil)
+    }
+
+    /// Adds someone to be resumed when there is room; only while there is none.
+    package mutating func wait(_ waiter: Waiter) { waiters.append(waiter) }
+
+    /// The batch under way has ended; after a failure whatever waits is dropped. Returns whom to resume.
+    package mutating func sent(_ success: Bool) -> (start: Start?, resume: [Waiter]) {
+        if success, let batch = waiting.popFirst() {
+            waitingSize -= batch.size
+            return (Start(batch: batch, isFollowed: !waiting.isEmpty), resumeIfRoom())
+        }
+        isSending = false
+        if !success {
+            hasFailed = true
+            waiting = Queue()
+            waitingSize = 0
+        }
+        return (nil, resumeIfRoom())
+    }
+
+    private mutating func resumeIfRoom() -> [Waiter] {
+        guard hasRoom, !waiters.isEmpty else { return [] }
+        defer { waiters = [] }
+        return waiters
+    }
+}
+
+extension Mutex where Value == SendQueue<UnsafeContinuation<Void, Never>> {
+    /// Waits until there is room for the next batch.
+    /// - Returns: false if the call failed meanwhile.
+    package nonisolated(nonsending) func waitForRoom() async -> Bool {
+        if withLock({ $0.hasRoom }) { return true }
+        await withUnsafeContinuation { continuation in
+            let hasRoom = withLock { sends in
+                if !sends.hasRoom { sends.wait(continuation) }
+                return sends.hasRoom
+            }
+            if hasRoom { continuation.resume() }
+        }
+        return withLock { !$0.hasFailed }
+    }
+}

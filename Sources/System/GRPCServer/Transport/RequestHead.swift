@@ -1,0 +1,82 @@
+import GRPCProtocol
+
+/// What the header fields of a request say (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Requests).
+struct RequestHead {
+    private(set) var path = ""
+    private(set) var metadata = GRPCMetadata()
+    /// What the client allows the call; nil if it waits for ever.
+    private(set) var timeout: Duration?
+    /// How the client compresses its messages, if it does.
+    private(set) var encoding = MessageEncoding.identity
+    private(set) var problem: Problem?
+    private var isPost = false
+    private var isGRPC = false
+    /// The sum of names and values, and of 32 bytes for each field (RFC 9113, 6.5.2).
+    private(set) var size = 0
+    private let limit: Int
+
+    enum Problem {
+        /// Not a gRPC call: the status of HTTP to answer.
+        case http(Int)
+        case call(GRPCStatus)
+    }
+
+    /// - Parameter limit: the largest `size`.
+    init(limit: Int) { self.limit = limit }
+
+    mutating func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+        size += name.count + value.count + 32
+        guard size <= limit else {
+            metadata = GRPCMetadata()
+            path = ""
+            return problem = .call(
+                GRPCStatus(.resourceExhausted, "The headers of the call are larger than the limit of \(limit) bytes."))
+        }
+        let name = String(decoding: name, as: UTF8.self)
+        switch name {
+        case ":path": path = String(decoding: value, as: UTF8.self)
+        case ":method": isPost = value.elementsEqual("POST".utf8)
+        case "content-type": isGRPC = value.starts(with: "application/grpc".utf8)
+        case "grpc-timeout":
+            timeout = Self.duration(value)
+            if timeout == nil { problem = .call(GRPCStatus(.internal, "The header grpc-timeout cannot be read.")) }
+        case "grpc-encoding":
+            guard let known = MessageEncoding(rawValue: String(decoding: value, as: UTF8.self)) else {
+                return problem = .call(
+                    GRPCStatus(.unimplemented, "The header grpc-encoding must be one of \(MessageEncoding.accepted)."))
+            }
+            encoding = known
+        case "te", "grpc-accept-encoding": break
+        default:
+            guard !name.hasPrefix(":") else { break }
+            guard metadata.add(field: name, value) else {
+                return problem = .call(GRPCStatus(.internal, "The header \(name) is not base64."))
+            }
+        }
+    }
+
+    /// To be called after the last field. What was wrong before stands: of headers that are too large the rest was not read.
+    mutating func end() {
+        guard case nil = problem else { return }
+        if !isPost { problem = .http(405) } else if !isGRPC { problem = .http(415) }
+    }
+
+    /// Up to eight digits and a unit.
+    private static func duration(_ text: UnsafeBufferPointer<UInt8>) -> Duration? {
+        guard let unit = text.last, (2...9).contains(text.count) else { return nil }
+        var number: Int64 = 0
+        for digit in text.dropLast() {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            number = 10 * number + Int64(digit - UInt8(ascii: "0"))
+        }
+        switch unit {
+        case UInt8(ascii: "H"): return .seconds(3600 * number)
+        case UInt8(ascii: "M"): return .seconds(60 * number)
+        case UInt8(ascii: "S"): return .seconds(number)
+        case UInt8(ascii: "m"): return .milliseconds(number)
+        case UInt8(ascii: "u"): return .microseconds(number)
+        case UInt8(ascii: "n"): return .nanoseconds(number)
+        default: return nil
+        }
+    }
+}

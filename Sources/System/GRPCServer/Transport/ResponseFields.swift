@@ -1,0 +1,49 @@
+import GRPCProtocol
+
+/// The header fields of an answer (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Responses).
+extension HeaderFields {
+    /// Ahead of the messages.
+    static func headers(_ metadata: GRPCMetadata) -> HeaderFields {
+        var fields = HeaderFields()
+        fields.add(":status", "200".utf8)
+        fields.add("content-type", "application/grpc".utf8)
+        fields.add("grpc-accept-encoding", MessageEncoding.accepted.utf8)
+        fields.add(metadata)
+        return fields
+    }
+
+    /// After the messages.
+    /// - Parameter alone: with the headers in the same frame, where there are no messages.
+    static func trailers(
+        _ status: GRPCStatus, _ metadata: GRPCMetadata, alone headers: GRPCMetadata? = nil
+    ) -> HeaderFields {
+        var fields = headers.map(Self.headers) ?? HeaderFields()
+        fields.add("grpc-status", String(status.code.rawValue).utf8)
+        if !status.message.isEmpty { fields.add("grpc-message", escaped(status.message)) }
+        fields.add(metadata)
+        return fields
+    }
+
+    /// The answer to what is no gRPC call.
+    static func refusal(_ status: Int) -> HeaderFields {
+        var fields = HeaderFields()
+        fields.add(":status", String(status).utf8)
+        return fields
+    }
+
+    /// Percent-encoded but for printable ASCII. Spaces at the ends are encoded, too, as HTTP would lose them.
+    private static func escaped(_ message: String) -> [UInt8] {
+        let text = Array(message.utf8)
+        let digits = Array("0123456789ABCDEF".utf8)
+        var escaped: [UInt8] = []
+        for (index, byte) in text.enumerated() {
+            let isEnd = index == 0 || index == text.count - 1
+            if byte > (isEnd ? 0x20 : 0x1f), byte < 0x7f, byte != UInt8(ascii: "%") {
+                escaped.append(byte)
+            } else {
+                escaped += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,320 @@
+import CNGHTTP2
+import GRPCProtocol
+import SystemIO
+
+/// What nghttp2 tells of a connection (https://nghttp2.org/documentation/).
+extension ServerConnection {
+    nonisolated(unsafe) static let options: OpaquePointer? = {
+        var options: OpaquePointer?
+        guard nghttp2_option_new(&options) == 0 else { return nil }
+        // A client may go on sending when what it sent has been read.
+        nghttp2_option_set_no_auto_window_update(options, 1)
+        return options
+    }()
+
+    nonisolated(unsafe) static let callbacks: OpaquePointer? = {
+        var callbacks: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
+            if let frame { connection(context)?.begin(frame.pointee) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameSize, value, valueSize, _, context in
+            guard let frame else { return 0 }
+            connection(context)?.streams[frame.pointee.hd.stream_id]?.add(
+                UnsafeBufferPointer(start: name, count: nameSize), UnsafeBufferPointer(start: value, count: valueSize))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
+            if let frame { connection(context)?.received(frame.pointee) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, context in
+            connection(context)?.received(UnsafeBufferPointer(start: bytes, count: count), on: id)
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
+            if let frame { connection(context)?.sent(frame.pointee) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, context in
+            connection(context)?.closed(id)
+            return 0
+        }
+        return callbacks
+    }()
+
+    private static func connection(_ context: UnsafeMutableRawPointer?) -> ServerConnection? {
+        context.map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    // MARK: Receiving
+
+    private func begin(_ frame: nghttp2_frame) {
+        guard frame.headers.cat == NGHTTP2_HCAT_REQUEST else { return }
+        let configuration = server.configuration
+        streams[frame.hd.stream_id] = ServerStream(
+            frame.hd.stream_id, metadataLimit: configuration.maximumMetadataSize,
+            messageLimit: configuration.maximumReceiveSize)
+        countStreams()
+    }
+
+    private func received(_ frame: nghttp2_frame) {
+        let isLast = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        switch UInt32(frame.hd.type) {
+        case NGHTTP2_HEADERS.rawValue:
+            guard let stream = streams[frame.hd.stream_id] else { return }
+            if frame.headers.cat == NGHTTP2_HCAT_REQUEST { beginCall(stream) }
+            if isLast { endReceiving(stream) }
+        case NGHTTP2_DATA.rawValue:
+            if isLast, let stream = streams[frame.hd.stream_id] { endReceiving(stream) }
+        case NGHTTP2_SETTINGS.rawValue: isGreeted = true
+        case NGHTTP2_PING.rawValue:
+            guard frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return answered() }
+            guard !pings.isTolerated(at: .now), let session else { return }
+            nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
+        default: break
+        }
+    }
+
+    private func beginCall(_ stream: ServerStream) {
+        stream.head.end()
+        switch stream.head.problem {
+        case .http(let status): return submit(.refusal(status), isLast: true, on: stream)
+        case .call(let status): return refuse(stream, status)
+        case nil: break
+        }
+        let head = stream.head
+        stream.head = RequestHead(limit: 0)
+        stream.reader.encoding = head.encoding
+        let client = peer.client(of: head.metadata, server.configuration.trustedProxies)
+        let method = server.resolve(head.path)
+        let caller: (any GRPCCaller)?
+        let usage: CallerUsage
+        do throws(GRPCStatus) {
+            // A method that does not exist is refused by the call.
+            caller = method == nil ? nil : try server.configuration.authorize?(head.metadata)
+            let account = caller?.transportAccount
+            if account != nil { signIn() }
+            usage = self.usage(of: account, client)
+            try count(usage)
+        } catch {
+            return refuse(stream, error, of: method)
+        }
+        let deadline = head.timeout.map { ContinuousClock.now + $0 }
+        let call = ServerCallCore(
+            self, stream: stream.id, path: head.path, metadata: head.metadata, caller: caller, peer: client,
+            usage: usage, deadline: deadline, encoding: head.encoding)
+        guard call.hold(head.size + Self.callSize) else { return refuse(stream, ServerCallCore.tooMuchHeld) }
+        stream.call = call
+        if let deadline { loop.check(at: deadline) }
+        call.run(method)
+    }
+
+    /// What a call costs without its header and its messages, roughly.
+    private static let callSize = 4 << 10
+
+    private func usage(of account: String?, _ client: GRPCPeer) -> CallerUsage {
+        let caller: CallerUsage.Caller =
+            account.map { .account($0) } ?? client.client.map { .site($0.address.site) } ?? .unknown
+        if let usage, usage.caller == caller { return usage }
+        let found = server.usages.usage(of: caller)
+        usage = found
+        return found
+    }
+
+    /// Counts the connection for the account of its first call, unless it is a proxy's.
+    private func count(_ usage: CallerUsage) throws(GRPCStatus) {
+        guard account == nil, usage.hasAccount else { return }
+        if let client = peer.client, server.configuration.trustedProxies.contains(client.address) { return }
+        let limit = server.configuration.limits.connectionsPerAccount
+        guard usage.connections.add(1, within: limit) else {
+            throw GRPCStatus(
+                .resourceExhausted, "The account has \(limit) connections open, which is the limit. Close some of them."
+            )
+        }
+        account = usage
+    }
+
+    private func received(_ bytes: UnsafeBufferPointer<UInt8>, on id: Int32) {
+        guard let session else { return }
+        guard let stream = streams[id], let call = stream.call, !stream.isDead else {
+            nghttp2_session_consume(session, id, bytes.count)
+            return
+        }
+        guard call.hold(bytes.count) else {
+            nghttp2_session_consume(session, id, bytes.count)
+            refuse(stream, ServerCallCore.tooMuchHeld)
+            return forgetUnfinished(of: stream)
+        }
+        let before = stream.reader.unfinished
+        do {
+            var hasRoom = true
+            try stream.reader.append(bytes) { hasRoom = call.received($0) }
+            if hasRoom {
+                nghttp2_session_consume(session, id, bytes.count)
+            } else {
+                stream.withheld += bytes.count
+            }
+        } catch {
+            nghttp2_session_consume(session, id, bytes.count)
+            refuse(stream, error)
+        }
+        unfinished += stream.reader.unfinished - before
+        guard let limit = stream.reader.limit, unfinished > limit * Self.unfinishedMessages else { return }
+        refuse(
+            stream, GRPCStatus(.resourceExhausted, "Too many large messages are under way on this connection at once."))
+        forgetUnfinished(of: stream)
+    }
+
+    /// So many messages of the largest size may be under way on a connection at once.
+    private static let unfinishedMessages = 4
+
+    private func forgetUnfinished(of stream: ServerStream) {
+        unfinished -= stream.reader.unfinished
+        stream.reader = MessageReader(limit: stream.reader.limit)
+    }
+
+    private func endReceiving(_ stream: ServerStream) {
+        stream.isReceivingEnded = true
+        guard let call = stream.call, !stream.isDead else { return }
+        if stream.reader.isBetweenMessages {
+            _ = call.received(nil)
+        } else {
+            refuse(stream, GRPCStatus(.internal, "The last message is not whole."))
+        }
+    }
+
+    /// The call's reader has made room.
+    func resumeReceiving(_ id: Int32) {
+        guard let session, let stream = streams[id], stream.withheld > 0 else { return }
+        nghttp2_session_consume(session, id, stream.withheld)
+        stream.withheld = 0
+        sendSoon()
+    }
+
+    // MARK: Sending
+
+    /// Takes over a batch of a call; asks the call for the next when it has gone.
+    func start(_ batch: Outgoing, on id: Int32, of call: ServerCallCore) {
+        guard session != nil, let stream = streams[id], !stream.isDead else { return call.sent(false) }
+        sendSoon()
+        if let headers = batch.headers {
+            stream.hasHeaders = true
+            if case .status(let status, let trailers) = batch.end, batch.message == nil {
+                submit(.trailers(status, trailers, alone: headers), isLast: true, on: stream)
+                return call.sent(true)
+            }
+            submit(.headers(headers), isLast: false, on: stream)
+        }
+        stream.batch = batch
+        stream.sent = 0
+        guard batch.message != nil else { return finishBatch(of: stream) }
+        switch stream.source {
+        case .asked: break
+        case .waiting:
+            stream.source = .asked
+            nghttp2_session_resume_data(session, id)
+        case .none:
+            stream.source = .asked
+            var provider = nghttp2_data_provider()
+            provider.read_callback = { _, id, buffer, size, flags, _, context in
+                guard let connection = ServerConnection.connection(context), let stream = connection.streams[id],
+                    let flags
+                else {
+                    return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+                }
+                return connection.fill(
+                    UnsafeMutableBufferPointer(start: buffer, count: size), &flags.pointee, of: stream)
+            }
+            nghttp2_submit_data(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, &provider)
+        }
+    }
+
+    /// Gives nghttp2 the next bytes of a stream's messages.
+    private func fill(
+        _ buffer: UnsafeMutableBufferPointer<UInt8>, _ flags: inout UInt32, of stream: ServerStream
+    ) -> Int {
+        var count = 0
+        while count < buffer.count, stream.batch?.message != nil {
+            count += stream.copy(to: UnsafeMutableBufferPointer(rebasing: buffer[count...]))
+            if stream.isMessageSent { finishBatch(of: stream) }
+        }
+        if count > 0, !stream.isEnding { return count }
+        if count > 0 {
+            flags |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue)
+            return count
+        }
+        stream.source = .waiting
+        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+    }
+
+    /// The batch's message has gone: now its end, or the next batch.
+    private func finishBatch(of stream: ServerStream) {
+        let batch = stream.batch
+        stream.batch = nil
+        if case .status(let status, let trailers) = batch?.end {
+            stream.isEnding = true
+            submit(.trailers(status, trailers), isLast: true, on: stream)
+        }
+        stream.call?.sent(true, bytes: batch?.message?.count ?? 0)
+    }
+
+    private func submit(_ fields: HeaderFields, isLast: Bool, on stream: ServerStream) {
+        guard let session else { return }
+        let flags = UInt8(isLast ? NGHTTP2_FLAG_END_STREAM.rawValue : NGHTTP2_FLAG_NONE.rawValue)
+        let code = fields.withFields { fields, count in
+            nghttp2_submit_headers(session, flags, stream.id, nil, fields, count, nil)
+        }
+        if code != 0 { reset(stream) }
+    }
+
+    /// Ends a call with a status of the transport's own.
+    private func refuse(_ stream: ServerStream, _ status: GRPCStatus) {
+        guard !stream.isDead else { return }
+        guard !stream.hasHeaders else { return reset(stream) }
+        submit(.trailers(status, [:], alone: [:]), isLast: true, on: stream)
+        kill(stream)
+    }
+
+    /// Ends a call that has not begun, after headers of its own if it is one of a stream: clients take a status without
+    /// headers for a refusal of the transport, and try such calls again.
+    private func refuse(_ stream: ServerStream, _ status: GRPCStatus, of method: GRPCMethod?) {
+        guard case .streaming? = method else { return refuse(stream, status) }
+        submit(.headers([:]), isLast: false, on: stream)
+        submit(.trailers(status, [:]), isLast: true, on: stream)
+        kill(stream)
+    }
+
+    private func sent(_ frame: nghttp2_frame) {
+        switch UInt32(frame.hd.type) {
+        case NGHTTP2_DATA.rawValue: pings.forgive()
+        case NGHTTP2_HEADERS.rawValue:
+            pings.forgive()
+            guard frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+                let stream = streams[frame.hd.stream_id]
+            else { return }
+            stream.isSendingEnded = true
+            // What the client still wants to say nobody reads: RFC 9113, 8.1.
+            guard !stream.isReceivingEnded, let session else { return }
+            nghttp2_submit_rst_stream(
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream.id, NGHTTP2_NO_ERROR.rawValue)
+        default: break
+        }
+    }
+
+    private func closed(_ id: Int32) {
+        guard let stream = streams.removeValue(forKey: id) else { return }
+        countStreams()
+        forgetUnfinished(of: stream)
+        stream.call?.streamClosed()
+        stream.call?.ended(stream.isSendingEnded && !stream.isDead ? .finished : .cancelled)
+    }
+}
+
+extension ServerStream {
+    fileprivate func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+        if call == nil { head.add(name, value) }
+    }
+}

@@ -1,0 +1,198 @@
+import CMicroHTTPD
+import HTTPMessages
+import Synchronization
+
+/// The request on its way to the handler.
+extension Exchange {
+    /// The header fields are there: starts the handler.
+    func open(method: String) -> Bool {
+        guard core.begin(self) else { return false }
+        let headers = requestHeaders()
+        if let problem = headers.framingProblem {
+            // What follows may be a body or another request, so nothing after it is read.
+            return refuse(
+                HTTPResponse(
+                    .badRequest, headers: ["Content-Type": "text/plain; charset=utf-8", "Connection": "close"],
+                    body: .text("\(problem)\n")))
+        }
+        let isChunked = headers["Transfer-Encoding"] != nil
+        // A length beside chunks says nothing (RFC 9112, 6.3).
+        let length = isChunked ? nil : headers.contentLength
+        let hasBody = isChunked || (length ?? 0) > 0
+        guard let target = HTTPTarget(target) else {
+            answerEarly(.text(.badRequest, "The request's target is malformed.\n"), headers, hasBody)
+            return true
+        }
+        guard (length ?? 0) <= core.settings.limits.body else {
+            let limit = core.settings.limits.body
+            answerEarly(.text(.contentTooLarge, "A body may have \(limit) bytes here.\n"), headers, hasBody)
+            return true
+        }
+        let body: HTTPBody =
+            hasBody
+            ? HTTPBody(incoming: length) {
+                try await self.nextChunk()
+            } rest: {
+                try await self.collectRest(into: &$0)
+            } : .none
+        let request = HTTPServerRequest(
+            HTTPMethod(rawValue: method), target, headers: headers, body: body,
+            peer: peer?.peer(of: headers) ?? HTTPPeer(), isSecure: core.settings.isSecure)
+        let waits = hasBody && headers["Expect"]?.lowercased() == "100-continue"
+        state.withLock { state in
+            state.stage = waits ? .expecting : .receiving
+            if waits { suspend(&state) }
+            state.incomingExpected = length ?? 0
+            if hasBody { start(request, &state) } else { state.waiting = request }
+        }
+        if hasBody { core.watch(peer, after: core.settings.paceInterval) }
+        return true
+    }
+
+    /// Answers before the body, which is not read.
+    private func refuse(_ response: HTTPResponse) -> Bool {
+        state.withLock { state in
+            state.response = response
+            state.incomingIsUnwanted = true
+            state.stage = .answered
+        }
+        return queue(response)
+    }
+
+    /// Refuses before the handler is asked. A small body is still read, as a client that cannot finish sending may
+    /// never look at the answer.
+    private func answerEarly(_ response: HTTPResponse, _ headers: HTTPHeaders, _ hasBody: Bool) {
+        let isNow =
+            hasBody && (headers["Expect"] != nil || (headers.contentLength ?? 0) > Self.dropLimit)
+        state.withLock { state in
+            state.response = response
+            state.incomingIsUnwanted = true
+            state.stage = isNow ? .answered : .receiving
+        }
+        if isNow { queue(response) }
+    }
+
+    private func requestHeaders() -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        withUnsafeMutablePointer(to: &headers) { headers in
+            _ = MHD_get_connection_values_n(
+                connection, .HEADER_KIND,
+                { headers, _, name, nameSize, value, valueSize in
+                    guard let headers = headers?.assumingMemoryBound(to: HTTPHeaders.self), let name else {
+                        return .NO
+                    }
+                    headers.pointee.add(text(name, nameSize), value.map { text($0, valueSize) } ?? "")
+                    return .YES
+                }, headers)
+        }
+        return headers
+    }
+
+    func start(_ request: HTTPServerRequest, _ state: inout State) {
+        state.task = Task(executorPreference: core.executor) { await self.run(request) }
+    }
+
+    func goOnExpecting() -> Bool {
+        let response: HTTPResponse? = state.withLock { state in
+            if let response = state.response {
+                state.stage = .answered
+                return response
+            }
+            // The handler wants the body, or the client is gone; either shows next.
+            state.stage = .receiving
+            return nil
+        }
+        if let response { queue(response) }
+        return true
+    }
+
+    /// A piece of the body; copied, as libmicrohttpd's buffer is its own.
+    func receive(_ data: UnsafeRawBufferPointer) -> Bool {
+        let (reader, chunk, failure, goesOn) = state.withLock { state in
+            typealias Result = (CheckedContinuation<[UInt8]?, any Error>?, [UInt8], HTTPError?, Bool)
+            if state.incomingIsUnwanted || state.incomingFailure != nil {
+                state.incomingDropped += data.count
+                return (nil, [], nil, state.incomingDropped <= Self.dropLimit) as Result
+            }
+            state.incomingTotal += data.count
+            if state.incomingTotal > core.settings.limits.body {
+                let limit = core.settings.limits.body
+                state.incomingFailure = HTTPError(.bodyTooLarge, "The body has more than the \(limit) bytes allowed.")
+                state.incoming = []
+                defer { state.reader = nil }
+                return (state.reader, [], state.incomingFailure, true)
+            }
+            // It grows in its place.
+            if state.incoming.isEmpty, !state.collectsRest {
+                let expected = state.incomingExpected - state.incomingTotal + data.count
+                state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater + data.count))
+            }
+            state.incoming.append(contentsOf: data)
+            if state.collectsRest { return (nil, [], nil, true) }
+            if state.hasPart, let reader = state.reader {
+                defer { (state.reader, state.incoming) = (nil, []) }
+                return (reader, state.incoming, nil, true)
+            }
+            // Not with the last of it: see `answerOrWait`.
+            if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected { suspend(&state) }
+            return (nil, [], nil, true)
+        }
+        if let failure { reader?.resume(throwing: failure) } else { reader?.resume(returning: chunk) }
+        return goesOn
+    }
+
+    /// Appends the rest of the body, each byte where it is to stay: nothing rests meanwhile, so the caller has seen how long it is. Of one
+    /// that breaks off nothing is left.
+    private func collectRest(into bytes: inout [UInt8]) async throws {
+        var room: [UInt8] = []
+        swap(&room, &bytes)
+        state.withLock { state in
+            guard !state.incomingIsUnwanted, state.incomingFailure == nil else { return }
+            room += state.incoming
+            swap(&room, &state.incoming)
+            state.collectsRest = true
+            resume(&state)
+        }
+        _ = try await nextChunk()
+        state.withLock { swap(&bytes, &$0.incoming) }
+    }
+
+    /// What the request's body reads from.
+    private func nextChunk() async throws -> [UInt8]? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result: Result<[UInt8]?, any Error>? = state.withLock { state in
+                    if state.incomingIsUnwanted || state.reader != nil {
+                        return .failure(HTTPError(.bodyGone, "A request's body was read twice, or after its handler."))
+                    }
+                    if state.hasPart, !state.collectsRest {
+                        defer { state.incoming = [] }
+                        resume(&state)
+                        return .success(state.incoming)
+                    }
+                    if let failure = state.incomingFailure { return .failure(failure) }
+                    switch state.stage {
+                    case .opened, .receiving: break
+                    case .expecting: resume(&state)
+                    case .received, .answered: return .success(nil)
+                    case .detached: return .failure(Self.lost)
+                    }
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    state.reader = continuation
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            let reader = state.withLock { state in
+                defer { state.reader = nil }
+                return state.reader
+            }
+            reader?.resume(throwing: CancellationError())
+        }
+    }
+}
+
+private func text(_ bytes: UnsafePointer<CChar>, _ count: Int) -> String {
+    String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+}

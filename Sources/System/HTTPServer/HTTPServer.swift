@@ -1,0 +1,165 @@
+package import HTTPMessages
+import Synchronization
+package import SystemIO
+
+/// An HTTP/1.1 server on one listening socket.
+///
+/// Each request runs the handler on a task of its own, which is cancelled when the client hangs up and when a stop has
+/// taken too long. A request whose target is malformed is answered with 400 without asking the handler. When the
+/// handler throws, the answer is 413 for a body over its limit, 400 for a body that broke off, and a bare 500 for all
+/// else, which `onError` is told about.
+package final class HTTPServer: Sendable {
+    package typealias Handler = @Sendable (HTTPServerRequest) async throws -> HTTPResponse
+
+    package struct Limits: Sendable {
+        /// Connections at a time. A further one takes the place of one that does nothing; see `ConnectionLimiter`.
+        package var connections = 1024
+        /// The same for one address, or one IPv6 network of 64 bits; 0 for no limit. Trusted proxies have no such limit.
+        package var connectionsPerAddress = 512
+        /// How long the header of a request may take; for the first one of a connection from its beginning.
+        package var header: Duration = .seconds(10)
+        /// How long a connection may stand still between two requests.
+        package var idle: Duration = .seconds(75)
+        /// How fast a client has to send the body of its request, and to read the answer, while the server waits for it.
+        package var pace = TransferPace.Limits()
+        /// Memory of a connection, for its header fields (up to about half of it) and its reads.
+        package var connectionMemory = 64 << 10
+        /// Size of a request's body in bytes.
+        package var body = 64 << 20
+
+        package init() {}
+    }
+
+    /// Certificate chain and private key as PEM text.
+    package struct TLS: Sendable {
+        package var certificates: String
+        package var key: String
+
+        package init(certificates: String, key: String) {
+            self.certificates = certificates
+            self.key = key
+        }
+    }
+
+    /// A loop, and what lives on it: its share of the connections.
+    private struct Part: Sendable {
+        let loop: NetworkLoop
+        let core: ServerCore
+        let daemon: Daemon
+
+        func onLoop(_ body: @escaping @Sendable (Part) -> Void) async {
+            await withCheckedContinuation { continuation in
+                loop.perform {
+                    body(self)
+                    continuation.resume()
+                }
+            }
+        }
+
+        func close() async {
+            await onLoop { part in
+                part.daemon.close()
+                part.core.close()
+            }
+            loop.stop()
+        }
+    }
+
+    private enum State {
+        case idle
+        case running([Part], ListeningSocket)
+        case stopping
+        case stopped
+    }
+
+    private let address: HTTPServerAddress
+    private let tls: TLS?
+    private let settings: ServerSettings
+    private let threads: Int
+    private let runsHandlersOnLoop: Bool
+    private let state = Mutex(State.idle)
+
+    /// - Parameters:
+    ///   - proxies: whose word on a request's client is taken; see `HTTPPeer.address`.
+    ///   - threads: among which the connections are shared.
+    ///   - runsHandlersOnLoop: handlers run on the thread that reads their request and sends the answer. That spares
+    ///     each request two changes of thread, and no handler may block: whatever does has to go elsewhere.
+    package init(
+        _ address: HTTPServerAddress, tls: TLS? = nil, limits: Limits = Limits(),
+        proxies: TrustedProxies = TrustedProxies(), threads: Int = 1, runsHandlersOnLoop: Bool = false,
+        onError: @escaping @Sendable (any Error) -> Void = { _ in },
+        handler: @escaping Handler
+    ) {
+        self.address = address
+        self.tls = tls
+        self.threads = max(1, threads)
+        self.runsHandlersOnLoop = runsHandlersOnLoop
+        settings = ServerSettings(
+            limits: limits, proxies: proxies, isSecure: tls != nil, onError: onError, handler: handler)
+    }
+
+    /// Listens, and answers where, with the real port. Called once. Throws `.cannotListen`.
+    @discardableResult
+    package func start() throws -> HTTPServerAddress {
+        try state.withLock { state in
+            guard case .idle = state else { throw HTTPError(.stopped, "This HTTP server was already started once.") }
+            let socket = try ListeningSocket(address)
+            var parts: [Part] = []
+            let registry = ConnectionRegistry(settings.limits)
+            do {
+                for _ in 0..<threads { parts.append(try run(socket, registry)) }
+            } catch {
+                for part in parts { Task { await part.close() } }
+                socket.close()
+                throw error
+            }
+            state = .running(parts, socket)
+            return socket.address
+        }
+    }
+
+    private func run(_ socket: ListeningSocket, _ registry: ConnectionRegistry) throws -> Part {
+        let loop: NetworkLoop
+        do { loop = try NetworkLoop() } catch {
+            throw HTTPError(.cannotListen, "No descriptor is left for the HTTP server.", cause: error)
+        }
+        let core = try ServerCore(settings, registry, on: loop, runsHandlers: runsHandlersOnLoop)
+        let daemon = try Daemon(socket, tls, on: loop, core)
+        do {
+            guard core.open(daemon), daemon.open() else {
+                throw HTTPError(.cannotListen, "The system refuses to wait for more sockets.")
+            }
+            try loop.start(named: "http-loop")
+        } catch {
+            daemon.close()
+            core.close()
+            throw error as? HTTPError
+                ?? HTTPError(.cannotListen, "The system gave no thread for the HTTP server.", cause: error)
+        }
+        return Part(loop: loop, core: core, daemon: daemon)
+    }
+
+    /// Takes no more connections, gives the requests under way that long to end, cancels the rest and returns when all
+    /// connections are closed. Handlers that ignore cancellation go on without a client. Does nothing the second time.
+    package func stop(within limit: Duration = .seconds(5)) async {
+        let running: ([Part], ListeningSocket)? = state.withLock { state in
+            switch state {
+            case .running(let parts, let socket):
+                state = .stopping
+                return (parts, socket)
+            case .idle:
+                state = .stopped
+                return nil
+            case .stopping, .stopped: return nil
+            }
+        }
+        guard let (parts, socket) = running else { return }
+        for part in parts { await part.onLoop { $0.daemon.quiesce() } }
+        socket.close()
+        await withTaskGroup { group in
+            for part in parts { group.addTask { await part.core.drain(within: limit) } }
+        }
+        for part in parts { await part.close() }
+        state.withLock { $0 = .stopped }
+    }
+}

@@ -1,0 +1,171 @@
+import Testing
+
+@testable import GRPCProtocol
+
+@Suite struct QueueTests {
+    @Test(arguments: 0..<20 as Range<UInt64>) func `a queue gives back what was put in, in order`(seed: UInt64) {
+        var random = SeededRandom(seed)
+        var queue = Queue<Int>()
+        var put = 0
+        var taken = 0
+        for step in 0..<2000 {
+            if Bool.random(using: &random) {
+                queue.append(put)
+                put += 1
+            } else if let element = queue.popFirst() {
+                #expect(element == taken, "seed \(seed), step \(step)")
+                taken += 1
+            } else {
+                #expect(put == taken, "seed \(seed), step \(step)")
+            }
+            #expect(queue.isEmpty == (put == taken), "seed \(seed), step \(step)")
+        }
+    }
+
+    private func message(_ count: Int) -> Outgoing { Outgoing(message: [UInt8](repeating: 0, count: count)) }
+
+    private func start(_ admission: SendQueue<Int>.Admission) -> SendQueue<Int>.Start? {
+        if case .accepted(let start) = admission { start } else { nil }
+    }
+
+    private func isDropped(_ admission: SendQueue<Int>.Admission) -> Bool {
+        if case .dropped = admission { true } else { false }
+    }
+
+    @Test func `one send is under way at a time and says whether another follows`() {
+        var sends = SendQueue<Int>()
+        #expect(start(sends.add(message(1)))?.isFollowed == false)
+        #expect(start(sends.add(message(2))) == nil)
+        #expect(start(sends.add(message(3))) == nil)
+        let second = sends.sent(true).start
+        #expect(second?.batch.message?.count == 2 && second?.isFollowed == true)
+        let third = sends.sent(true).start
+        #expect(third?.batch.message?.count == 3 && third?.isFollowed == false)
+        #expect(sends.sent(true).start == nil)
+        #expect(start(sends.add(message(4)))?.batch.message?.count == 4)
+    }
+
+    @Test func `senders wait while too much waits and are resumed when it has gone`() {
+        var sends = SendQueue<Int>()
+        _ = sends.add(message(1))
+        #expect(sends.hasRoom)
+        _ = sends.add(message(SendQueue<Int>.limit))
+        #expect(!sends.hasRoom)
+        sends.wait(1)
+        sends.wait(2)
+        #expect(sends.sent(true).resume == [1, 2])
+        #expect(sends.hasRoom)
+    }
+
+    @Test func `headers go with the first batch and with no other`() {
+        var sends = SendQueue<Int>()
+        #expect(start(sends.add(message(1)))?.batch.headers == [:])
+        #expect(isDropped(sends.add(Outgoing(headers: ["late": "header"]))))
+        #expect(start(sends.add(message(2))) == nil)
+        let second = sends.sent(true).start
+        #expect(second?.batch.message?.count == 2 && second?.batch.headers == nil)
+
+        var early = SendQueue<Int>()
+        #expect(start(early.add(Outgoing(headers: ["a": "b"])))?.batch.headers == ["a": "b"])
+    }
+
+    @Test func `nothing is taken after an end or a failure`() {
+        var ended = SendQueue<Int>()
+        _ = ended.add(Outgoing(end: .halfClose))
+        #expect(isDropped(ended.add(message(1))))
+        #expect(isDropped(ended.add(Outgoing(end: .halfClose))))
+
+        var failed = SendQueue<Int>()
+        _ = failed.add(message(1))
+        _ = failed.add(message(SendQueue<Int>.limit))
+        failed.wait(1)
+        let (start, resume) = failed.sent(false)
+        #expect(start == nil && resume == [1])
+        #expect(failed.hasRoom && isDropped(failed.add(message(1))))
+    }
+
+    @Test func `the first message is received when it is asked for and later ones ahead`() {
+        var receives = ReceiveQueue<Int>()
+        #expect(receives.ask() == (nil, true))
+        #expect(receives.wait(1) == nil)
+        #expect(receives.received([1]) == (1, .message([1]), false))
+        #expect(receives.ask() == (nil, true))
+        #expect(receives.wait(2) == nil)
+        #expect(receives.received([2]) == (2, .message([2]), true))
+        #expect(receives.received([3]) == (nil, .message([3]), true))
+        #expect(receives.ask() == (.message([3]), false))
+    }
+
+    @Test func `a message that comes between asking and waiting is not lost`() {
+        var receives = ReceiveQueue<Int>()
+        #expect(receives.ask() == (nil, true))
+        #expect(receives.received([1]) == (nil, .message([1]), false))
+        #expect(receives.wait(1) == .message([1]))
+    }
+
+    @Test func `what was received is read before the end`() {
+        var receives = ReceiveQueue<Int>()
+        _ = receives.ask()
+        _ = receives.received([1])
+        _ = receives.ask()
+        _ = receives.received(nil)
+        #expect(receives.ask() == (.end, false))
+        #expect(receives.wait(1) == .end)
+    }
+
+    @Test func `receiving ahead stops at the limit and goes on when the reader has caught up`() {
+        var receives = ReceiveQueue<Int>()
+        _ = receives.ask()
+        _ = receives.received([1])
+        #expect(receives.ask() == (.message([1]), true))
+        let large = [UInt8](repeating: 0, count: ReceiveQueue<Int>.limit)
+        #expect(receives.received(large) == (nil, .message(large), false))
+        #expect(receives.ask() == (.message(large), true))
+    }
+
+    @Test func `a flood of empty messages is not held without limit`() {
+        var receives = ReceiveQueue<Int>()
+        _ = receives.ask()
+        _ = receives.received([])
+        var isReceiving = receives.ask().startReceiving
+        var count = 0
+        while isReceiving, count < 10_000 {
+            isReceiving = receives.received([]).startReceiving
+            count += 1
+        }
+        #expect(count < 1000)
+    }
+
+    @Test func `a second reader is turned away`() {
+        var receives = ReceiveQueue<Int>()
+        _ = receives.ask()
+        _ = receives.wait(1)
+        #expect(receives.ask() == (.busy, false))
+        #expect(receives.wait(2) == .busy)
+    }
+}
+
+private func == (left: (answer: Received?, startReceiving: Bool), right: (Received?, Bool)) -> Bool {
+    left.answer == right.0 && left.startReceiving == right.1
+}
+
+private func == (
+    left: (reader: Int?, answer: Received, startReceiving: Bool), right: (Int?, Received, Bool)
+) -> Bool {
+    left.reader == right.0 && left.answer == right.1 && left.startReceiving == right.2
+}
+
+/// SplitMix64.
+private struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
+        return z ^ z >> 31
+    }
+}

@@ -1,0 +1,105 @@
+package import GRPCClient
+package import GRPCProtocol
+package import GRPCServer
+import Glibc
+package import Testing
+
+/// Starts a server on a free port, gives a channel to it to the body, and stops both.
+package func withServer(
+    _ configuration: GRPCServerConfiguration = GRPCServerConfiguration(),
+    channel channelConfiguration: GRPCChannelConfiguration = GRPCChannelConfiguration(),
+    routes: GRPCRoutes = .echo, _ body: (GRPCChannel) async throws -> Void
+) async throws {
+    let server = GRPCServer(configuration, routes: routes)
+    let port = try server.start()
+    let channel = GRPCChannel("127.0.0.1:\(port)", configuration: channelConfiguration)
+    do {
+        try await body(channel)
+    } catch {
+        channel.close()
+        await server.shutdown(within: .zero)
+        throw error
+    }
+    channel.close()
+    await server.shutdown(within: .zero)
+}
+
+extension GRPCRoutes {
+    /// One method of each kind.
+    package static var echo: GRPCRoutes {
+        var routes = GRPCRoutes()
+        routes["/test.Echo/Unary"] = .unary { request, _ in request }
+        routes["/test.Echo/Bidi"] = .streaming { call in
+            for try await message in call.requests { try await call.send(message) }
+        }
+        // Answers [n] with n messages.
+        routes["/test.Echo/Count"] = .streaming { call in
+            let count = try await call.next()?.first ?? 0
+            for number in 0..<count { try await call.send([number]) }
+        }
+        // Answers with the sum of all first bytes.
+        routes["/test.Echo/Sum"] = .streaming { call in
+            var sum: UInt8 = 0
+            for try await message in call.requests { sum &+= message.first ?? 0 }
+            try await call.send([sum])
+        }
+        return routes
+    }
+
+    package static func streaming(_ handler: @escaping @Sendable (GRPCServerCall) async throws -> Void) -> GRPCRoutes {
+        var routes = GRPCRoutes()
+        routes["/test/Call"] = .streaming(handler)
+        return routes
+    }
+
+    package static func unary(
+        _ handler: @escaping @Sendable ([UInt8], GRPCServerCall) async throws -> [UInt8]
+    ) -> GRPCRoutes {
+        var routes = GRPCRoutes()
+        routes["/test/Call"] = .unary(handler)
+        return routes
+    }
+}
+
+/// Things that happened somewhere else, to be awaited in the test.
+package struct Events<Event: Sendable>: Sendable {
+    private let stream: AsyncStream<Event>
+    private let continuation: AsyncStream<Event>.Continuation
+
+    package init(of type: Event.Type = Event.self) {
+        (stream, continuation) = AsyncStream.makeStream(of: type)
+    }
+
+    package func add(_ event: Event) { continuation.yield(event) }
+
+    /// The next event. Only one task may wait.
+    package func next() async -> Event? {
+        var iterator = stream.makeAsyncIterator()
+        return await iterator.next()
+    }
+}
+
+/// The status that the body throws; an issue is recorded if it throws none.
+package func status(
+    _ body: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
+) async -> GRPCStatus {
+    do {
+        try await body()
+        Issue.record("No status was thrown.", sourceLocation: sourceLocation)
+        return .ok
+    } catch let status as GRPCStatus {
+        return status
+    } catch {
+        Issue.record("Not a status: \(error)", sourceLocation: sourceLocation)
+        return .ok
+    }
+}
+
+/// How many threads this process has.
+package func threadCount() throws -> Int {
+    let directory = try #require(opendir("/proc/self/task"))
+    defer { closedir(directory) }
+    var count = 0
+    while readdir(directory) != nil { count += 1 }
+    return count - 2
+}
