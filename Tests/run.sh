@@ -83,6 +83,8 @@ if wanted format; then
     headline format
     check "swift format lint --strict" swift format lint --strict --parallel -r Package.swift Sources Tests Examples
     check "numbers from elsewhere meet no trapping operator" python3 Tests/untrusted_numbers.py
+    check "language.py finds bad samples" python3 -m unittest Tests/language_test.py
+    check "comments are written as language.py asks" python3 Tests/language.py
 fi
 
 if wanted build || wanted unit; then

@@ -76,8 +76,8 @@ struct RowSumTests {
             (14, 2, true, .cannotOpen), (4874, 5, false, .full), (11, 28, false, .corrupt), (779, 0, true, .damagedRow),
         ] as [(Int32, Int32, Bool, SQLiteError.Code)])
     func `a full disk is one, however SQLite calls it`(
-        result: Int32, number: Int32, isRoomLeft: Bool, code: SQLiteError.Code
+        result: Int32, number: Int32, hasSpace: Bool, code: SQLiteError.Code
     ) {
-        #expect(SQLiteError.Code(resultCode: result, systemError: number, isRoomLeft: isRoomLeft) == code)
+        #expect(SQLiteError.Code(resultCode: result, systemError: number, hasSpace: hasSpace) == code)
     }
 }

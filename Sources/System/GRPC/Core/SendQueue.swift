@@ -13,7 +13,7 @@ struct Outgoing: Sendable {
     var message: [UInt8]?
     var end: End?
 
-    /// What the batch counts towards the queue's limit; a part without bytes costs something too.
+    /// What the batch counts toward the queue's limit; a part without bytes costs something too.
     var size: Int { 256 + (message?.count ?? 0) }
 }
 
