@@ -1,30 +1,33 @@
-/// The name of a task's file or of a list's folder, made of a title that may come from anywhere.
+/// The name of a task's file or of a list's folder, derived from a title that may be any text.
 ///
-/// The result is one path component that no title can turn into a path, a hidden file or a name too long for the disk.
+/// The result is a single path component. No title can turn it into a path, a hidden file or a name
+/// that is too long.
 public struct TaskFileName: Sendable, Hashable {
-    /// What the names of task files end with.
+    /// The extension of task files.
     public static let suffix = ".md"
 
-    /// The file's or folder's own name, at most 255 bytes, never hidden, without `/` and control characters.
+    /// The name of the file or folder: at most 255 bytes, never hidden, without `/` and control
+    /// characters.
     public let name: String
-    /// Whether the name alone tells the title; if not, the file needs a `title` key.
+    /// Whether the title can be derived from the name. If not, the file needs a `title` key.
     public let carriesTitle: Bool
 
-    /// The longest name without suffix: room for `.files`, which is longer than `.md`, in the 255 bytes of a name.
+    /// The maximum length of a name without extension, so that `.files`, which is longer than
+    /// `.md`, fits in the 255 bytes of a name.
     private static let maximumBytes = 249
 
-    /// The title that a file's name tells: all before `.md`.
+    /// Returns the title that a file's name represents: the part before `.md`.
     public static func title(of name: String) -> String {
         name.hasSuffix(suffix) && name.utf8.count > suffix.utf8.count ? String(name.dropLast(suffix.count)) : name
     }
 
-    /// `Title.md`, or `Title (2).md` for the number 2, and so on.
+    /// Returns `Title.md`, or `Title (2).md` for the number 2, and so on.
     public static func file(for title: String, number: Int = 1) -> TaskFileName {
         name(stem(for: title, isFolder: false), number, suffix, for: title)
     }
 
-    /// The same for the folder of a list. A folder has no front matter, so where its name does not carry the list's, only the
-    /// list's document does.
+    /// Returns the name of a list's folder. If it cannot represent the list's name, only the list's
+    /// document contains that name, because a folder has no front matter.
     public static func folder(for name: String, number: Int = 1) -> TaskFileName {
         self.name(stem(for: name, isFolder: true), number, "", for: name)
     }
@@ -47,7 +50,8 @@ public struct TaskFileName: Sendable, Hashable {
                 scalars.append(scalar)
             }
         }
-        // By scalars: a combining mark makes another character of a dot, but not another name to the disk.
+        // Compared by scalars: a dot with a combining mark is another character to Swift but still
+        // a leading dot to the file system.
         let visible = scalars.drop { $0 == " " || $0 == "." }
         var ending = String(Substring(visible)).prefix(bytes: maximumBytes).unicodeScalars[...]
         while let last = ending.last, last == " " || (isFolder && last == ".") { ending.removeLast() }
@@ -56,7 +60,8 @@ public struct TaskFileName: Sendable, Hashable {
         return cut.isEmpty ? "Untitled" : cut
     }
 
-    /// Controls, line separators, byte-order marks and marks that reverse the direction of text.
+    /// Whether a scalar is a control character, line separator, byte-order mark or a character that
+    /// changes the direction of text.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF, 0xFFF9...0xFFFB, 0xFFFE...0xFFFF: true
@@ -66,7 +71,7 @@ public struct TaskFileName: Sendable, Hashable {
 }
 
 extension String {
-    /// The longest start of whole characters that has at most so many bytes.
+    /// Returns the longest prefix of whole characters that has at most `limit` bytes.
     fileprivate func prefix(bytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var count = 0
