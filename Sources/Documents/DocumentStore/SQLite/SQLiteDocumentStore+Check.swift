@@ -3,16 +3,19 @@ package import FirestoreProtocol
 import SQLite
 
 extension SQLiteDocumentStore {
-    /// Reads everything and answers what contradicts itself, one line each; empty when the database is sound.
+    /// Reads everything and returns a line for each contradiction; an empty array if the database
+    /// is sound.
     ///
-    /// Compares the index with the documents, and the log with both. Other work goes on meanwhile.
+    /// Compares the index with the documents, and the log with both. Other work continues
+    /// meanwhile.
     package func check() async throws -> [String] {
         try await readers.read { tables, visible in try ConsistencyCheck(tables: tables).problems(visible: visible) }
     }
 
-    /// The same for a file that no store of this process has open; a server may run on it. Nothing is changed.
+    /// Checks a file that no store of this process has open, as `check()` does. A server may be
+    /// running on it. Nothing is changed.
     ///
-    /// - Parameter isFileSound: whether SQLite's own check has found nothing wrong already.
+    /// - Parameter isFileSound: whether SQLite's own check has already found no problem.
     package static func check(
         _ database: DatabaseName, path: String, isFileSound: Bool = false
     ) throws -> [String] {
@@ -21,10 +24,10 @@ extension SQLiteDocumentStore {
         }
     }
 
-    /// Calls `body` with every document of one moment, collection by collection, in the order of ids. For files as in
-    /// `check`.
+    /// Calls `body` with every document at one point in time, collection by collection, in the
+    /// order of ids. For files as in `check`.
     ///
-    /// - Returns: the paths of documents that are damaged and left out.
+    /// - Returns: The paths of damaged documents, which are skipped.
     package static func forEachDocument(
         _ database: DatabaseName, path: String, _ body: (EncodedDocument) throws -> Void
     ) throws -> [String] {
@@ -72,7 +75,7 @@ extension SQLiteDocumentStore {
     }
 }
 
-/// The checks that SQLite itself cannot make.
+/// The checks that SQLite itself cannot perform.
 private struct ConsistencyCheck {
     static let limit = 100
 
@@ -81,14 +84,14 @@ private struct ConsistencyCheck {
 
     func problems(visible: Int64, isFileSound: Bool = false) throws -> [String] {
         let problems = isFileSound ? [] : try sqlite.quickCheck()
-        // Nothing more can be trusted in a damaged file.
+        // Nothing else can be trusted in a damaged file.
         guard problems.isEmpty else { return problems }
         let damaged = try damaged()
-        // Entries of documents that cannot be read cannot be checked.
+        // The index entries of documents that cannot be read cannot be checked.
         return damaged.isEmpty ? try index() + log(visible: visible) + owners() : damaged
     }
 
-    /// The rows that are not what was stored.
+    /// Returns the rows whose checksum does not match.
     private func damaged() throws -> [String] {
         var problems: [String] = []
         for (table, columns, what) in [
@@ -101,7 +104,7 @@ private struct ConsistencyCheck {
         return problems
     }
 
-    /// Every user owns as many documents as are counted.
+    /// Checks that every user owns as many documents as are counted.
     func owners() throws -> [String] {
         var counts: [String: Int64] = [:]
         try sqlite.query(
@@ -122,7 +125,7 @@ private struct ConsistencyCheck {
         return Array(problems.prefix(Self.limit))
     }
 
-    /// Every document has exactly its entries.
+    /// Checks that every document has exactly its index entries.
     func index() throws -> [String] {
         var problems: [String] = []
         var entryCount = 0
@@ -162,7 +165,8 @@ private struct ConsistencyCheck {
         return problems
     }
 
-    /// Times grow, no version is newer than the last commit, and each replaced version leads to the next.
+    /// Checks that times increase, that no version is newer than the last commit, and that each
+    /// replaced version leads to the next.
     func log(visible: Int64) throws -> [String] {
         var problems: [String] = []
         let newest = try sqlite.first("SELECT max(update_time) FROM document") { $0.int64(0) } ?? 0

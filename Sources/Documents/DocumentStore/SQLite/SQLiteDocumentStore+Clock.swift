@@ -2,12 +2,13 @@ package import DocumentModel
 import SQLite
 
 extension SQLiteDocumentStore {
-    /// Brings the times of a database, whose clock was ahead once, back to before `now`, in their order. No store may have the file open.
+    /// Moves the times of a database whose clock was ahead once to before `now`, preserving their
+    /// order. No store may have the file open.
     ///
-    /// Clients see a server that was put back: they hold their changes until their users go on with it, and then unite both. Returns how
-    /// many times were changed; 0 where none is ahead.
+    /// To clients this looks like a restored server: they hold their changes until their users
+    /// confirm it, and then merge. Returns the number of times changed; 0 if none is ahead.
     ///
-    /// - Parameter now: microseconds since 1970.
+    /// - Parameter now: the time in microseconds since 1970.
     package static func repairClock(_ database: DatabaseName, path: String, now: Int64) throws -> Int {
         do {
             let sqlite = try SQLiteDatabase(path: path)
@@ -32,7 +33,7 @@ extension SQLiteDocumentStore {
         var times: [Int64] = []
         try sqlite.query("SELECT t FROM (\(union)) ORDER BY t", [.integer(now)]) { times.append($0.int64(0)) }
         guard try !times.isEmpty || tables.setting("commit") > now else { return 0 }
-        // Before now, so that the next commits come after them.
+        // The new times are before `now`, so that the next commits are later.
         let newest = try sqlite.first("SELECT max(time) FROM change WHERE time<=?", [.integer(now)]) {
             $0.optionalInt64(0)
         }
@@ -42,7 +43,7 @@ extension SQLiteDocumentStore {
             try sqlite.execute(
                 "INSERT INTO moved VALUES(?,?)", [.integer(time), .integer(start + Int64(number))])
         }
-        // A damaged row stays one: its checksum must not come to fit.
+        // A damaged row must stay damaged: its checksum must not be updated to match.
         let intact = ["document": "sum=row_sum(\(RowSum.document))", "change": "sum=row_sum(\(RowSum.change))"]
         for (table, sum) in intact {
             try sqlite.executeScript(
