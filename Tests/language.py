@@ -17,6 +17,7 @@ from typing import NamedTuple
 TOP = Path(__file__).resolve().parent.parent
 WIDTH = 120
 CONVERTED = [
+    "Sources/Documents/DocumentClient",
     "Sources/Documents/DocumentStore",
     "Sources/Model/DocumentModel", "Sources/Model/Merge", "Sources/Model/TaskModel",
     "Sources/System/CommandLineTool", "Sources/System/Compression", "Sources/System/Cryptography", "Sources/System/JSON",

@@ -74,7 +74,7 @@ import Testing
         #expect(target.resumeToken.isEmpty)
         let before = replica.latestNumber
         let outcome = try replica.receive(boundary(target))
-        #expect(outcome.missing.isEmpty && outcome.untold.isEmpty)
+        #expect(outcome.missing.isEmpty && outcome.unreported.isEmpty)
         let known = try replica.snapshot(task)
         #expect(!known.isAwaited && known["notes"] == .string("precious"))
         #expect(try replica.changes(after: before, limit: 10).map(\.name) == [task])

@@ -339,11 +339,11 @@ import Testing
                     readTime: remote.tick(), resumeToken: [1], targets: [target.id], isComplete: true))
         }
         let outcome = try resume()
-        #expect(outcome.untold == [gone])
-        _ = try replica.resolveUntold(outcome.untold, remote.read(outcome.untold))
+        #expect(outcome.unreported == [gone])
+        _ = try replica.resolveUnreported(outcome.unreported, remote.read(outcome.unreported))
         #expect(try !replica.snapshot(gone).exists)
         #expect(try replica.snapshot(kept).exists)
-        #expect(try resume().untold.isEmpty)
+        #expect(try resume().unreported.isEmpty)
     }
 
     @Test func `an update of a document that does not exist is parked`() throws {

@@ -150,8 +150,8 @@ final class SimulatedReplica {
     private func follow(_ outcome: Replica.ListenOutcome, _ remote: MemoryRemote) throws {
         if outcome.wentBack { throw RemoteError(.invalid, "the remote seems to have gone back") }
         missing += outcome.missing
-        if !outcome.untold.isEmpty {
-            try follow(try replica.resolveUntold(outcome.untold, remote.read(outcome.untold)), remote)
+        if !outcome.unreported.isEmpty {
+            try follow(try replica.resolveUnreported(outcome.unreported, remote.read(outcome.unreported)), remote)
         }
         if !outcome.mismatched.isEmpty {
             try replica.forgetTokens(of: outcome.mismatched)

@@ -1,7 +1,8 @@
 import DocumentModel
 
 extension DocumentClient {
-    /// Opens, or makes, a state file for a database. Call `run` to keep it in step.
+    /// Opens a state file for a database, and creates it if necessary. Call `run` to synchronize
+    /// it.
     public static func open(
         path: String, remote: FirestoreRemote.Configuration, options: ClientOptions = ClientOptions()
     ) throws -> DocumentClient {

@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension DocumentClient {
-    /// The status now, and again whenever it changes; a slow reader gets the latest only.
+    /// The status now, and again whenever it changes. A slow reader receives only the latest one.
     public var statuses: AsyncStream<ClientStatus> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let id = nextListener
@@ -9,13 +9,13 @@ extension DocumentClient {
             statusStreams[id] = continuation
             continuation.yield(status)
             continuation.onTermination = { [weak self] _ in
-                // Runs wherever the reader ended; taking the stream out is the actor's own work.
+                // Called in any context; the actor removes the stream.
                 Task { await self?.dropStatusStream(id) }
             }
         }
     }
 
-    /// The status now.
+    /// The present status.
     public var currentStatus: ClientStatus { status }
 
     private func dropStatusStream(_ id: Int) { statusStreams[id] = nil }

@@ -1,7 +1,8 @@
 import Synchronization
 import SystemIO
 
-/// Wakes one waiting task, or the next one to wait: several calls before that count as one.
+/// Wakes one waiting task, or the next one that waits. Several calls of `set` before that count as
+/// one.
 final class Wakeup: Sendable {
     private struct State {
         var isSet = false
@@ -22,7 +23,8 @@ final class Wakeup: Sendable {
         waiter?.resume()
     }
 
-    /// Returns after the next `set`, at once if there was one since the last wait, and when the task is cancelled.
+    /// Returns after the next `set`; immediately if there was one since the last wait, and when the
+    /// task is cancelled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -41,7 +43,7 @@ final class Wakeup: Sendable {
         }
     }
 
-    /// As `wait`, but no longer than `duration`. Answers false when the time was up.
+    /// Waits, but no longer than `duration`. Returns false if the time was over.
     func wait(atMost duration: Duration, in surroundings: Surroundings) async -> Bool {
         let timer = Task { [self] in
             try? await surroundings.sleep(for: duration)
