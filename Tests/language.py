@@ -19,6 +19,7 @@ WIDTH = 120
 CONVERTED = [
     "Sources/Documents/DocumentClient",
     "Sources/Documents/DocumentStore",
+    "Sources/Objects/ObjectStorage",
     "Sources/Model/DocumentModel", "Sources/Model/Merge", "Sources/Model/TaskModel",
     "Sources/System/CommandLineTool", "Sources/System/Compression", "Sources/System/Cryptography", "Sources/System/JSON",
     "Sources/System/SQLite", "Sources/System/SystemIO", "Sources/System/SystemService", "Sources/System/YAML",
@@ -133,8 +134,8 @@ def findings(source):
                 yield comment.number, f"documentation starts with the preposition '{text.split()[0]}'"
             elif RIDDLE.match(text):
                 yield comment.number, f"documentation starts with '{text.split()[0]}' instead of a noun or a verb"
-        # Between backquotes stand names, not prose.
-        prose = re.sub(r"`[^`]*`", "``", text)
+        # Code blocks, text between backquotes, and the names of parameters are no prose.
+        prose = "" if comment.text.startswith("///     ") else re.sub(r"`[^`]*`|^- \w+:", "", text)
         for words, instead in BANNED:
             if found := words.search(prose):
                 yield comment.number, f"'{found[0]}': write {instead}"

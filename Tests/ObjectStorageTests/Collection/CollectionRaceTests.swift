@@ -126,7 +126,7 @@ struct CollectionRaceTests {
                     state.references.insert(reference)
                     state.commits += 1
                 }
-            } catch let error as ObjectStorageError where error.message.contains("is being removed") {
+            } catch let error as ObjectStorageError where error.message.contains("are being deleted") {
                 documents.state.withLock { $0.refusals += 1 }
             } catch {}
             documents.state.withLock { $0.uploads[machine] = nil }

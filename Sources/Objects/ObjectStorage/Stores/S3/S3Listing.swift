@@ -1,8 +1,8 @@
 import HTTP
 
-/// Reads the answer to ListObjectsV2.
+/// Parses the response to ListObjectsV2.
 enum S3Listing {
-    /// Nil for anything else.
+    /// Returns the page; nil if the document is not such a response.
     static func page(_ document: [UInt8]) -> ObjectPage? {
         guard let root = S3XML(parsing: document), root.name == "ListBucketResult" else { return nil }
         let isEncoded = root["EncodingType"] == "url"

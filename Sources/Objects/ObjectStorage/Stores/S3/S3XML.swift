@@ -1,14 +1,15 @@
-/// An element of an S3 answer: its name, its text, and the elements in it. Attributes, comments and processing
-/// instructions are passed over; document types are refused, as they have no place in these answers.
+/// An element of an S3 response: its name, its text and its child elements. Attributes, comments
+/// and processing instructions are skipped. Document types are rejected, because S3 does not use
+/// them.
 struct S3XML {
-    /// Answers nest three or four deep.
+    /// The maximum depth. Responses nest three or four levels.
     private static let depthLimit = 16
 
     let name: String
     var text = ""
     var children: [S3XML] = []
 
-    /// Nil for what is not well formed.
+    /// Parses a document; nil if it is not well-formed.
     init?(parsing bytes: [UInt8]) {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         var scanner = Scanner(text)
@@ -20,7 +21,7 @@ struct S3XML {
 
     private init(name: String) { self.name = name }
 
-    /// The text of the first element of that name.
+    /// The text of the first child element with that name; nil if there is none.
     subscript(name: String) -> String? { children.first { $0.name == name }?.text }
 
     func all(_ name: String) -> [S3XML] { children.filter { $0.name == name } }
@@ -32,7 +33,7 @@ struct S3XML {
 
         var isAtEnd: Bool { rest.isEmpty }
 
-        /// White space, comments and processing instructions.
+        /// Skips white space, comments and processing instructions.
         mutating func skipProlog() -> Bool {
             while true {
                 skipSpace()
@@ -85,7 +86,8 @@ struct S3XML {
             return String(Substring(name))
         }
 
-        /// Whether the element is closed at once; nil where it is malformed.
+        /// Skips the attributes. Returns whether the element is closed at once; nil if it is
+        /// malformed.
         private mutating func skipAttributes() -> Bool? {
             while true {
                 skipSpace()
