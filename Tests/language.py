@@ -17,10 +17,8 @@ from typing import NamedTuple
 TOP = Path(__file__).resolve().parent.parent
 WIDTH = 120
 CONVERTED = [
-    "Sources/Documents/DocumentClient",
-    "Sources/Documents/DocumentStore",
+    "Sources/Control", "Sources/Documents/DocumentClient", "Sources/Documents/DocumentStore", "Sources/Model",
     "Sources/Objects/ObjectStorage",
-    "Sources/Model/DocumentModel", "Sources/Model/Merge", "Sources/Model/TaskModel",
     "Sources/System/CommandLineTool", "Sources/System/Compression", "Sources/System/Cryptography", "Sources/System/JSON",
     "Sources/System/SQLite", "Sources/System/SystemIO", "Sources/System/SystemService", "Sources/System/YAML",
 ]

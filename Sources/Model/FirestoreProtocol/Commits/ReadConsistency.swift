@@ -1,15 +1,17 @@
 package import DocumentModel
 
-/// The `consistency_selector` of reads: the state that they see. Without one they see the newest.
+/// The state that a read sees, the `consistency_selector` of requests. A read without one sees the
+/// newest state.
 package enum ReadConsistency: Sendable, Hashable {
     case transaction([UInt8])
-    /// Begins a transaction, whose id the first response brings.
+    /// The state of a new transaction, whose id is in the first response.
     case newTransaction(TransactionOptions)
     case readTime(Timestamp)
 }
 
 extension ProtobufWriter {
-    /// Each message numbers the members on its own; nil where it has no such member, and nothing is written then.
+    /// Writes the selector with the field numbers of a message. A number is nil if the message has
+    /// no such member; that member is then not written.
     mutating func write(
         _ consistency: ReadConsistency?, transaction: Int, newTransaction: Int?, readTime: Int
     ) {
