@@ -115,14 +115,14 @@ package final class SQLiteDatabase {
         defer {
             statement.clear()
             if handle != nil, idleCount < 256 {
-                (found ?? keeper(sql)).list.append(statement)
+                (found ?? listOfIdleStatements(sql)).list.append(statement)
                 idleCount += 1
             }
         }
         return try body(statement)
     }
 
-    private func keeper(_ sql: String) -> IdleStatements {
+    private func listOfIdleStatements(_ sql: String) -> IdleStatements {
         if let known = idleStatements[sql] { return known }
         let new = IdleStatements()
         idleStatements[sql] = new

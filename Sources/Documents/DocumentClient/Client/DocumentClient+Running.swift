@@ -23,7 +23,7 @@ extension DocumentClient {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.send() }
             group.addTask { try await self.listen() }
-            group.addTask { await self.watchSilence() }
+            group.addTask { await self.reconnectAfterSilence() }
             try await group.next()
             group.cancelAll()
         }
@@ -146,7 +146,7 @@ extension DocumentClient {
             while let events = try await Self.nextEvents(of: stream) {
                 lastHeard = surroundings.now()
                 if case .lineage(let lineage)? = events.first, try replica.isOther(lineage: lineage) {
-                    holdOff("The server was put back to an earlier state, perhaps from a backup.")
+                    hold("The server was put back to an earlier state, perhaps from a backup.")
                     return .transient
                 }
                 heardFromRemote()
@@ -210,7 +210,7 @@ extension DocumentClient {
     /// Performs the follow-up work of applying boundaries.
     private func handle(_ outcome: Replica.ListenOutcome) async throws {
         if outcome.wentBack {
-            return holdOff("The server is older than what was seen of it; perhaps it was restored from a backup.")
+            return hold("The server is older than what was seen of it; perhaps it was restored from a backup.")
         }
         if !outcome.mismatched.isEmpty {
             try replica.forgetTokens(of: outcome.mismatched)
@@ -224,7 +224,7 @@ extension DocumentClient {
     }
 
     /// Stops sending and applying.
-    private func holdOff(_ reason: String) {
+    private func hold(_ reason: String) {
         status.connection = .otherRemote(reason)
         updateStatus()
         stream?.close()
@@ -291,7 +291,7 @@ extension DocumentClient {
         }
     }
 
-    private func watchSilence() async {
+    private func reconnectAfterSilence() async {
         while !Task.isCancelled {
             let left = lastHeard + options.silence - surroundings.now()
             if left > .zero {

@@ -30,7 +30,7 @@ struct Journal: Sendable {
     }
 
     /// The number of failed commits after which a mutation is sent alone.
-    private static let failuresToGoAlone = 2
+    private static let failuresUntilSentAlone = 2
 
     var limits = CommitLimits()
     private(set) var entries: [Int64: JournalEntry] = [:]
@@ -46,7 +46,7 @@ struct Journal: Sendable {
     /// Jobs that precede anything new: halves of refused commits, and reads after failed
     /// preconditions. The next job is the last one.
     private var urgent: [Job] = []
-    private var lastWentAlone = false
+    private var lastWasSentAlone = false
 
     var count: Int { entries.count }
     var isIdle: Bool { current == nil && urgent.isEmpty && entries.count == parkedCount }
@@ -178,7 +178,7 @@ struct Journal: Sendable {
                 continue
             }
             let failures = members.map(\.failures).max() ?? 0
-            if failures >= Self.failuresToGoAlone {
+            if failures >= Self.failuresUntilSentAlone {
                 // The unit with the fewest failures is sent first, so that one that always fails
                 // does not delay the others.
                 if failures < alone?.failures ?? .max { alone = (unit, failures) }
@@ -192,11 +192,11 @@ struct Journal: Sendable {
             bytes += unitBytes
         }
         if !reads.isEmpty { return .read(reads) }
-        if let alone, chosen.isEmpty || !lastWentAlone {
-            lastWentAlone = true
+        if let alone, chosen.isEmpty || !lastWasSentAlone {
+            lastWasSentAlone = true
             return .commit(alone.unit)
         }
-        lastWentAlone = false
+        lastWasSentAlone = false
         return chosen.isEmpty ? nil : .commit(chosen)
     }
 
@@ -317,7 +317,7 @@ struct Journal: Sendable {
         var failures = 0
         for sequence in sequences {
             guard let entry = entries[sequence] else { continue }
-            let count = max(entry.failures + 1, Self.failuresToGoAlone)
+            let count = max(entry.failures + 1, Self.failuresUntilSentAlone)
             entries[sequence]?.failures = count
             failures = max(failures, count)
         }

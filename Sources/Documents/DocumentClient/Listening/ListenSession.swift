@@ -117,7 +117,7 @@ struct ListenSession: Sendable {
         return [.add(RemoteTarget(id: id, query: target.query, resumeToken: target.token))]
     }
 
-    private mutating func askForRefused(at readTime: Timestamp) -> [Action] {
+    private mutating func requestRefusedTargets(at readTime: Timestamp) -> [Action] {
         var due: [Int32] = []
         for (id, target) in targets {
             guard case .refused(let since) = target.phase else { continue }
@@ -217,7 +217,7 @@ struct ListenSession: Sendable {
             return ids.flatMap { wasRemoved($0, cause: change.cause) }
         case .noChange:
             guard change.targetIDs.isEmpty, let readTime = change.readTime else { return [] }
-            return askForRefused(at: readTime) + boundary(readTime, token: change.resumeToken)
+            return requestRefusedTargets(at: readTime) + boundary(readTime, token: change.resumeToken)
         }
         return []
     }

@@ -1,7 +1,7 @@
 public import DocumentModel
 
 /// A policy that merges field by field: changes of different fields, and of different keys of a
-/// map, are all applied. If both sides changed the same value, mine wins, because it is committed
+/// map, are all applied. If both sides changed the same value, `mine` wins, because it is committed
 /// later.
 public struct FieldwisePolicy: RebasePolicy {
     /// The id of the collection below the document in which displaced values are stored; nil if

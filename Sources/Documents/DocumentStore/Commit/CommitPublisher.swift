@@ -103,7 +103,7 @@ final class CommitPublisher: Sendable {
 
     private func run(for writer: CommitWriter) {
         while true {
-            waitForCompany()
+            waitForFurtherCommits()
             let groups = state.withLock { state in
                 state.isScheduled = !state.groups.isEmpty
                 return state.groups
@@ -134,7 +134,7 @@ final class CommitPublisher: Sendable {
     ///
     /// Otherwise two groups of clients would alternate, and each sync would cover only half of the
     /// commits that it could. Stops waiting when no more commits arrive.
-    private func waitForCompany() {
+    private func waitForFurtherCommits() {
         let last = state.withLock { $0.last }
         let patience = min(last.duration * 3 / 4, .milliseconds(10))
         guard patience > .microseconds(250) else { return }

@@ -63,7 +63,7 @@ package final class SQLiteDocumentStore: DocumentStore {
     let writer: CommitWriter
     let readers: ReaderPool
     let epoch: [UInt8]
-    private let heart: Task<Void, Never>
+    private let heartbeat: Task<Void, Never>
 
     /// Opens the file, and creates it if necessary.
     package init(
@@ -120,7 +120,7 @@ package final class SQLiteDocumentStore: DocumentStore {
             throw DocumentStoreError(error)
         }
         let (hub, transactions, pause) = (hub, transactions, configuration.heartbeat / 4)
-        heart = Task {
+        heartbeat = Task {
             while (try? await Task.sleep(for: pause)) != nil {
                 hub.tick(limit: 4)
                 transactions.expire()
@@ -131,7 +131,7 @@ package final class SQLiteDocumentStore: DocumentStore {
         try await alignInheritedFields()
     }
 
-    deinit { heart.cancel() }
+    deinit { heartbeat.cancel() }
 
     /// A clock for `Configuration.uptime`.
     package static var systemUptime: @Sendable () -> Int64 { CommitClock.systemUptime }
@@ -162,7 +162,7 @@ package final class SQLiteDocumentStore: DocumentStore {
 
     /// Completes the submitted commits, ends the listeners, and closes the file.
     package func close() async {
-        heart.cancel()
+        heartbeat.cancel()
         hub.closeAll()
         readers.close()
         await writer.close()

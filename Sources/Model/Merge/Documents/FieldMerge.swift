@@ -109,8 +109,8 @@ struct FieldMerge {
 
     /// Compares the times that the server recorded for a value.
     ///
-    /// Returns nil if the times do not decide, and if there is a base: an edit of the base comes
-    /// after it, and mine after theirs.
+    /// Returns nil if the times do not decide, and if there is a base: then `mine` is the later
+    /// side because it commits later.
     private func isMineLater(_ paths: [FieldPath]) -> Bool? {
         guard !hasBase, let theirTime = paths.compactMap({ time(of: $0, in: theirs) }).max() else { return nil }
         var mineTime = Timestamp.distantPast
@@ -138,8 +138,8 @@ struct FieldMerge {
 
     private static func nonEmpty(_ values: [Value]) -> Value? { values.isEmpty ? nil : .array(values) }
 
-    /// Returns theirs without the elements that I removed, followed by the elements that I added. A
-    /// removal affects only elements that were in the base.
+    /// Returns the elements of `theirs` without those that `mine` removed, followed by those that
+    /// `mine` added. A removal affects only elements that were in `base`.
     private static func mergeSet(_ base: [Value], _ mine: [Value], _ theirs: [Value]) -> [Value] {
         let (known, kept) = (Set(base), Set(mine))
         var present = Set<Value>()
@@ -158,7 +158,8 @@ struct FieldMerge {
             if let uncontested = uncontested(path, b, m, t) {
                 merged[element] = uncontested.value
             } else if let t, isSame(key, m, t) || isSame(key, b, m) {
-                // A change of mine to one thing yields to another thing in its place.
+                // A change in `mine` to one thing yields to the other thing that `theirs` has in
+                // its place.
                 merged[element] = t
             } else if !hasBase || (m != nil && t != nil) {
                 merged[element] = later(path, m, t)
@@ -180,8 +181,8 @@ struct FieldMerge {
         return identity.allSatisfy { one[$0] != nil && one[$0] == other[$0] }
     }
 
-    /// Sets the fields of a group from one side: theirs if it has everything that I changed,
-    /// otherwise the side that changed later.
+    /// Sets the fields of a group from one side: from `theirs` if it contains all changes of
+    /// `mine`, otherwise from the side that changed later.
     private mutating func mergeGroup(_ group: [FieldPath]) {
         func values(_ fields: [String: Value], _ paths: [FieldPath]) -> [Value?] {
             paths.map { fields.value(at: $0.segments[...]) }

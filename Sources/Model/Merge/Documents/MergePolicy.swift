@@ -25,8 +25,8 @@ package struct MergePolicy: Sendable, Hashable {
     /// Groups of fields that only make sense together: all fields of a group are taken from one
     /// side, as one scalar. May name elements of maps.
     package var groups: [[FieldPath]]
-    /// The fields in which two elements of a map of maps must agree to represent the same thing, created
-    /// by both sides. Then theirs is kept and nothing is displaced.
+    /// The fields in which two elements of a map of maps must agree to represent the same thing,
+    /// created by both sides. Then `theirs` is kept and nothing is displaced.
     package var identities: [String: [String]]
     /// The field that a document in the trash has. Setting it yields to an edit of the other side.
     package var deletion: String?

@@ -6,15 +6,15 @@
 /// converted too.
 ///
 /// A change of one side, or an identical change of both, is applied. If the two sides changed the
-/// same or adjacent lines differently, mine wins.
+/// same or adjacent lines differently, `mine` wins.
 package struct TextMerge: Sendable, Hashable {
     /// The merged text.
     package let text: String
-    /// Whether a change of theirs was displaced by mine.
+    /// Whether a change of `theirs` was displaced by one of `mine`.
     package let hasConflict: Bool
 
     /// The maximum number of lines of one side for a comparison by lines. If it is exceeded and
-    /// both sides changed, mine wins as a whole.
+    /// both sides changed, `mine` wins as a whole.
     private static let maximumLines = 200_000
 
     /// Merges `mine` and `theirs`. The time is proportional to the number of lines, multiplied by

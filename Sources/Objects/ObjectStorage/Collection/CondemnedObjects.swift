@@ -38,7 +38,7 @@ package struct CondemnedObjects: Hashable, Sendable {
         guard version == Self.version else {
             throw ObjectStorageError(
                 .unavailable,
-                "the list of condemned objects has version \(version); this program knows \(Self.version), so update it"
+                "the list of objects to delete has version \(version); this program knows \(Self.version), so update it"
             )
         }
         guard let removals = json["removals"]?.integerValue, removals >= 0, let until = json["until"]?.integerValue,
@@ -116,5 +116,5 @@ package struct CondemnedObjects: Hashable, Sendable {
 
     private static let damage = ObjectStorageError(
         .unavailable,
-        "the list of condemned objects is damaged; remove the user's object 'condemned', which unmarks all of them")
+        "the list of objects to delete is damaged; remove the user's object 'condemned', which unmarks all of them")
 }

@@ -16,7 +16,7 @@ final class SharedHashing: Sendable {
     private enum Turn: Sendable {
         case done(Hashes)
         /// Hash for all members of the batch until the own chunk is done.
-        case leads(Bench)
+        case leads(Batch)
     }
 
     private typealias Hashes = (whole: SHA256, part: SHA256?)
@@ -44,28 +44,27 @@ final class SharedHashing: Sendable {
 
     private struct State {
         var waiting: [Work] = []
-        var benches = 0
+        var batches = 0
         /// The number of free lanes in all batches, minus those that waiting works need.
         var room = 0
 
         mutating func open() {
-            benches += 1
+            batches += 1
             room += SHA256Lanes.count
         }
 
         mutating func close() {
-            benches -= 1
+            batches -= 1
             room -= SHA256Lanes.count
         }
     }
 
     /// The number of batches below which no caller waits for a lane. It is half of the processors;
-    /// the other half is left for other work. %leastBenches minimumBatches %benches batches %Bench
-    /// Batch %bench batch
-    private let leastBenches: Int
+    /// the other half is left for other work.
+    private let minimumBatches: Int
     private let state = Mutex(State())
 
-    init(processors: Int) { leastBenches = max(1, processors / 2) }
+    init(processors: Int) { minimumBatches = max(1, processors / 2) }
 
     /// Adds the bytes of `object` from `start` on to one or two hashes and returns both. It may
     /// compute hashes for other callers meanwhile. It is not cancelled.
@@ -78,16 +77,16 @@ final class SharedHashing: Sendable {
             let work = Work(
                 hashes: (whole, part), object: object, start: start, owner: owner, left: part == nil ? 1 : 2)
             let leads = state.withLock { state in
-                let leads = state.room < work.width || state.benches < leastBenches
+                let leads = state.room < work.width || state.batches < minimumBatches
                 if leads { state.open() } else { state.waiting.append(work) }
                 state.room -= work.width
                 return leads
             }
-            if leads { owner.resume(returning: .leads(Bench(work))) }
+            if leads { owner.resume(returning: .leads(Batch(work))) }
         }
         switch turn {
         case .done(let hashes): return hashes
-        case .leads(let bench): return lead(bench)
+        case .leads(let batch): return lead(batch)
         }
     }
 
@@ -102,18 +101,18 @@ final class SharedHashing: Sendable {
         return ContentHash(part.finish())
     }
 
-    private func lead(_ bench: Bench) -> Hashes {
+    private func lead(_ batch: Batch) -> Hashes {
         while true {
-            let ended = bench.step()
+            let ended = batch.step()
             let isEmpty = state.withLock { state in
                 state.room += ended.others.reduce(ended.own?.width ?? 0) { $0 + $1.width }
-                while let next = state.waiting.first, bench.takes(next) { state.waiting.removeFirst() }
-                if bench.isEmpty { state.close() }
-                return bench.isEmpty
+                while let next = state.waiting.first, batch.takes(next) { state.waiting.removeFirst() }
+                if batch.isEmpty { state.close() }
+                return batch.isEmpty
             }
             for other in ended.others { other.owner.resume(returning: .done(other.hashes)) }
             guard let own = ended.own else { continue }
-            if !isEmpty { bench.handOver()?.resume(returning: .leads(bench)) }
+            if !isEmpty { batch.handOver()?.resume(returning: .leads(batch)) }
             return own.hashes
         }
     }
@@ -121,7 +120,7 @@ final class SharedHashing: Sendable {
     /// Chunks that are hashed in parallel lanes by one of the callers, the leader.
     ///
     /// `@unchecked Sendable`: only the leader uses it.
-    private final class Bench: @unchecked Sendable {
+    private final class Batch: @unchecked Sendable {
         private var lanes = SHA256Lanes()
         private var works: [Int: Work] = [:]
         /// The number of the leader's work.

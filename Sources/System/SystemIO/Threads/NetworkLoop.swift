@@ -24,7 +24,7 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
 
     private let poll: Int32
     /// An eventfd(2) that interrupts the wait.
-    private let bell: Int32
+    private let wakeDescriptor: Int32
     private let state = Mutex(State())
     private let thread = Atomic<pthread_t>(0)
     private var sources: [Int32: any NetworkSource] = [:]
@@ -34,20 +34,21 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
 
     package init() throws(SystemError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        bell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         // Edge-triggered, so that its counter need not be read.
-        guard poll >= 0, bell >= 0, ferry_watch(poll, EPOLL_CTL_ADD, bell, EPOLLIN.rawValue | EPOLLET.rawValue) == 0
+        guard poll >= 0, wakeDescriptor >= 0,
+            ferry_watch(poll, EPOLL_CTL_ADD, wakeDescriptor, EPOLLIN.rawValue | EPOLLET.rawValue) == 0
         else {
             let failure = SystemError.last("wait for sockets", nil)
             if poll >= 0 { close(poll) }
-            if bell >= 0 { close(bell) }
+            if wakeDescriptor >= 0 { close(wakeDescriptor) }
             throw failure
         }
     }
 
     deinit {
         close(poll)
-        close(bell)
+        close(wakeDescriptor)
     }
 
     /// Starts the thread, which runs until `stop`.
@@ -79,12 +80,12 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     private var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
     private func add(_ change: (inout State) -> Void) {
-        let mustRing = state.withLock { state in
+        let mustWake = state.withLock { state in
             change(&state)
             defer { state.isAsleep = false }
             return state.isAsleep
         }
-        if mustRing { eventfd_write(bell, 1) }
+        if mustWake { eventfd_write(wakeDescriptor, 1) }
     }
 
     // MARK: On the thread

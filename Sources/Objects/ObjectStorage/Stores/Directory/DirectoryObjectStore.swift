@@ -156,11 +156,13 @@ public final class DirectoryObjectStore: ObjectStore {
 /// `ObjectStorageError`.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try Task.checkCancellation()
-    return try await withTaskExecutorPreference(StorageThreads.shared) { try await detour(body) }
+    return try await withTaskExecutorPreference(StorageThreads.shared) { try await runConvertingErrors(body) }
 }
 
 /// Not isolated to any actor, and therefore run by the preferred executor.
-private nonisolated func detour<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+private nonisolated func runConvertingErrors<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws
+    -> Result
+{
     do {
         return try body()
     } catch let error as SystemError {

@@ -84,7 +84,7 @@ struct TransferQueue: Sendable {
             entries[id] = Entry(priority: priority, order: nextOrder, status: isPaused ? .paused : .queued)
             actions.append(isPaused ? .pause(id) : .showQueued(id))
         case .command(let id, let command):
-            obey(command, id, &actions)
+            apply(command, id, &actions)
         case .stopped(let id):
             guard let entry = entries[id], entry.status == .stopping || entry.status == .running else { break }
             entries[id]?.status = entry.isToPause ? .paused : .queued
@@ -114,7 +114,7 @@ struct TransferQueue: Sendable {
         return actions
     }
 
-    private mutating func obey(_ command: TransferCommand, _ id: TransferID, _ actions: inout [Action]) {
+    private mutating func apply(_ command: TransferCommand, _ id: TransferID, _ actions: inout [Action]) {
         guard let entry = entries[id] else { return }
         switch command {
         case .start, .resume:

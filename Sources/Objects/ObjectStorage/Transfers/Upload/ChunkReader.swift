@@ -43,7 +43,7 @@ final class ChunkReader: Sendable {
         var earlier: Earlier?
         /// The index of the expected chunk in the earlier version minus `number`; nil if no chunk
         /// is expected.
-        var lead: Int?
+        var shift: Int?
 
         /// The offset at which the next chunk begins.
         var start: Int64 { offset - Int64(rest.count) }
@@ -52,7 +52,7 @@ final class ChunkReader: Sendable {
             self.offset = offset
             self.number = number
             rest = []
-            lead = nil
+            shift = nil
             chunker.restart()
         }
     }
@@ -93,8 +93,8 @@ final class ChunkReader: Sendable {
     func note(_ id: ContentHash, of chunk: Chunk) {
         guard chunk.expected == nil else { return }
         state.withLock { state in
-            guard state.lead == nil, let index = state.earlier?.indices[id] else { return }
-            state.lead = index - chunk.number
+            guard state.shift == nil, let index = state.earlier?.indices[id] else { return }
+            state.shift = index - chunk.number
         }
     }
 
@@ -113,8 +113,8 @@ final class ChunkReader: Sendable {
     }
 
     private func expected(_ state: State) -> (length: Int, Expected)? {
-        guard let earlier = state.earlier, let lead = state.lead,
-            case let index = state.number + lead, earlier.chunks.indices.contains(index)
+        guard let earlier = state.earlier, let shift = state.shift,
+            case let index = state.number + shift, earlier.chunks.indices.contains(index)
         else { return nil }
         let chunk = earlier.chunks[index]
         let left = source.size - state.start
@@ -138,9 +138,9 @@ final class ChunkReader: Sendable {
                 return nil
             }
         }
-        let lead = state.lead
+        let shift = state.shift
         state.go(to: end, number + 1)
-        state.lead = lead
+        state.shift = shift
         return Chunk(object: object, number: number, offset: offset, expected: expected)
     }
 

@@ -13,9 +13,9 @@ final class CompressionPilot: Sendable {
 
     private struct State {
         var tuner: CompressionTuner
-        var underWay = 0
+        var inFlight = 0
         /// The time at which the first of the current transfers began, with no idle time since, and
-        /// how many bytes were transferred since then. %underWay inFlight
+        /// how many bytes were transferred since then.
         var since = ContinuousClock.now
         var bytes = 0
     }
@@ -41,16 +41,16 @@ final class CompressionPilot: Sendable {
     /// Runs `put`, which sends `count` bytes, and measures it.
     func sending(_ count: Int, _ put: () async throws -> Void) async throws {
         state.withLock { state in
-            if state.underWay == 0 { (state.since, state.bytes) = (.now, 0) }
-            state.underWay += 1
+            if state.inFlight == 0 { (state.since, state.bytes) = (.now, 0) }
+            state.inFlight += 1
         }
         var sent = 0
         defer {
             state.withLock { state in
-                state.underWay -= 1
+                state.inFlight -= 1
                 state.bytes += sent
                 let now = ContinuousClock.now
-                guard state.underWay == 0 || now - state.since >= Self.interval else { return }
+                guard state.inFlight == 0 || now - state.since >= Self.interval else { return }
                 if state.bytes >= Self.leastBytes {
                     state.tuner.sent(state.bytes, seconds: (now - state.since) / .seconds(1))
                 }

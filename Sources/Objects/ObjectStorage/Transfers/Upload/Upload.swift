@@ -87,20 +87,20 @@ struct Upload: Sendable {
         let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, surroundings: .system)
         if !replaces { try await inventory.prepare(for: Int(clamping: likelyCount)) }
         let reader = ChunkReader(source, sizes: sizes)
-        // Fetched while the first chunks are cut. %underWay inFlight
+        // Fetched while the first chunks are cut.
         async let _ = look(at: likelyCount >= Manifest.chunksWorthKnowing ? earlier : nil, for: reader, progress)
         let marks = likelyCount >= Manifest.chunksWorthMarking ? marks : nil
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var hash = SHA256()
             var chunks: [ChunkReference?] = []
             var newMarks: [[UInt8]] = []
-            var underWay = 0
+            var inFlight = 0
             var hasNew = false
             func collect() async throws {
                 guard let (index, chunk, isNew) = try await group.next() else { return }
                 chunks[index] = chunk
                 if isNew { hasNew = true }
-                underWay -= 1
+                inFlight -= 1
             }
             func finish() throws -> ContentHash {
                 try reader.verify()
@@ -126,13 +126,13 @@ struct Upload: Sendable {
                 }
                 for (index, identity) in identities[..<(wrong ?? batch.count)].enumerated() {
                     guard let identity else { break }
-                    while underWay >= width { try await collect() }
+                    while inFlight >= width { try await collect() }
                     reader.note(identity.id, of: batch[index].chunk)
                     let (id, raw, share) = (identity.id, Handover(batch[index].take()), batch[index].share)
                     let place = chunks.count
                     chunks.append(nil)
                     if let mark = identity.mark { newMarks.append(mark) }
-                    underWay += 1
+                    inFlight += 1
                     group.addTask {
                         defer { share.shrink(to: 0) }
                         let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
@@ -147,7 +147,7 @@ struct Upload: Sendable {
                     batch = try await following
                 }
             }
-            while underWay > 0 { try await collect() }
+            while inFlight > 0 { try await collect() }
             var stored = Stored(sha256: try finish(), chunks: chunks.compactMap(\.self), isNew: hasNew)
             stored.marks = marks
             stored.marks?.marks = newMarks
