@@ -23,6 +23,11 @@ CONVERTED = [
     "Sources/Objects/ObjectStorage",
     "Sources/System/CommandLineTool", "Sources/System/Compression", "Sources/System/Cryptography", "Sources/System/JSON",
     "Sources/System/SQLite", "Sources/System/SystemIO", "Sources/System/SystemService", "Sources/System/YAML",
+    "Tests/CommandLineToolTests", "Tests/CompressionTests", "Tests/ControlTests", "Tests/CryptographyTests",
+    "Tests/DocumentClientTests", "Tests/DocumentModelTests", "Tests/DocumentStoreTestKit", "Tests/DocumentStoreTests",
+    "Tests/FirestoreProtocolTests", "Tests/JSONTests", "Tests/MergeTests", "Tests/ObjectStorageTests",
+    "Tests/ObjectStoreTestKit", "Tests/SQLiteTests", "Tests/SystemIOTests", "Tests/SystemServiceTests", "Tests/TaskModelTests",
+    "Tests/YAMLTests",
 ]
 SUFFIXES = {".swift", ".h", ".c"}
 

@@ -122,7 +122,7 @@ private func complaint(_ words: String...) -> String {
         for word in ["add", "get", "transfers", "pause", "completion --candidates tasks"] {
             #expect(script.contains(word), "\(word) for \(shell)")
         }
-        // It expands its argument, and candidates come from other people.
+        // compgen expands its argument, and candidates are untrusted text of other users.
         #expect(!script.contains("compgen"))
     }
 }

@@ -39,7 +39,7 @@ import Testing
                 let part = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ wholes[number].bytes.count) }
                 let begin = wholes[number].bytes.count
                 wholes[number].bytes += part
-                // Where the bytes are until it has ended.
+                // The bytes stay in place until the computation has ended.
                 wholes[number].bytes.withUnsafeBufferPointer {
                     lanes.begin(number, wholes[number].hash, UnsafeBufferPointer(rebasing: $0[begin...]))
                 }
@@ -218,7 +218,8 @@ import Testing
         #expect(check.bytes == [0xCB, 0xF4, 0x39, 0x26])
     }
 
-    /// The tags are those that Python's `cryptography` gives for a message of nothing with such additional data.
+    /// The tags that Python's `cryptography` computes for an empty message with this additional
+    /// data.
     @Test func `a GMAC is what others make of it`() {
         let mac = GMAC(key: (0..<16).map { UInt8($0) })
         #expect(Hex.encode(mac.tag(of: [])) == "7346139595c0b41e497bbde365f42d0a")

@@ -78,7 +78,7 @@ import Testing
             _ = try await snapshot(of: two.snapshots(of: tasksQuery, from: .cache)) { $0.documents.count == 4 }
             try await two.release([high])
             try await two.transaction { transaction in
-                // Not sent before the transaction ends.
+                // The mutation is not sent before the transaction ends.
                 try transaction.append(.update(try name("tasks/4"), [try path("n"): .integer(5)]))
                 try transaction.giveUp(try name("tasks/4"))
                 try transaction.forget(high)
@@ -101,7 +101,7 @@ import Testing
         let parts = try await client.reading { transaction in
             var (parts, last): ([[String]], Int64?) = ([], nil)
             while let part = try transaction.documents(few, only: ["m"], after: last, limit: 4) {
-                // What the query looks at is read, too.
+                // Fields that the query needs are read as well.
                 #expect(part.found.allSatisfy { $0["m"] == true && $0["n"] != nil })
                 parts.append(part.found.map(\.name.id))
                 last = part.last
@@ -267,7 +267,7 @@ import Testing
             }
             remote.set(lineage: "one")
             _ = try await snapshot(of: client.snapshots(of: tasksQuery)) { !$0.isFromCache }
-            // As a backup has it: without the newer of the two.
+            // The backup lacks the newer of the two commits.
             remote.fail(.transient)
             _ = try remote.with { try $0.commit([Write(.delete(new))]) }
             remote.with { $0.forgetHistory() }
@@ -387,7 +387,7 @@ import Testing
         await #expect(throws: DocumentClientError.self) {
             try await client.runTransaction(attempts: 2) { transaction in
                 _ = try await transaction.document(read)
-                // Somebody else is always faster.
+                // Another client always commits first.
                 _ = try remote.with { try $0.commit([Write(.update(read, fields: ["x": .string(DocumentID.make())]))]) }
                 transaction.set(written, [:])
             }

@@ -71,7 +71,7 @@ import Testing
         #expect(applied.map(\.targets) == [[1]])
     }
 
-    /// As of a list that has just been shared, whose rules the remote does not see yet.
+    /// The list has just been shared, and the rules of the remote do not know it yet.
     @Test mutating func `a refused target is asked for again a minute later, and counts as refused until it is there`()
         throws
     {

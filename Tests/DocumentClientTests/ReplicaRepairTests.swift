@@ -5,7 +5,7 @@ import Testing
 
 @testable import DocumentClient
 
-/// Rows of a replica's file that are not what was stored.
+/// Rows of a replica's file that are damaged.
 @Suite struct ReplicaRepairTests {
     private let remote = MemoryRemote()
     private let directory: TemporaryDirectory
@@ -18,7 +18,7 @@ import Testing
             database: try SQLiteDatabase(path: path), databaseName: testDatabase, replicaID: "r1", repairs: repairs)
     }
 
-    /// Flips a bit in the text "precious", wherever the statement finds it.
+    /// Flips a bit in each text "precious" in a column.
     private func damage(_ table: String, _ column: String) throws {
         let database = try SQLiteDatabase(path: path)
         defer { database.close() }

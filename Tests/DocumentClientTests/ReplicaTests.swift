@@ -97,7 +97,7 @@ import Testing
         for number in 1...3 {
             try replica.append([.update(task, [try path("n"): .integer(1)], transforms: [changed])])
             let request = try #require(try replica.nextRequest())
-            // The same value again is a change of its own, made after the one that is under way.
+            // The same value again is a separate change, made after the one in flight.
             let next: [FieldPath: Value?] = [try path("n"): .integer(1), try path("m"): .integer(Int64(number))]
             try replica.append([.update(task, next, transforms: [changed])])
             try replica.perform(request, on: remote)
@@ -237,7 +237,7 @@ import Testing
         }
         #expect(waits == 3)
         #expect(remote.documents.count == 11)
-        // All of them once, each of them alone, and the one that is held until the client has to wait.
+        // All commits once, each of them alone, and the rejected one until the client has to wait.
         #expect(remote.commitCount < 20)
         #expect(try replica.pending(parkedOnly: true).isEmpty)
         try replica.append([.create(try name("tasks/new"), [:])])
@@ -331,7 +331,8 @@ import Testing
         try replica.drain(into: remote)
         _ = try remote.commit([Write(.delete(gone))])
         func resume() throws -> Replica.ListenOutcome {
-            // From before the document was made: the target did not have it then, and does not have it now.
+            // A read from before the document was created: it was not in the target then, and is
+            // not in it now.
             let news = EncodedDocument(try #require(remote.documents[kept]))
             return try replica.receive(
                 Boundary(
@@ -368,7 +369,7 @@ import Testing
         _ = try remote.commit(writes)
         #expect(try replica.failed(RemoteError(.transient, "cut")) == .goOn(wait: true))
         if signs {
-            // With a receipt even a change on top of the lost one does not confuse.
+            // With a receipt even a change that follows the lost one is recognized.
             _ = try remote.commit([
                 Write(
                     .update(task, fields: [:]), mask: [],
@@ -414,7 +415,7 @@ import Testing
             return
         }
         let result = try remote.commit(writes)
-        // As a full disk would: the transaction fails as a whole.
+        // The transaction fails as a whole, as with a full disk.
         try replica.database.executeScript("PRAGMA query_only = ON")
         #expect(throws: SQLiteError.self) { try replica.committed(result) }
         try replica.database.executeScript("PRAGMA query_only = OFF")

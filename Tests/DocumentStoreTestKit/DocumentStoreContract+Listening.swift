@@ -153,7 +153,7 @@ extension DocumentStoreContract {
             var client = ListenClient(test.store)
             let stream = client.stream
             let name = try test.name("a/1")
-            // Wishes that nobody reads hold up who makes them.
+            // The unread requests of a stream block the task that sends them.
             let adding = Task {
                 for id in 1...1001 as ClosedRange<Int32> {
                     await stream.add(ListenTarget(id: id, selection: .documents([name])))

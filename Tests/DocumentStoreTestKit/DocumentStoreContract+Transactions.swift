@@ -105,7 +105,7 @@ extension DocumentStoreContract {
                         _ = try await test.store.readTime(of: id)
                     }
                 }
-                // It is open all the same.
+                // The transaction is open nevertheless.
                 try requireEqual(try await test.fields("a/1", at: .transaction(mine)), ["n": .integer(1)], "its read")
                 try await test.store.rollback(mine)
             }
@@ -140,7 +140,7 @@ extension DocumentStoreContract {
             try await requireRefusal(.aborted, "contention", "the reader's commit") {
                 _ = try await test.store.commit([write], transaction: reader, guarding: CommitGuard(account: "bob"))
             }
-            // So with a query.
+            // The same with a query.
             let other = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")
             let query = test.query("a", .field(try test.path("u"), .equal, .string("y")))
             _ = try await test.paths(query, at: .transaction(other))
@@ -199,7 +199,7 @@ extension DocumentStoreContract {
             let id = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")
             let names = try (0..<limits.transactionDocuments).map { try test.name("a/\($0)") }
             _ = try await test.store.get(names, at: .transaction(id))
-            // The same again is nothing more.
+            // Reading the same documents again adds no locks.
             _ = try await test.store.get(names, at: .transaction(id))
             try await requireRefusal(.resourceExhausted, "\(limits.transactionDocuments) documents", "one more") {
                 _ = try await test.fields("a/more", at: .transaction(id))
@@ -219,7 +219,7 @@ extension DocumentStoreContract {
                     _ = try await test.paths(test.query("empty", filter), at: .transaction(other))
                 }
             }
-            // What it holds is given back with it, and no other account is concerned.
+            // A rollback releases its locks, and other accounts are not affected.
             try await test.store.rollback(id)
             try await test.store.rollback(other)
             let next = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DocumentStore
 
-/// What becomes of rows that are not what was stored.
+/// Tests of damaged rows.
 struct DamageTests {
     private let temporary: TemporaryStore
     private let good: DocumentName
@@ -111,7 +111,7 @@ struct DamageTests {
         await store.close()
         try flip("\(isBad) AND update_time IS NOT NULL", in: "change")
         let sqlite = try SQLiteDatabase(path: temporary.path)
-        // As after a crash: the index is made from the log.
+        // As after a crash, the index is built from the log.
         try sqlite.execute("UPDATE setting SET value=0 WHERE name='indexed'")
         sqlite.close()
         store = try await temporary.open()

@@ -75,7 +75,7 @@ struct LockTableTests {
         for number in 0..<limit { try table.begin(id(number), age: UInt64(number + 10), at: .zero) }
         #expect(throws: DocumentStoreError.self) { try table.begin(id(limit), age: 5000, at: .seconds(60)) }
         try table.begin(id(limit), age: 5000, at: .seconds(61))
-        // Those of the operator are over, too, and nobody asked for them.
+        // The transactions of the operator have ended too, though none of them was requested.
         #expect(table.openCount == 3)
     }
 

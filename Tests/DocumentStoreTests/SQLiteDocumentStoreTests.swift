@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 struct SQLiteDocumentStoreTests {
-    /// A clock that stands where it is put.
+    /// A clock that only moves when it is set.
     private final class HandClock: Sendable {
         private let time: Mutex<Int64>
 
@@ -120,7 +120,7 @@ struct SQLiteDocumentStoreTests {
         let marked = try await store.commit(write(2)).commitTime
         try await client.advance(through: marked)
         clock.set(1_100 * second)
-        // History goes in steps, with commits.
+        // The history is trimmed in steps, with commits.
         for n in 3...5 as ClosedRange<Int64> { _ = try await store.commit(write(n)) }
         let gone = try DocumentName(database: TemporaryStore.database, path: "a/2")
         _ = try await store.commit([Write(.update(gone, fields: [:]))])
@@ -268,7 +268,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
         for (path, seen, isSame) in [(backup, early, false), (copy, early, true), (copy, late, false)] {
             let restored = try await SQLiteDocumentStore(TemporaryStore.database, path: path)
-            // Later commits of its own do not hide what it lacks.
+            // Later commits of the restored store do not hide what it lacks.
             _ = try await restored.commit(write(3))
             #expect(try await (restored.lineage(having: seen) == lineage) == isSame)
             await restored.close()
@@ -295,7 +295,7 @@ struct SQLiteDocumentStoreTests {
             #expect(!problems.isEmpty)
         } catch let error as DocumentStoreError {
             #expect(error.code == .unavailable)
-            // For whoever runs the server, and no client.
+            // The message is for the operator of the server, not for clients.
             #expect(error.description.contains(temporary.path) && error.description.contains("backup"))
             #expect(!error.message.contains(temporary.path))
         }

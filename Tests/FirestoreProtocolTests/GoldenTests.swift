@@ -26,7 +26,8 @@ import Testing
     }
 }
 
-/// That each field is read into the right property; byte equality alone would not see two fields swapped.
+/// Tests that each field is decoded into the right property. Comparing bytes alone would not detect
+/// two swapped fields.
 @Suite struct GoldenContentTests {
     private let database = DatabaseName(project: "p")
     private let name: DocumentName

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FirestoreProtocol
 
-/// Takes any field that the wire format can carry, to exercise the reader alone.
+/// A message that accepts any field of the wire format, to test the reader alone.
 private struct Anything: ProtobufMessage {
     var numbers: [UInt64] = []
     var int32s: [Int32] = []

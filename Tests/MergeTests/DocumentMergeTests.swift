@@ -9,7 +9,7 @@ import Testing
         DocumentMerge.merge(base: base, mine: mine, theirs: theirs, policy: .tasks)
     }
 
-    /// `field=value side reason`, in order.
+    /// Returns `field=value side reason` of each displaced value, in order.
     private func displaced(_ result: MergeResult) -> [String] {
         result.displaced.map {
             "\($0.field)=\($0.value.map { "\(text($0))" } ?? "-") \($0.side.rawValue) \($0.reason.rawValue)"
@@ -55,7 +55,7 @@ import Testing
                     "notes": .map(["by": .string("desk"), "rule": .string("merged")]),
                 ]))
         #expect(displaced(result) == ["priority=2 theirs changedOnBothSides"])
-        // An origin alone is no edit, so it keeps nothing from being deleted.
+        // An origin alone is no edit, so it does not prevent a deletion.
         var deleted = base
         deleted["deletedTime"] = time(9)
         var looked = base
@@ -97,11 +97,11 @@ import Testing
                     "title=theirs \(side) changedOnBothSides", "x=1 \(other) changedOnBothSides",
                 ])
         }
-        // What no remote has ordered yet comes after all that one has.
+        // A value that no remote has ordered yet is later than all ordered ones.
         var pending = theirs
         pending.setValue(.timestamp(MergePolicy.pendingTime), at: ["origins", "title", "time"])
         #expect(merge(nil, pending, mine).fields?["title"] == .string("theirs"))
-        // A value may have its time itself.
+        // A value may contain its own time.
         func attached(_ name: String, _ seconds: Int64) -> Fields {
             let file = Value.map(["name": .string(name), "createdTime": time(seconds)])
             return ["attachments": .map(["b": file]), "origins": .map(["attachments.b": .map(["by": .string(name)])])]
@@ -113,10 +113,11 @@ import Testing
                 merge(nil, sides.0, sides.1).fields?["origins"]?.mapValue?["attachments.b"]?.mapValue?["by"]
                     == .string("late"))
         }
-        // The same machine has attached it twice, and so the entry is the same; another has done so between.
+        // The same device attached the file twice, so its entry is the same; another device
+        // attached it in between.
         let again = merge(early, attached("early", 9), late)
         #expect(again.fields?["origins"]?.mapValue?["attachments.b"]?.mapValue?["by"] == .string("early"))
-        // With a base the later commit is mine, whatever the times say.
+        // With a base `mine` is later, whatever the times are.
         #expect(merge(version([:], [:]), theirs, mine).fields?["title"] == .string("theirs"))
     }
 
@@ -170,7 +171,7 @@ import Testing
         #expect(replaced == MergeResult(fields: fields("2")))
         let alike = merge(fields("1"), fields("1", ["damaged": .boolean(true)]), fields("1"))
         #expect(alike.fields == fields("1", ["damaged": .boolean(true)]))
-        // Of two files the later one stands, and the other is kept.
+        // The later of the two files wins, and the other one is kept as displaced.
         let both = merge(fields("1"), fields("3"), fields("2"))
         #expect(both.fields == fields("3") && both.displaced.count == 1)
         let mine = merge(fields("1"), fields("2"), fields("1", ["damaged": .boolean(true)]))

@@ -97,7 +97,7 @@ extension ObjectStoreContract {
         },
     ]
 
-    /// Bytes without a pattern that a store could repeat by mistake.
+    /// Returns bytes without a pattern that a store could repeat by mistake.
     private static func bytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, initialized in
             let raw = UnsafeMutableRawBufferPointer(buffer)

@@ -13,7 +13,7 @@ struct RowSumTests {
         try database.first("SELECT a, b, sum FROM t") { $0.isIntact(0..<2, sum: 2) }
     }
 
-    /// Sums are on disks: they are the same on every processor and in every version.
+    /// Sums are stored on disk, so they must be the same on every processor and in every version.
     @Test func `the sum of known values is the known one`() throws {
         let values: [(String, Int64)] = [
             ("1", 0xBD02_AB6F), ("'abc'", 0xB9C3_8E2F), ("x'616263'", 0x2F96_A2BF), ("NULL", 0x2AF1_147B),

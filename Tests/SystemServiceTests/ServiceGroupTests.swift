@@ -9,7 +9,7 @@ import Testing
 struct ServiceGroupTests {
     struct Failure: Error {}
 
-    /// What happened, in order, and a way to await it.
+    /// The events in order, which a test can wait for.
     final class Diary: Sendable {
         private let entries = Mutex<[String]>([])
         private let stream: AsyncStream<String>

@@ -45,7 +45,7 @@ struct SupervisorTests {
         #expect(sent.messages.withLock { $0 } == ["WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"])
     }
 
-    /// The real calls read the process's environment, so this is the only test that sets it.
+    /// The real calls read the environment of the process, so this is the only test that sets it.
     @Test func `real messages reach the socket of the supervisor, and only with one`() throws {
         let path = "/tmp/ferry-notify-" + SystemRandom.hex(8)
         defer { _ = try? FileSystem.remove(path) }

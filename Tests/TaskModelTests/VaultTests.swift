@@ -3,12 +3,12 @@ import Glibc
 import TaskModel
 import Testing
 
-/// The real task files of Tests/Fixtures/tasknotes-vault, which other software wrote.
+/// Tests with the real task files of Tests/Fixtures/tasknotes-vault, which other software wrote.
 @Suite struct VaultTests {
     private static let root = #filePath.replacing(
         "TaskModelTests/VaultTests.swift", with: "Fixtures/tasknotes-vault")
 
-    /// Paths below the root.
+    /// The paths below the root.
     static let paths: [String] = {
         var found: [String] = []
         var folders = [""]

@@ -9,7 +9,7 @@ import Testing
 
     private static let prefix = "projects/p/databases/d/documents"
 
-    /// §3.4 of the contract; values in one row are equal.
+    /// The values of §3.4 of the contract; the values in one row are equal.
     private static let ascending: [[Value]] = [
         [.null],
         [.boolean(false)], [.boolean(true)],

@@ -24,7 +24,7 @@ struct ObjectCollectorTests {
         namespace = try ObjectNamespace(user: "alice")
     }
 
-    /// As a machine sees it that has just come.
+    /// The view of a device that has just connected.
     private var seen: CollectedObjectStore {
         CollectedObjectStore(store, namespace: namespace, storeTime: { [clock] in clock.now })
     }
@@ -84,7 +84,7 @@ struct ObjectCollectorTests {
         clock.advance(days: 20)
         #expect(try await collect([ContentHash(of: Array("second".utf8))]).removed.isEmpty)
         #expect(try await seen.head(second) != nil)
-        // Its last put is 20 days old, and nothing needs it.
+        // The last put is 20 days old, and the object is unused.
         #expect(try await seen.head(first) != nil)
         _ = try await collect()
         #expect(try await seen.head(first) == nil)
@@ -103,7 +103,7 @@ struct ObjectCollectorTests {
             (error as? ObjectStorageError)?.code == .transient
         }
         _ = try await put("other", through: seen)
-        // A request of somebody who was cut short may come late, and clocks differ.
+        // A request of an interrupted collector may arrive late, and clocks differ.
         clock.advance(days: 30)
         condemned.beginRemoval(until: clock.now - 1800)
         try await store.put(namespace.condemned, condemned.bytes)

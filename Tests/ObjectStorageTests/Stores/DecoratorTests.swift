@@ -43,7 +43,7 @@ import Testing
         let key = try ObjectKey("k")
         let content = (0..<1_500_000).map { UInt8(truncatingIfNeeded: $0 &* $0) }
         try await memory.put(key, content)
-        // Operation 1 opens, 2 and 3 read parts, 4 breaks; 5 opens the rest.
+        // Operation 1 opens the object, 2 and 3 read parts, 4 fails, and 5 opens the rest.
         let faulty = FaultyObjectStore(memory, failing: { $0 == 4 || $0 == 7 })
         let store = RetryingObjectStore(faulty, sleep: { _ in })
         #expect(
@@ -69,7 +69,7 @@ import Testing
         #expect(bucket.take(500, now: start) == .zero)
         #expect(bucket.take(1000, now: start) == .seconds(1))
         #expect(bucket.take(1000, now: start + .seconds(1)) == .seconds(1))
-        // After a long rest no more than the burst has gathered.
+        // After a long rest only the burst is available.
         #expect(bucket.take(1500, now: start + .seconds(100)) == .seconds(1))
     }
 
@@ -109,7 +109,7 @@ import Testing
 }
 
 extension Surroundings {
-    /// Where time stands still, and nobody waits.
+    /// Returns an environment in which time stands still and sleeping returns at once.
     static func still(onSleep: @escaping @Sendable (Duration) -> Void) -> Surroundings {
         var surroundings = system
         surroundings.now = { .zero }

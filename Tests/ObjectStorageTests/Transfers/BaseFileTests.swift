@@ -3,7 +3,8 @@ import Testing
 
 @testable import ObjectStorage
 
-/// Downloads that take from an earlier version of the file, on this machine, what is the same.
+/// Tests of downloads that take unchanged chunks from an earlier version of the file on this
+/// device.
 @Suite struct BaseFileTests {
     private let memory = MemoryObjectStore()
     private let namespace: ObjectNamespace
@@ -17,7 +18,7 @@ import Testing
 
     private var path: String { directory.path + "/base" }
 
-    /// The earlier version with something inserted in its middle.
+    /// The earlier version with an insertion in its middle.
     private var content: [UInt8] {
         earlier[..<(earlier.count / 2)] + Array("inserted".utf8) + earlier[(earlier.count / 2)...]
     }
@@ -84,7 +85,8 @@ import Testing
         let marks = try #require(try await task.outcome.marks)
         #expect(try FileSystem.read(directory.path + "/got") == content)
         #expect(task.snapshot.bytesOnWire < 1 << 20)
-        // Whoever has downloaded it recognises what comes again, as who has uploaded it does.
+        // A device that has downloaded the file recognizes its chunks like one that has uploaded
+        // it.
         #expect(try await upload(content, sizes: .small, marks: marks).marks == marks)
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStorage
 
-/// Content that is cut with the help of the manifest of an earlier version.
+/// Tests of cutting content with the manifest of an earlier version.
 @Suite struct ChunkReaderTests {
     private let namespace: ObjectNamespace
 
@@ -19,7 +19,8 @@ import Testing
         return Manifest(sha256: ContentHash(of: content), chunks: chunks)
     }
 
-    /// The chunks of `content`, of which so many at once are given out before they are looked at, and how many of them were expected.
+    /// Reads the chunks of `content`, several at once before they are identified. Returns them with
+    /// the number of expected ones.
     private static func read(
         _ content: [UInt8], after earlier: Manifest, ahead: Int
     ) throws -> (chunks: [ContentHash], expected: Int) {
@@ -126,7 +127,7 @@ import Testing
         let marks = try #require(first.marks)
         #expect(marks.marks.count == first.chunkCount)
         #expect(ChunkMarks(bytes: marks.bytes) == marks)
-        // One that came, one that has changed by a bit, and one of another file.
+        // An unchanged chunk, one with a changed bit, and one of another file.
         var changed = earlier
         changed[earlier.count / 3] ^= 1
         let other = earlier[..<1_500_000] + Noise.bytes(100, seed: 4) + earlier[1_500_000...]

@@ -92,7 +92,7 @@ import Testing
         let edited = content[..<350_000] + [1, 2, 3] + content[350_000...]
         let second = try await uploaded(File(name: "f", bytes: Array(edited)), to: store)
         #expect(second.manifest != first.manifest)
-        // Nor for the manifest, which lists a chunk that was not there.
+        // The manifest is not looked up either, because it lists a chunk that was missing.
         #expect(store.counts.heads == 0)
         #expect((2...6).contains(store.counts.puts), "\(store.counts.puts) puts for three bytes")
     }
@@ -142,7 +142,7 @@ import Testing
         up.limit(bytesPerSecond: 1000)
         up.start()
         let uploaded = try await up.outcome
-        // The bucket's time stands still, so that what each part waits for is all that went before it.
+        // The time of the bucket stands still, so each part waits for all previous parts.
         #expect(waited.withLock { $0 } > .seconds(46))
 
         waited.withLock { $0 = .zero }
@@ -237,7 +237,7 @@ import Testing
         task?.pause()
         for await snapshot in states where snapshot.state == .paused { break }
         task = nil
-        // One byte of what is there goes bad meanwhile.
+        // One byte of the partial file is damaged meanwhile.
         var damaged = try directory.read("partial")
         let first = try #require(damaged.firstIndex { $0 != 0 })
         damaged[first] ^= 1
@@ -249,7 +249,8 @@ import Testing
         again.start()
         _ = try await again.outcome
         #expect(try directory.read("got") == content)
-        // The manifest, what was under way, and the damaged chunk; the rest was there.
+        // The manifest, the chunks in flight and the damaged chunk are fetched; the rest is in the
+        // partial file.
         #expect(store.counts.gets - before < up.chunkCount)
         #expect(directory.names() == ["got"])
     }
@@ -360,7 +361,8 @@ import Testing
 
     @Test func `compressible content travels small and comes back`() async throws {
         let content = Array(String(repeating: "the quick brown fox\n", count: 5000).utf8)
-        // A level that is told: what pays on a link as fast as memory is another question.
+        // A fixed level, because which level is best with a network as fast as memory is another
+        // question.
         let task = UploadTask(
             File(name: "f.txt", bytes: content), to: memory, namespace: namespace, compression: .level(6), sizes: .small
         )
@@ -375,7 +377,7 @@ import Testing
     }
 }
 
-/// Flips a bit in the first read of each key.
+/// A store that flips a bit in the first read of each key.
 private final class GarblingObjectStore: ObjectStore {
     private let store: any ObjectStore
     private let seen = Mutex<Set<ObjectKey>>([])

@@ -25,7 +25,7 @@ import Testing
             directory: "\(directory.path)/\(name)", store: store ?? memory, namespace: namespace, options: options)
     }
 
-    /// As the disk would be after kill -9 at this moment.
+    /// Copies the disk in its state at this moment, as after kill -9.
     private func crash(to name: String) throws {
         try FileSystem.makeDirectories("\(directory.path)/\(name)/spool")
         for file in directory.names(below: "state") where !file.hasSuffix("-shm") {
@@ -154,7 +154,8 @@ import Testing
         let handle = try #require(await recovered.transfer(task.id) as? DownloadTask)
         _ = try await handle.outcome
         #expect(try directory.read("got") == content)
-        // The manifest once more, and of the eight chunks that had come through the gate at most those not yet written.
+        // The manifest again, and of the eight chunks that passed the gate at most those that were
+        // not written.
         #expect(second.counts.gets <= uploaded.chunkCount + 1)
         #expect(handle.snapshot.bytesOnWire < Int64(content.count))
         runningAgain.cancel()
@@ -165,7 +166,7 @@ import Testing
         let path = try directory.file("f.bin", Noise.bytes(46_875))
         let transfers = try await open()
         let up = try await transfers.upload(UploadRequest(File(path: path)))
-        // One that would take half a day.
+        // A transfer that would take half a day.
         up.limit(bytesPerSecond: 1)
         up.pause()
         let running = Task { await transfers.run() }
@@ -228,7 +229,7 @@ import Testing
         #expect(memory.count > before)
         large.cancel()
         await end(of: large, .cancelled)
-        // What had been noted is gone; what was put in the last moments is left to the collection of garbage.
+        // Recorded chunks are deleted; those of the last moments are left to garbage collection.
         #expect(memory.count < before + 40)
         await #expect(throws: ObjectStorageError.self) { _ = try await large.outcome }
         running.cancel()
@@ -279,7 +280,7 @@ import Testing
                 try await transfers.upload(
                     UploadRequest(File(name: "f\(seed)", bytes: Noise.bytes(23_437, seed: UInt64(seed))))))
         }
-        // Four run, none of which can end; the others are never launched.
+        // Four run and cannot end, so the others are never launched.
         for task in tasks.prefix(4) { await end(of: task, .running) }
         await store.waitForHeld()
         transfers.suspendAll()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStorage
 
-/// Sends what it is given when it is told to.
+/// Sends groups when the test says so.
 private final class Link: Sendable {
     private struct State {
         var groups: [[String]] = []
@@ -34,7 +34,7 @@ private final class Link: Sendable {
         }
     }
 
-    /// Returns when so many groups have begun.
+    /// Waits until this number of groups has begun.
     func began(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -46,7 +46,7 @@ private final class Link: Sendable {
         }
     }
 
-    /// Ends the oldest group, with what became of each put.
+    /// Ends the oldest group with the results of its puts.
     func end(_ results: Result<Void, any Error>...) {
         state.withLock { $0.open.removeFirst() }.resume(returning: results)
     }
@@ -64,7 +64,8 @@ private final class Link: Sendable {
         }
     }
 
-    /// The name waits once the queue has it; nothing else tells.
+    /// Waits until the queue has this number of requests. The queue does not report it, so it is
+    /// polled.
     private func waits(_ count: Int) async {
         while queue.waitingCount < count { await Task.yield() }
     }

@@ -4,7 +4,8 @@ import Testing
 @testable import ObjectStorage
 
 @Suite struct S3ArchiveTests {
-    /// Puts three objects at once. Answers what the server saw of them, and the error of each.
+    /// Puts three objects at the same time. Returns the requests at the server, and the error of
+    /// each put.
     private func putThree(_ answers: ScriptedServer.Answer...) async throws -> ([HTTPServerRequest], [String?]) {
         let server = ScriptedServer(answers: answers)
         let store = try await server.store(usesArchives: true)
@@ -48,11 +49,12 @@ import Testing
         #expect(seen.count == 4 && errors[0] == nil && errors[2] == nil)
         #expect(errors[1]?.contains("u/b") == true)
         let (again, failures) = try await putThree(ScriptedServer.error(.serviceUnavailable, "SlowDown"))
-        // All of them are tried again by whoever has put them.
+        // The callers retry all of them.
         #expect(again.count == 1 && failures.allSatisfy { $0 != nil })
     }
 
-    /// Reads three objects at once. Answers what the server saw of them, and the content or the error of each.
+    /// Reads three objects at the same time. Returns the requests at the server, and the content or
+    /// the error of each read.
     private func readThree(_ answers: ScriptedServer.Answer...) async throws -> ([String], [String]) {
         let server = ScriptedServer(answers: answers)
         let store = try await server.store(usesArchives: true)
@@ -112,7 +114,7 @@ import Testing
         let (seen, contents) = try await readThree(ScriptedServer.error(.methodNotAllowed, "MethodNotAllowed"), content)
         #expect(seen == ["POST /ferry", "GET /ferry/u/a", "GET /ferry/u/b", "GET /ferry/u/c"])
         #expect(contents == ["it", "it", "it"])
-        // All of them are tried again by whoever has asked.
+        // The callers retry all of them.
         let (again, failures) = try await readThree(ScriptedServer.error(.serviceUnavailable, "SlowDown"))
         #expect(again.count == 1 && failures.allSatisfy { $0.contains("SlowDown") })
     }

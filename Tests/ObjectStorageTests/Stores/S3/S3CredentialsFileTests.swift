@@ -46,7 +46,8 @@ struct S3CredentialsFileTests {
         #expect(refusal()?.message.contains("default") == true)
         try FileSystem.replace(path, with: Array(Self.file.utf8), mode: 0o600)
         #expect(try keys.credentials(now: 100).accessKey == "A")
-        // Asked for again after a minute, as the store renews keys five minutes before their end.
+        // The file is read again after a minute, because the store renews credentials five minutes
+        // before their expiry.
         #expect(try keys.credentials(now: 100).expires == 460)
     }
 

@@ -38,7 +38,7 @@ import Testing
     @Test func `where nobody can change it on the way, the content of a put has a checksum only`() async throws {
         let server = ScriptedServer(ScriptedServer.stored)
         let store = try await server.store(integrity: .crc32c)
-        // The check value of RFC 3720's CRC, 0xE3069283.
+        // The check value of the CRC of RFC 3720, 0xE3069283.
         try await store.put(key, Array("123456789".utf8))
         let request = try #require(server.seen.first)
         #expect(request.headers["x-amz-content-sha256"] == "UNSIGNED-PAYLOAD")
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `a clock that is wrong is corrected by the server's, and stays so`() async throws {
-        // The server's own clock tells the date in every answer.
+        // Every response of the server contains the time of its clock.
         let server = ScriptedServer(
             ScriptedServer.error(.forbidden, "RequestTimeTooSkewed"), ScriptedServer.stored)
         let store = try await server.store(now: { 4_000_000_000 })
@@ -203,8 +203,8 @@ import Testing
 
     private static let endpoint = getenv("FERRY_TEST_S3").map { String(cString: $0) }
 
-    /// Against a real server: FERRY_TEST_S3=http://127.0.0.1:5000, a bucket `ferry-test`, keys in AWS_ACCESS_KEY_ID and
-    /// AWS_SECRET_ACCESS_KEY.
+    /// Tests with a real server: FERRY_TEST_S3=http://127.0.0.1:5000, a bucket `ferry-test`,
+    /// credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
     @Test(
         .enabled(if: endpoint != nil, "FERRY_TEST_S3 names no server"), arguments: ObjectStoreContract.all,
         [S3Configuration.Integrity.sha256, .crc32c])

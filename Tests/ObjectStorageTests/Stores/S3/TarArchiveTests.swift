@@ -62,7 +62,7 @@ import Testing
             damaged[index] ^= 1
             #expect(throws: ObjectStorageError.self, "\(index)") { try TarArchive.files(in: damaged) }
         }
-        // A link, with a check that is right.
+        // A link with a correct checksum.
         var link = whole
         link[156] = UInt8(ascii: "2")
         let check = (0..<512).reduce(0) { $0 + ((148..<156).contains($1) ? 0x20 : Int(link[$1])) }
