@@ -32,7 +32,7 @@ import Testing
     private let text = Array(String(repeating: "2026-11-21 INFO ferryd: synchronised 12 tasks\n", count: 500).utf8)
 
     @Test(arguments: 1...9)
-    func `what is compressed comes back, at every level, here and through zlib`(level: Int) throws {
+    func `compressed bytes are restored at every level, also by zlib`(level: Int) throws {
         let stream = try compressed(text, level: level)
         #expect(stream.count < text.count / 20)
         #expect(try restored(stream, room: text.count) == text)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: 0...9)
-    func `what zlib compresses is read`(level: Int32) throws {
+    func `bytes compressed by zlib are decompressed`(level: Int32) throws {
         var length = compressBound(uLong(text.count))
         var stream = [UInt8](repeating: 0, count: Int(length))
         #expect(compress2(&stream, &length, text, uLong(text.count), level) == Z_OK)

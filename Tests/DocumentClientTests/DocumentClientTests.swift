@@ -131,7 +131,7 @@ import Testing
         #expect(remote.with { $0.documents.count } == 2)
     }
 
-    @Test func `what was written offline is sent when the network is back`() async throws {
+    @Test func `offline writes are sent when the network is back`() async throws {
         let client = try makeClient()
         remote.fail(.transient)
         try await running(client) {
@@ -225,7 +225,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `what a pending change has displaced goes along to another remote`() async throws {
+    @Test func `values displaced by a pending change are sent to another remote too`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/state"
         let (task, gone) = (try name("tasks/a"), try name("tasks/b"))
@@ -318,7 +318,7 @@ import Testing
         #expect(newRemote.with { $0.documents[task]?.fields["of"] } == .string(edits > 3 ? "new" : "old"))
     }
 
-    @Test func `what is asked for while a stream is being opened is watched too`() async throws {
+    @Test func `a target added while a stream is being opened is watched too`() async throws {
         let client = try makeClient()
         let early = Query(parent: ParentName(testDatabase), collectionID: "early")
         let late = Query(parent: ParentName(testDatabase), collectionID: "late")
@@ -334,7 +334,9 @@ import Testing
         }
     }
 
-    @Test func `a client is current without what it may be refused, and tells of what it may not`() async throws {
+    @Test func `a client is current without targets that may be refused, and reports refused ones that may not`()
+        async throws
+    {
         remote.refuse(toWatch: "shared")
         let client = try makeClient()
         let query = Query(parent: ParentName(testDatabase), collectionID: "shared")

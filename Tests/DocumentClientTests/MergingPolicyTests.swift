@@ -109,7 +109,8 @@ import Testing
         _ = try replica.failed(RemoteError(.transient, "cut"))
     }
 
-    @Test func `what another took away stays away where the answer to its addition was lost`() throws {
+    @Test func `an element that another client removed stays removed if the response to its addition was lost`() throws
+    {
         let replica = try makeReplica("one")
         let task = try start(replica, [:])
         try replica.append([.update(task, [try path("completed"): .boolean(true)])])
@@ -134,7 +135,7 @@ import Testing
         #expect(remote.documents[task]?.fields["due"] == .integer(3))
     }
 
-    @Test func `an edit after a delete under way takes that back, also where somebody else comes first`() throws {
+    @Test func `an edit after a delete in flight reverts it, also if another client commits first`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, [:])
         try replica.append([.update(task, [:], transforms: [time("deletedTime"), time("updatedTime")])])
@@ -147,7 +148,7 @@ import Testing
         #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
     }
 
-    @Test func `a change that joins one whose fate is not known is no part of that`() throws {
+    @Test func `a change after a commit of unknown outcome is no part of that commit`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, [:])
         try replica.append([.update(task, [try path("completed"): .boolean(true)])])
@@ -169,7 +170,7 @@ import Testing
         #expect(remote.documents[task]?.fields["title"] == .string("oat milk"))
     }
 
-    @Test func `what is displaced is told once`() throws {
+    @Test func `a displaced value is reported once`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, ["title": .string("oat milk")])
         try replica.append([.update(task, [:], transforms: [time("deletedTime"), time("updatedTime")])])

@@ -82,7 +82,7 @@ import Testing
         #expect(try open(repairs: true).repaired.isEmpty)
     }
 
-    @Test func `an edit of an awaited document is sent on top of what the remote has`() throws {
+    @Test func `an edit of an awaited document is sent on top of the remote's version`() throws {
         try filled().database.close()
         try damage("client_document", "fields")
         let replica = try open(repairs: true)

@@ -29,7 +29,7 @@ import Testing
         #expect(try replica.isOther(lineage: lineage + "0"))
     }
 
-    @Test func `a lineage that an earlier version has kept as a number is learnt anew`() throws {
+    @Test func `a lineage that an earlier version stored as a number is replaced`() throws {
         let directory = try TemporaryDirectory()
         let database = try SQLiteDatabase(path: directory.path + "/state")
         try database.migrate(ReplicaSchema.component, Array(ReplicaSchema.migrations.prefix(1)))
@@ -88,7 +88,7 @@ import Testing
         #expect(remote.refusedCount == 0)
     }
 
-    @Test func `what was made on top of a commit under way goes out as it was made`() throws {
+    @Test func `a change on top of a commit in flight is sent unchanged`() throws {
         let replica = try memoryReplica(policies: RebasePolicies(others: FieldwisePolicy(historyCollection: "history")))
         let task = try name("tasks/a")
         let changed = FieldTransform(try path("changed"), .serverTimestamp)
@@ -114,7 +114,8 @@ import Testing
         #expect(remote.documents.count == 1)
     }
 
-    @Test func `a large document is seen as it is now, whoever changed it and whatever could not be recorded`() throws {
+    @Test func `a large document is read in its current version, even if a change of it could not be recorded`() throws
+    {
         let replica = try memoryReplica()
         let task = try name("tasks/a")
         func text(_ number: Int) -> Value { .string(String(repeating: "\(number)", count: 20_000)) }
@@ -293,7 +294,7 @@ import Testing
         #expect(remote.documents[task]?.fields == ["a": .integer(2), "b": .integer(1)])
     }
 
-    @Test func `an answer that is older than what the stream told takes nothing back`() throws {
+    @Test func `a response older than the stream does not revert documents`() throws {
         let replica = try memoryReplica()
         let task = try name("tasks/a")
         try replica.append([.create(task, ["a": .integer(0), "b": .integer(0)])])
@@ -323,7 +324,7 @@ import Testing
         #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
     }
 
-    @Test func `a document that went before the stream told of it is asked for`() throws {
+    @Test func `a document that was deleted before the stream reported it is requested`() throws {
         let replica = try memoryReplica()
         let target = try replica.target(for: tasksQuery)
         let (gone, kept) = (try name("tasks/a"), try name("tasks/b"))

@@ -3,7 +3,7 @@ import DocumentStore
 
 extension DocumentStoreContract {
     static let transactions = [
-        DocumentStoreContract("a transaction commits what it read and wrote") { test in
+        DocumentStoreContract("a transaction commits its reads and writes") { test in
             try await test.set("a/1", ["n": .integer(1)])
             let id = try await test.store.beginTransaction(.readWrite(retry: nil))
             let old = try await test.fields("a/1", at: .transaction(id))
@@ -177,7 +177,7 @@ extension DocumentStoreContract {
                 }
             }
         },
-        DocumentStoreContract("an account has so many transactions, and others go on") { test in
+        DocumentStoreContract("the transactions of an account are limited, and other accounts continue") { test in
             let limit = AccountLimits().transactions
             var open: [TransactionID] = []
             for number in 0..<limit {
@@ -194,7 +194,7 @@ extension DocumentStoreContract {
             try await test.store.rollback(open[0])
             _ = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")
         },
-        DocumentStoreContract("a transaction reads so many documents and queries, and so many bytes") { test in
+        DocumentStoreContract("the documents, queries and bytes that a transaction reads are limited") { test in
             let limits = AccountLimits()
             let id = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")
             let names = try (0..<limits.transactionDocuments).map { try test.name("a/\($0)") }

@@ -3,7 +3,7 @@ import DocumentStore
 
 extension DocumentStoreContract {
     static let writing = [
-        DocumentStoreContract("what was set is got, with its times") { test in
+        DocumentStoreContract("a document is returned as it was set, with its times") { test in
             let time = try await test.set(
                 "a/1", ["n": .integer(1), "m": .map(["x": .array([.null, .boolean(true)])])])
             let document = try await test.document("a/1")
@@ -120,7 +120,7 @@ extension DocumentStoreContract {
             ])
             try requireEqual(try await counts(), [2, 0], "the counts of a tree made at once")
         },
-        DocumentStoreContract("a guard learns who would own more documents, and how many") { test in
+        DocumentStoreContract("a guard receives the users that would own more documents, and how many") { test in
             let anna: [String: Value] = ["userId": .string("anna")]
             let bob: [String: Value] = ["userId": .string("bob")]
             try await test.set("tasks/1", anna)
@@ -179,7 +179,7 @@ extension DocumentStoreContract {
             }
             try requireEqual(try await test.fields("a/1"), ["n": .integer(1)], "the document")
         },
-        DocumentStoreContract("what is below a document follows its inherited field in the same commit") { test in
+        DocumentStoreContract("descendants follow the inherited field of a document in the same commit") { test in
             let (old, new) = (Value.string("old"), Value.string("new"))
             try await test.set("a/1", ["inherited": old])
             for path in ["a/1/b/1", "a/1/b/1/c/1", "a/12/b/1"] { try await test.set(path, ["inherited": old]) }

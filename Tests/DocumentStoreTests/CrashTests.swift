@@ -44,7 +44,7 @@ struct CrashTests {
     }
 
     @Test(.enabled(if: CrashTests.childDirectory == nil), arguments: [20, 300])
-    func `what was acknowledged survives kill -9, whole and consistent`(count: Int) async throws {
+    func `acknowledged commits survive kill -9, complete and consistent`(count: Int) async throws {
         let temporary = try TemporaryStore()
         let pipe = temporary.directory + "/acknowledged"
         #expect(mkfifo(pipe, 0o600) == 0)

@@ -66,7 +66,9 @@ struct DamageTests {
     }
 
     @Test(arguments: [false, true])
-    func `listeners hear of all but the damaged document, which is not told as deleted`(isResumed: Bool) async throws {
+    func `listeners receive all but the damaged document, which is not reported as deleted`(isResumed: Bool)
+        async throws
+    {
         var store = try await temporary.open()
         let start = try await store.commit([Write(.update(good, fields: ["title": .string("first")]))]).commitTime
         await store.close()
@@ -126,7 +128,7 @@ struct DamageTests {
         await store.close()
     }
 
-    @Test func `a database from before checksums gets them, and what cannot be decoded counts as damaged`() async throws
+    @Test func `a database without checksums gets them, and rows that cannot be decoded count as damaged`() async throws
     {
         try await fill()
         let sqlite = try SQLiteDatabase(path: temporary.path)

@@ -103,7 +103,7 @@ struct DurabilityTests {
         while try sqlite.first("SELECT count(*) FROM change", [], { $0.int64(0) }) != Int64(count) { usleep(100) }
     }
 
-    @Test func `nobody sees a commit before its sync, and those that came meanwhile share the next`() async throws {
+    @Test func `a commit is not visible before its sync, and later commits share the next sync`() async throws {
         let store = try await open()
         _ = try await store.commit(write(0, 1))
         let deleted = try await store.commit(write(1, 1)).commitTime

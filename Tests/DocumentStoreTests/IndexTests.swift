@@ -99,7 +99,8 @@ struct IndexTests {
         await store.close()
     }
 
-    @Test func `an account has so many indexes of a collection, also after a restart, and others get theirs`()
+    @Test
+    func `the indexes of an account in a collection are limited, also after a restart, and other accounts get theirs`()
         async throws
     {
         var configuration = SQLiteDocumentStore.Configuration()

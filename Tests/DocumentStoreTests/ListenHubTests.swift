@@ -5,7 +5,7 @@ import Testing
 
 struct ListenHubTests {
     /// A large number of listeners: the first begins to read long before the last is notified.
-    @Test func `who is told of a commit can read it at once`() async throws {
+    @Test func `a listener can read a commit as soon as it is notified of it`() async throws {
         let clock = CommitClock(persisted: 0, lastCommit: 0) { 1_000_000 }
         let hub = ListenHub(clock: clock)
         let name = try DocumentName(database: DatabaseName(project: "ferry"), collection: "lists", id: "work")

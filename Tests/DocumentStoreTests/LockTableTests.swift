@@ -25,7 +25,7 @@ struct LockTableTests {
         #expect(table.admit(nil, of: nil, changing: change, at: .seconds(2)) == .go(aborted: []))
     }
 
-    @Test mutating func `an older committer aborts the younger reader, which is told so once it asks`() throws {
+    @Test mutating func `an older committer aborts the younger reader, which gets the error at its next call`() throws {
         try table.lock(young, documents: [name], queries: [], at: .seconds(1))
         #expect(table.admit(old, of: nil, changing: change, at: .seconds(2)) == .go(aborted: [young]))
         #expect(throws: DocumentStoreError.contention) { try table.check(young, at: .seconds(2)) }

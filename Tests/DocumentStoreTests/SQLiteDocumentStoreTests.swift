@@ -80,7 +80,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `a resume token works after a restart, and tells only what changed`() async throws {
+    @Test func `a resume token works after a restart, and only changes are reported`() async throws {
         var store = try await temporary.open()
         for index in 0..<5 {
             let name = try DocumentName(database: TemporaryStore.database, path: "a/\(index)")
@@ -103,7 +103,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `a token or a time that is older than the history starts anew, one within it does not`() async throws {
+    @Test func `a target with a token or a time before the history starts over, one within it does not`() async throws {
         let clock = HandClock(1_000 * second)
         var configuration = SQLiteDocumentStore.Configuration()
         configuration.now = clock.now
@@ -141,7 +141,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `a token of another database starts anew`() async throws {
+    @Test func `a target with a token of another database starts over`() async throws {
         let other = try TemporaryStore()
         let foreign = try await other.open()
         var client = ListenClient(foreign)
@@ -203,7 +203,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `what was stored before a field was inherited is brought into line once`() async throws {
+    @Test func `documents stored before a field was inherited are updated once`() async throws {
         var store = try await temporary.open()
         func name(_ path: String) throws -> DocumentName { try DocumentName(database: store.database, path: path) }
         let stale = try name("tasks/1/history/1")
@@ -284,7 +284,7 @@ struct SQLiteDocumentStoreTests {
         #expect(try await stream.next() == nil)
     }
 
-    @Test func `a damaged file is told by its name and the remedy`() async throws {
+    @Test func `the error of a damaged file has its name and a remedy`() async throws {
         var store = try await temporary.open()
         _ = try await store.commit(write(1))
         await store.close()

@@ -52,7 +52,7 @@ struct TargetIndexTests {
         #expect(index.candidates(for: try change("tasks/1", before: nil, after: "mallory")) == [])
     }
 
-    @Test func `a member of an array, and what lies below a document, are found`() throws {
+    @Test func `a member of an array and a descendant of a document are found`() throws {
         var index = TargetIndex()
         let member = Query.Filter.field(FieldPath(key: "sharedWith"), .arrayContains, .string("bob"))
         index.insert(

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: GoldenMessage.all)
-    func `what the official client encodes is read and written back, byte for byte`(message: GoldenMessage) throws {
+    func `messages of the official client are decoded and encoded again, byte for byte`(message: GoldenMessage) throws {
         #expect(try message.type.init(decoding: message.bytes).encoded() == message.bytes)
     }
 

@@ -37,7 +37,7 @@ import Testing
         #expect(result == MergeResult(fields: ["title": .string("b"), "unknown": .string("u"), "x": .null]))
     }
 
-    @Test func `who set a value goes with the value, and a merge leaves its rule`() {
+    @Test func `the origin of a value is merged with the value, and records the rule of a merge`() {
         func origins(_ entries: [String: String]) -> Value {
             .map(entries.mapValues { .map(["by": .string($0)]) })
         }
@@ -74,8 +74,7 @@ import Testing
         #expect(displaced(removed) == ["n=2 theirs changedOnBothSides"])
     }
 
-    @Test func `without a base the value that the remote ordered later stands, and what was removed later stays away`()
-    {
+    @Test func `without a base the value that the remote ordered later wins, and a later removal is kept`() {
         func version(_ fields: Fields, _ times: [String: Int64]) -> Fields {
             let origins = times.mapValues { Value.map(["time": time($0)]) }
             return fields.merging(["createdTime": time(1), "origins": .map(origins)]) { $1 }
@@ -162,7 +161,7 @@ import Testing
         #expect(unknown.displaced.count == 1)
     }
 
-    @Test func `what one side says of an attachment gives way to another file of the other side's`() {
+    @Test func `changes of an attachment yield to another file of the other side`() {
         func fields(_ sha256: String, _ told: Fields = [:]) -> Fields {
             let file: Fields = ["name": .string("a"), "sha256": .string(sha256)]
             return ["attachments": .map(["x": .map(file.merging(told) { $1 })])]
@@ -193,7 +192,7 @@ import Testing
         #expect(displaced(gone) == ["notes=T theirs changedOnBothSides"])
     }
 
-    @Test func `a due comes from one side with all that tells it`() {
+    @Test func `a due date comes from one side with all fields that represent it`() {
         let base: Fields = ["due": time(0), "dueHasTime": .boolean(false)]
         let mine: Fields = ["due": time(1), "dueHasTime": .boolean(false)]
         let theirs: Fields = [
@@ -235,7 +234,7 @@ import Testing
         #expect(merge(base, nil, edited).fields == edited)
     }
 
-    @Test func `a delete that nobody edited against stands`() {
+    @Test func `a delete without a concurrent edit is kept`() {
         let base: Fields = ["title": .string("a"), "updatedTime": time(1)]
         let touched: Fields = ["title": .string("a"), "updatedTime": time(2)]
         let trashed: Fields = ["title": .string("a"), "deletedTime": time(3)]
@@ -267,7 +266,7 @@ import Testing
         #expect(result.displaced.map(\.field.description) == ["fields", "notes", "tags"])
     }
 
-    @Test func `lists merge whom they are shared with`() {
+    @Test func `the users of a shared list are merged`() {
         let result = DocumentMerge.merge(
             base: ["name": .string("W"), "sharedWith": tags("a")],
             mine: ["name": .string("W"), "sharedWith": tags("a", "b")],

@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `replicas that have exchanged everything are equal and have what each wrote`(seed: UInt64) {
+    func `replicas that have exchanged everything are equal and have all writes`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 5000)
         for _ in 0..<30 {
             var remote: Fields? = Self.document(&random)

@@ -47,7 +47,7 @@ import Testing
         #expect(merge("a\n\nb", "a\n\nb\nc", "x\na\n\nb").text == "x\na\n\nb\nc")
     }
 
-    @Test func `an edit with line feeds in a text with CRLF keeps the endings of the lines that nobody touched`() {
+    @Test func `an edit with line feeds in a text with CRLF keeps the endings of unchanged lines`() {
         let base = "a\r\nb\r\nc\r\nd\r\n"
         // One side saved one line with a line feed, the other one kept CRLF.
         #expect(merge(base, "A\nb\r\nc\r\nd\r\n", "a\r\nb\r\nc\r\nD\r\n").text == "A\nb\r\nc\r\nD\r\n")

@@ -26,7 +26,7 @@ struct RowSumTests {
     }
 
     @Test(arguments: ["1, 2", "'a', x'00'", "'', NULL", "1.5, zeroblob(300000)", "-1, 'zwölf'"])
-    func `what was stored is intact`(values: String) throws {
+    func `stored rows are intact`(values: String) throws {
         let database = try database()
         try database.executeScript("INSERT INTO t VALUES(\(values), row_sum(\(values)))")
         #expect(try isIntact(database) == true)

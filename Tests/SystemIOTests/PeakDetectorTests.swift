@@ -11,7 +11,7 @@ struct PeakDetectorTests {
         #expect(megabytes.indices.filter { past[$0] } == [5, 7, 10, 13, 15])
     }
 
-    @Test func `what is freed is no longer in use`() {
+    @Test func `freed memory is no longer in use`() {
         var blocks = (0..<4000).map { _ in [UInt8](repeating: 1, count: 4 << 10) }
         let before = ProcessMemory.heapInUse
         #expect(before > 15 << 20)

@@ -19,7 +19,7 @@ import Testing
         (" spaced ", "spaced.md"), ("\u{202E}gpj.exe", "gpj.exe.md"), ("/", "-.md"), ("\u{1B}[31mred", "[31mred.md"),
         (". .", "Untitled.md"),
     ])
-    func `what a name cannot carry is made safe`(title: String, name: String) {
+    func `characters that a name cannot contain are replaced`(title: String, name: String) {
         let found = TaskFileName.file(for: title)
         #expect(found.name == name)
         #expect(!found.carriesTitle)

@@ -70,7 +70,7 @@ import Testing
         #expect(text.replacing(line, with: "") == original || text == "---\n\(line)---\n" + original)
     }
 
-    @Test func `what other software means is kept as it says it`() throws {
+    @Test func `values with a meaning for other software are kept in their form`() throws {
         let item = try TaskFile(parsing: bytes("TaskNotes/Buy groceries.md"), named: "Buy groceries.md").item
         #expect(item.title == "Buy groceries")
         #expect(item.priority == .medium)

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `strict equality tells apart what queries take as equal`() {
+    @Test func `strict equality distinguishes values that are equal in queries`() {
         #expect(Value.integer(3) != .double(3))
         #expect(Value.double(0) != .double(-0.0))
         #expect(Value.double(.nan) == .double(-.nan))

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10)
-    func `what is slower than the link by half goes as it is, with a look now and then`(seed: UInt64) {
+    func `chunks are not compressed if that is twice as slow as the network, except for probes`(seed: UInt64) {
         let chosen = levels(link: 4e9, seed: seed)
         #expect(chosen.count { $0 == nil } >= 95)
         #expect(chosen.contains(1))

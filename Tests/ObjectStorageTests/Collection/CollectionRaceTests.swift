@@ -35,7 +35,7 @@ struct CollectionRaceTests {
     init() throws { namespace = try ObjectNamespace(user: "alice") }
 
     @Test(arguments: 0..<8)
-    func `what documents refer to is never lost, and what they do not goes`(block: UInt64) throws {
+    func `objects in use are never lost, and unused ones are deleted`(block: UInt64) throws {
         var (commits, removals, refusals) = (0, 0, 0)
         for seed in block * 50..<(block + 1) * 50 {
             let (done, removed, refused) = try run(seed: seed)

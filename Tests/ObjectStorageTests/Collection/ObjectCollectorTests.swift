@@ -48,7 +48,7 @@ struct ObjectCollectorTests {
         return key
     }
 
-    @Test func `what nothing needs is condemned and, after the grace, removed`() async throws {
+    @Test func `an unused object is marked and, after the grace period, deleted`() async throws {
         let (old, needed) = (try await put("old"), try await put("needed"))
         let needs: Set<ContentHash> = [ContentHash(of: Array("needed".utf8))]
         #expect(try await collect(needs).unused.count == 1)
@@ -75,7 +75,7 @@ struct ObjectCollectorTests {
         #expect(try await CondemnedObjects.read(of: namespace, in: store).since.isEmpty)
     }
 
-    @Test func `what is put again, or needed again, is acquitted`() async throws {
+    @Test func `an object that is put again or in use again is unmarked`() async throws {
         let (first, second) = (try await put("first"), try await put("second"))
         clock.advance(days: 2)
         _ = try await collect()
@@ -90,8 +90,7 @@ struct ObjectCollectorTests {
         #expect(try await seen.head(first) == nil)
     }
 
-    @Test func `while a removal is announced nothing that is condemned can be put, and other things can`() async throws
-    {
+    @Test func `during a deletion marked objects cannot be put, and others can`() async throws {
         let key = try await put("old")
         clock.advance(days: 2)
         _ = try await collect()
@@ -117,7 +116,7 @@ struct ObjectCollectorTests {
         #expect(try await store.head(key) == nil)
     }
 
-    @Test func `the list of what is condemned keeps its form`() throws {
+    @Test func `the list of marked objects keeps its form`() throws {
         var list = CondemnedObjects()
         let id = ContentHash(of: [1])
         list.condemn(.chunk(id), at: 7)

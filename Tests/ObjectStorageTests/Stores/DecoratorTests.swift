@@ -16,7 +16,7 @@ import Testing
         #expect(Set(waits).count == waits.count)
     }
 
-    @Test func `what the server asks for is waited at least`() {
+    @Test func `the delay is at least the one that the server asks for`() {
         var generator = SeededGenerator(seed: 2)
         var backoff = Backoff(first: .milliseconds(1), attempts: 3)
         #expect(backoff.wait(asked: .seconds(7), using: &generator) == .seconds(7))
@@ -73,7 +73,7 @@ import Testing
         #expect(bucket.take(1500, now: start + .seconds(100)) == .seconds(1))
     }
 
-    @Test func `a limited store waits for what it moved, up and down`() async throws {
+    @Test func `a limited store waits for the bytes that it transferred, up and down`() async throws {
         let waits = Mutex<Duration>(.zero)
         let store = LimitedObjectStore(
             MemoryObjectStore(), up: 1000, down: 2000, surroundings: .still { wait in waits.withLock { $0 = wait } })
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 1_000_000])
-    func `who waits goes on when the rate has changed`(rate: Int?) async throws {
+    func `a waiting operation continues when the rate changes`(rate: Int?) async throws {
         let limited = Mutex<LimitedObjectStore?>(nil)
         let waits = Mutex<[Duration]>([])
         let store = LimitedObjectStore(

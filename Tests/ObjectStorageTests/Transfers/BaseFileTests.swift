@@ -36,7 +36,7 @@ import Testing
         try Manifest(parsing: try await memory.read(namespace.manifest(file.manifest), limit: Manifest.byteLimit))
     }
 
-    @Test func `what an earlier version has does not travel, even where it is moved`() async throws {
+    @Test func `chunks of an earlier version are not transferred, even if they have moved`() async throws {
         try FileSystem.replace(path, with: earlier)
         let file = try await upload(content)
         let task = DownloadTask(
@@ -48,7 +48,7 @@ import Testing
         #expect(task.snapshot.bytesOnWire < 5 << 20)
     }
 
-    @Test func `a file that has changed since it was cut gives its chunks only to who verifies none`() async throws {
+    @Test func `a file that has changed since it was cut returns its chunks only without verification`() async throws {
         try FileSystem.replace(path, with: earlier)
         let wanted = try await manifest(upload(earlier))
         let base = try #require(await BaseFile.find(wanted, in: path, listing: nil))
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1 << 20])
-    func `a file that is not what its listing says costs a second look, and what comes is right`(
+    func `a file that differs from its listing costs a second pass, and the result is correct`(
         place: Int
     ) async throws {
         let earlier = Noise.bytes(3 << 20, seed: 3)
@@ -90,7 +90,7 @@ import Testing
         #expect(try await upload(content, sizes: .small, marks: marks).marks == marks)
     }
 
-    @Test func `a listing tells where chunks are, and one of another length tells nothing`() async throws {
+    @Test func `a listing locates the chunks, and one of a different length is ignored`() async throws {
         try FileSystem.replace(path, with: earlier)
         let wanted = try await manifest(upload(earlier))
         let chunks = wanted.chunks

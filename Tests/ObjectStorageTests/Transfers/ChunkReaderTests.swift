@@ -72,8 +72,7 @@ import Testing
         }
     }
 
-    @Test func `behind the first chunk that comes again and behind what was inserted, chunks are not cut anew`() throws
-    {
+    @Test func `after the first unchanged chunk and after an insertion, chunks are not searched for again`() throws {
         let earlier = Noise.bytes(800_000, seed: 3)
         let manifest = Self.manifest(earlier)
         #expect(try Self.read(earlier, after: manifest, ahead: 1).expected == manifest.chunks.count - 1)
@@ -120,7 +119,7 @@ import Testing
         return task
     }
 
-    @Test func `marks say of chunks what their ids say, for whatever version they were made`() async throws {
+    @Test func `fingerprints identify the same chunks as ids, for any version`() async throws {
         let store = MemoryObjectStore()
         let earlier = Noise.bytes(3_000_000, seed: 3)
         let first = try await upload(earlier, to: store, marks: ChunkMarks()).outcome

@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: ["flipped", "cut", "other", "html", "bomb"])
-    func `what is not that chunk is never taken for it`(damage: String) async throws {
+    func `a wrong chunk is never accepted`(damage: String) async throws {
         let up = try await uploaded(Noise.bytes(50_000))
         let key = up.content.key(in: namespace)
         var object = try await memory.read(key, limit: 1 << 20)
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [50_000, 3 << 20])
-    func `what is not the file that its owner knows is never taken for it`(count: Int) async throws {
+    func `a file with another size or hash than expected is never accepted`(count: Int) async throws {
         let content = Noise.bytes(count)
         let up = try await uploaded(content)
         #expect(await code(up.content, sha256: ContentHash(of: [1])) == .corrupt)
@@ -184,7 +184,7 @@ import Testing
         #expect(try directory.read("got") == content)
     }
 
-    @Test func `of many files the store is asked in a listing, and what was there is not sent again`() async throws {
+    @Test func `for many files the store is listed, and existing chunks are not sent again`() async throws {
         let old = (0..<20).map { Noise.bytes(500, seed: UInt64($0)) }
         for content in old { _ = try await uploaded(content) }
         let store = GatedObjectStore(memory)

@@ -28,7 +28,7 @@ import Testing
         #expect(order == [ids[2], ids[4], ids[0], ids[1], ids[3]])
     }
 
-    @Test func `what waits for another try keeps no other from running, and tries again in time`() {
+    @Test func `a waiting transfer keeps no other from running, and is retried in time`() {
         var queue = queue(limit: 1)
         _ = queue.handle(.added(ids[0], priority: 9, isPaused: false), now: start)
         _ = queue.handle(.added(ids[1], priority: 0, isPaused: false), now: start)

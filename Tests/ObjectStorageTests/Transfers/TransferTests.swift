@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1000, 4687, 78_125])
-    func `what goes up comes down whole`(count: Int) async throws {
+    func `an uploaded file is downloaded unchanged`(count: Int) async throws {
         let content = Noise.bytes(count, seed: 5)
         let up = try await uploaded(File(name: "f.bin", bytes: content))
         #expect(up.size == Int64(count))
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a cancellation that nobody asked for ends a transfer as a failure`() async throws {
+    func `an unrequested cancellation ends a transfer as a failure`() async throws {
         let store = try S3ObjectStore(
             S3Configuration(endpoint: "http://127.0.0.1:9", bucket: "ferry", region: "us-east-1"),
             credentials: { throw CancellationError() }, client: HTTPClient())
@@ -85,7 +85,7 @@ import Testing
         #expect(store.counts.putKeys.dropLast().allSatisfy { $0.hasPrefix("alice/chunks/") })
     }
 
-    @Test func `for a large file the store is asked once what it has`() async throws {
+    @Test func `for a large file the store is listed once`() async throws {
         let content = Noise.bytes(700_000)
         let first = try await uploaded(File(name: "f", bytes: content))
         let store = GatedObjectStore(memory)
@@ -117,7 +117,9 @@ import Testing
         #expect(late == [.done])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a watcher that is cancelled while snapshots come holds nobody up`() async {
+    @Test(.timeLimit(.minutes(1))) func `an observer that is cancelled between snapshots does not block the transfer`()
+        async
+    {
         let task = UploadTask(File(name: "f", bytes: [1]), to: memory, namespace: namespace, sizes: .small)
         task.pause()
         let showing = Task.detached {
@@ -157,7 +159,7 @@ import Testing
         #expect(waited.withLock { $0 } == .zero)
     }
 
-    @Test func `a pause stops the traffic, and resuming sends only what was under way`() async throws {
+    @Test func `a pause stops the traffic, and a resume sends only the chunks in flight again`() async throws {
         let content = Noise.bytes(187_500)
         let store = GatedObjectStore(memory)
         store.close(after: 5)
@@ -223,7 +225,7 @@ import Testing
         #expect(directory.names().isEmpty)
     }
 
-    @Test func `a download takes up what an earlier one has left, after checking it`() async throws {
+    @Test func `a download continues the partial file of an earlier one, after verifying it`() async throws {
         let content = Noise.bytes(125_000)
         let up = try await uploaded(File(name: "f", bytes: content))
         let store = GatedObjectStore(memory)
@@ -279,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is not what it should be is not published`() async throws {
+    @Test func `a file with an unexpected hash is not published`() async throws {
         var file = File(name: "f", bytes: [1, 2, 3])
         file.sha256 = ContentHash(of: [1, 2, 4])
         #expect(await code { _ = try await uploaded(file) } == .corrupt)
@@ -320,7 +322,7 @@ import Testing
         #expect(try directory.read("got") == content)
     }
 
-    @Test func `what is missing is named`() async throws {
+    @Test func `the error of a missing object names it`() async throws {
         let up = try await uploaded(File(name: "f", bytes: Noise.bytes(31_250)))
         let page = try await memory.list(prefix: namespace.chunkPrefix, after: nil, limit: 10)
         try await memory.delete(try #require(page.objects.last?.key))

@@ -63,7 +63,7 @@ import Testing
         #expect(try await open().all.isEmpty)
     }
 
-    @Test func `what an older program has begun goes on`() async throws {
+    @Test func `a transfer of an older program continues`() async throws {
         let transfers = try await open()
         _ = try await transfers.upload(UploadRequest(File(name: "b", bytes: Array("bytes".utf8)), label: "task-1"))
         try crash(to: "older")
@@ -105,7 +105,7 @@ import Testing
         #expect(directory.names(below: "state/spool").isEmpty)
     }
 
-    @Test func `after a crash an upload goes on, and sends no chunk twice but those under way`() async throws {
+    @Test func `after a crash an upload continues, and sends only the chunks in flight twice`() async throws {
         let content = Noise.bytes(312_500)
         let path = try directory.file("f.bin", content)
         let store = GatedObjectStore(memory)
@@ -131,7 +131,7 @@ import Testing
         await runningAgain.value
     }
 
-    @Test func `after a crash a download goes on, and fetches no chunk twice but those under way`() async throws {
+    @Test func `after a crash a download continues, and fetches only the chunks in flight twice`() async throws {
         let content = Noise.bytes(312_500)
         let single = UploadTask(File(name: "f", bytes: content), to: memory, namespace: namespace, sizes: .small)
         single.start()
@@ -212,7 +212,7 @@ import Testing
         await runningAgain.value
     }
 
-    @Test func `a cancelled upload takes back what it alone has put, if nobody else writes`() async throws {
+    @Test func `a cancelled upload deletes its own objects if it is the sole writer`() async throws {
         let shared = Noise.bytes(31_250, seed: 9)
         let store = GatedObjectStore(memory)
         var options = TransferOptions()
@@ -255,7 +255,7 @@ import Testing
         await running.value
     }
 
-    @Test func `what fails for good is remembered with its reason`() async throws {
+    @Test func `a permanent failure is stored with its reason`() async throws {
         let transfers = try await open()
         let running = Task { await transfers.run() }
         let task = try await transfers.download(

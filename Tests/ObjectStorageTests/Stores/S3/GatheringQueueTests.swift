@@ -70,7 +70,7 @@ private final class Link: Sendable {
         while queue.waitingCount < count { await Task.yield() }
     }
 
-    @Test func `what comes while others travel goes together, up to the limit`() async throws {
+    @Test func `requests during a transfer form groups up to the limit`() async throws {
         var puts = [try put("a")]
         await link.began(1)
         puts.append(try put("b", 1000))
@@ -96,7 +96,7 @@ private final class Link: Sendable {
         }
     }
 
-    @Test func `a put that is cancelled ends at once, and its group when nobody waits for it`() async throws {
+    @Test func `a cancelled put ends at once, and its group ends when all its puts are cancelled`() async throws {
         let (first, second) = (try put("a"), try put("b"))
         await link.began(2)
         let third = try put("c")

@@ -78,7 +78,9 @@ import Testing
         }
     }
 
-    @Test func `reads that go together are one request, and what its answer lacks is asked for by itself`() async throws
+    @Test
+    func `reads at the same time are one request, and objects missing from its response are requested separately`()
+        async throws
     {
         let (seen, contents) = try await readThree(Self.archive("u/a", "u/b", "u/c"))
         #expect(seen == ["POST /ferry"] && contents == ["of u/a", "of u/b", "of u/c"])
@@ -88,7 +90,7 @@ import Testing
         #expect(some[1].contains("u/b"))
     }
 
-    @Test func `where one of those that go together is longer than it may be, each is asked for by itself`()
+    @Test func `if one object of a group is too long, each is requested separately`()
         async throws
     {
         let content: ScriptedServer.Answer = { request in

@@ -52,7 +52,7 @@ struct S3CredentialsFileTests {
     }
 
     @Test(arguments: [(0o400, true), (0o440, true), (0o640, true), (0o460, false), (0o444, false), (0o441, false)])
-    func `what the service manager hands over shows its access control list as the group's bits`(
+    func `a file of the service manager has its access control list in the group bits`(
         mode: UInt32, isTaken: Bool
     ) throws {
         let directory = try TemporaryDirectory()

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a put is signed over its content, and says what it is`() async throws {
+    @Test func `a put has a signature over its content, and a content type`() async throws {
         let server = ScriptedServer(ScriptedServer.stored)
         let store = try await server.store()
         try await store.put(key, Array("hello".utf8), type: .plain)
@@ -35,7 +35,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `where nobody can change it on the way, the content of a put has a checksum only`() async throws {
+    @Test func `over a protected connection the content of a put has only a checksum`() async throws {
         let server = ScriptedServer(ScriptedServer.stored)
         let store = try await server.store(integrity: .crc32c)
         // The check value of the CRC of RFC 3720, 0xE3069283.
@@ -75,7 +75,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a proxy that takes no chunk is told from a store that takes no object`() async throws {
+    @Test func `a proxy that accepts no chunk is distinguished from a store that accepts no object`() async throws {
         let server = ScriptedServer(
             ScriptedServer.page(.contentTooLarge),
             ScriptedServer.error(.contentTooLarge, "EntityTooLarge"))
@@ -141,7 +141,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `keys are renewed before they expire, once for all who wait`() async throws {
+    @Test func `credentials are renewed before they expire, once for all requests`() async throws {
         let clock = Mutex<Int64>(1_000_000)
         let calls = Mutex(0)
         let server = ScriptedServer(ScriptedServer.stored)
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(.enabled(if: endpoint != nil, "FERRY_TEST_S3 names no server"))
-    func `who has a presigned URL needs no keys`() async throws {
+    func `a presigned URL works without credentials`() async throws {
         let keys = try #require(S3Credentials.fromEnvironment())
         let store = S3ObjectStore(try S3Configuration(endpoint: Self.endpoint ?? "", bucket: "ferry-test")) { keys }
         let key = try ObjectKey("run-\(UInt64.random(in: 0 ... .max))/a b+c/é")

@@ -23,7 +23,7 @@ import Testing
         "<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "<html><p>unclosed</html>", "<a>\u{0}", "</a>", "<a b='1/>",
         String(repeating: "<a>", count: 20) + String(repeating: "</a>", count: 20),
     ])
-    func `what is not well formed, or too deep, is refused`(text: String) {
+    func `XML that is not well formed or too deep is rejected`(text: String) {
         #expect(S3XML(parsing: Array(text.utf8)) == nil)
     }
 
