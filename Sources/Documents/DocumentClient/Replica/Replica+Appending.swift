@@ -87,8 +87,8 @@ extension Replica {
         }
     }
 
-    /// If the base of a document is unknown, makes its first mutation wait for a read if it needs
-    /// one.
+    /// Makes the first mutation of a document wait for a read if it needs one, because the base of
+    /// the document is unknown.
     func requireRead(_ path: String) throws {
         guard let first = journal.sequences(of: path).first else { return }
         let isUnknown = try row(path).map { $0.state == .unknown } ?? true

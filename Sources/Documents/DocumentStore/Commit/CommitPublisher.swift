@@ -129,8 +129,8 @@ final class CommitPublisher: Sendable {
         }
     }
 
-    /// If syncs are slow, gives clients whose commits the last sync made durable the time to send
-    /// their next ones.
+    /// Waits, if syncs are slow, for the next commits of the clients whose commits the last sync made
+    /// durable.
     ///
     /// Otherwise two groups of clients would alternate, and each sync would cover only half of the
     /// commits that it could. Stops waiting when no more commits arrive.

@@ -11,8 +11,8 @@ struct CompressionTuner: Sendable {
     /// 6 to 0.214 at 95, 8 to 0.204 at 26, 9 to 0.202 at 18.
     static let levels = [1, 6, 8]
 
-    /// One chunk in this many is compressed although compression was found too slow, to learn
-    /// whether that has changed.
+    /// The interval of probes: one chunk in this many is compressed although compression was found
+    /// too slow, to learn whether that has changed.
     static let probeInterval = 32
 
     private struct Sample {

@@ -159,7 +159,8 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result)
     return try await withTaskExecutorPreference(StorageThreads.shared) { try await runConvertingErrors(body) }
 }
 
-/// Not isolated to any actor, and therefore run by the preferred executor.
+/// Runs `body` and converts its errors. It is not isolated to any actor, so the preferred executor
+/// runs it.
 private nonisolated func runConvertingErrors<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws
     -> Result
 {
