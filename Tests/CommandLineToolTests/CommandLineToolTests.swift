@@ -85,7 +85,7 @@ private func complaint(_ words: String...) -> String {
         #expect(try run("get", "1", "here").argument("TO") == "here")
     }
 
-    @Test func `what does not fit is named together with what does`() {
+    @Test func `a usage error names the wrong word and what is allowed instead`() {
         #expect(complaint("ad") == "There is no command 'ad'; did you mean 'add'?")
         #expect(complaint("add", "x", "--lisst", "y") == "There is no option '--lisst'; did you mean '--list'?")
         #expect(complaint("add") == "WORD is missing.")
@@ -111,7 +111,7 @@ private func complaint(_ words: String...) -> String {
         guard case .version = try tool.parse(["--version"]) else { throw UsageError("no version") }
     }
 
-    @Test func `the manual page escapes what roff would eat`() {
+    @Test func `the manual page escapes the special characters of roff`() {
         let page = tool.manualPage(
             section: 1, version: "1.0", date: "2026-01-01", extra: [("Files", ".hidden\n\n    a-b")])
         #expect(page.contains("\\&.hidden") && page.contains("a\\-b") && page.contains(".SS \"add WORD...\""))
@@ -122,7 +122,7 @@ private func complaint(_ words: String...) -> String {
         for word in ["add", "get", "transfers", "pause", "completion --candidates tasks"] {
             #expect(script.contains(word), "\(word) for \(shell)")
         }
-        // It expands its argument, and candidates come from other people.
+        // compgen expands its argument, and candidates are untrusted text of other users.
         #expect(!script.contains("compgen"))
     }
 }

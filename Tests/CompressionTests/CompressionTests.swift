@@ -32,7 +32,7 @@ import Testing
     private let text = Array(String(repeating: "2026-11-21 INFO ferryd: synchronised 12 tasks\n", count: 500).utf8)
 
     @Test(arguments: 1...9)
-    func `what is compressed comes back, at every level, here and through zlib`(level: Int) throws {
+    func `compressed bytes are restored at every level, also by zlib`(level: Int) throws {
         let stream = try compressed(text, level: level)
         #expect(stream.count < text.count / 20)
         #expect(try restored(stream, room: text.count) == text)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: 0...9)
-    func `what zlib compresses is read`(level: Int32) throws {
+    func `bytes compressed by zlib are decompressed`(level: Int32) throws {
         var length = compressBound(uLong(text.count))
         var stream = [UInt8](repeating: 0, count: Int(length))
         #expect(compress2(&stream, &length, text, uLong(text.count), level) == Z_OK)
@@ -102,7 +102,7 @@ import Testing
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 9_500, alignment: 1)
         defer { room.deallocate() }
         #expect(noise.withUnsafeBytes { deflater.compress($0, into: room) } == nil)
-        // The same deflater goes on with the next buffer.
+        // The same deflater continues with the next buffer.
         let length = try #require(text.withUnsafeBytes { deflater.compress($0, into: room) })
         #expect(try restored(Array(room[..<length]), room: text.count) == text)
     }
@@ -119,7 +119,7 @@ import Testing
     @Test func `a stream that is cut anywhere is none`() throws {
         let stream = try compressed(text)
         for length in 0..<stream.count {
-            // What is left may look like more than there is room for.
+            // The rest of the stream may look longer than the buffer.
             let refusal = code(Array(stream[..<length]), room: text.count + 1)
             #expect(refusal == .corrupt || refusal == .tooLong)
         }
@@ -135,7 +135,7 @@ import Testing
             for bit in 0..<8 {
                 var damaged = stream
                 damaged[index] ^= 1 << bit
-                // The unused bits of the last block's padding do not count; all others must.
+                // Only the unused bits in the padding of the last block have no effect.
                 if let result = try? restored(damaged, room: text.count) { #expect(result == text) }
             }
         }

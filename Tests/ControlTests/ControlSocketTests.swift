@@ -6,7 +6,6 @@ import JSON
 import Synchronization
 import Testing
 
-/// Tasks kept in memory behind the socket's protocol.
 private let usageAnswer = AccountUsageSummary(
     objectBytes: 1 << 40, objectBytesLimit: 2, documents: 3, documentsLimit: 4, requestsPerSecondLimit: 5)
 

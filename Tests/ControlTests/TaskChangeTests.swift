@@ -4,7 +4,7 @@ import Testing
 @testable import Control
 
 @Suite struct TaskChangeTests {
-    @Test func `what is to be made crosses the socket whole`() throws {
+    @Test func `the fields of a new task are sent over the socket completely`() throws {
         var change = TaskChange(
             title: "T", list: "", due: "", tags: [], addTags: ["a"], notes: "n\r\n", fields: ["k": "[1, 2]"])
         change.texts = ["color": "#f00"]
@@ -17,7 +17,7 @@ import Testing
         #expect(throws: ControlError.self) { try TaskChange(json: ["texts": ["k": 1]]) }
     }
 
-    @Test func `a status tells of what waits`() throws {
+    @Test func `a status has the counts of paused, failed and rejected items`() throws {
         var status = DaemonStatus(version: "1", state: .running, tasksDirectory: "/t")
         #expect(!status.needsAttention && status.isInSync)
         (status.pausedTransfers, status.failedTransfers, status.rejected) = (1, 2, 3)

@@ -48,7 +48,7 @@ struct TaskListingTests {
         "", "[", #"{"tasks":{}}"#, #"{"tasks":[{"title":"no id"}]}"#, #"{"tasks":[{"id":"a""#, #"{"tasks":[[[]]]}"#,
         #"{"tasks":[]} more"#, #"{"tasks":[{"id":7}]}"#,
     ])
-    func `what is no listing is the daemon's fault, and there is a remedy`(text: String) async {
+    func `an invalid listing is an internal error with a remedy`(text: String) async {
         let error = await #expect(throws: ControlError.self) { try await TaskListing(body: .text(text)).summaries() }
         #expect(error?.code == .internal && error?.message.hasPrefix("The daemon's answer cannot be read: ") == true)
         #expect(error?.message.hasSuffix("..") == false && error?.hint?.contains("Restart") == true)

@@ -6,7 +6,7 @@ struct CRCCombinationTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `checks of neighbouring bytes are, joined, the check of the whole`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        // Empty pieces as well.
+        // Some pieces are empty.
         let pieces = (0..<Int.random(in: 1...6, using: &random)).map { _ in
             let count =
                 Bool.random(using: &random)
@@ -35,7 +35,7 @@ struct CRCCombinationTests {
     }
 
     @Test func `checks are joined whatever the length of the bytes`() {
-        // 5 GiB of zeros, as 5 times 1 GiB that was doubled from one MiB.
+        // 5 GiB of zeros: 5 times 1 GiB, which is one MiB doubled ten times.
         var piece = CRC64()
         piece.update([UInt8](repeating: 0, count: 1 << 20))
         var length: Int64 = 1 << 20

@@ -16,7 +16,7 @@ import Testing
         #expect(SHA256.hash(Array(message.utf8)).hex == hex)
     }
 
-    @Test func `a message hashed in parts has the digest of the whole, and finish starts anew`() {
+    @Test func `a message hashed in parts has the digest of the whole, and finish resets the hash`() {
         let message = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         var hash = SHA256()
         for start in stride(from: 0, to: message.count, by: 777) {
@@ -39,7 +39,7 @@ import Testing
                 let part = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ wholes[number].bytes.count) }
                 let begin = wholes[number].bytes.count
                 wholes[number].bytes += part
-                // Where the bytes are until it has ended.
+                // The bytes stay in place until the computation has ended.
                 wholes[number].bytes.withUnsafeBufferPointer {
                     lanes.begin(number, wholes[number].hash, UnsafeBufferPointer(rebasing: $0[begin...]))
                 }
@@ -218,8 +218,9 @@ import Testing
         #expect(check.bytes == [0xCB, 0xF4, 0x39, 0x26])
     }
 
-    /// The tags are those that Python's `cryptography` gives for a message of nothing with such additional data.
-    @Test func `a GMAC is what others make of it`() {
+    /// The tags that Python's `cryptography` computes for an empty message with this additional
+    /// data.
+    @Test func `a GMAC is the same as that of other implementations`() {
         let mac = GMAC(key: (0..<16).map { UInt8($0) })
         #expect(Hex.encode(mac.tag(of: [])) == "7346139595c0b41e497bbde365f42d0a")
         #expect(Hex.encode(mac.tag(of: Array("abc".utf8)[...])) == "71c97e7265176abb1ea435384743293d")

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: 0..<50)
-    func `what is encoded decodes to itself`(seed: UInt64) {
+    func `an encoded message decodes to itself`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let bytes = (0..<Int.random(in: 0..<100, using: &generator)).map { _ in
             UInt8.random(in: 0...255, using: &generator)

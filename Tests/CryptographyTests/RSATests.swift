@@ -30,7 +30,7 @@ struct RSATests {
     @Test(arguments: [
         [], Array("nonsense".utf8), Array("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----".utf8),
     ])
-    func `what is no key is refused`(pem: [UInt8]) {
+    func `an invalid key is rejected`(pem: [UInt8]) {
         #expect(throws: CryptographyError.self) { try RSAPrivateKey(pem: pem) }
         #expect(throws: CryptographyError.self) { try RSAPublicKey(modulus: pem, exponent: [1, 0, 1]) }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite
 struct ScryptTests {
-    /// The vectors of RFC 7914 §12 that fit the time of a test.
+    /// The vectors of RFC 7914 §12 that are fast enough for a test.
     @Test(arguments: [
         ("", "", Scrypt.Parameters(cost: 16, blockSize: 1, parallelism: 1), "77d6576238657b203b19ca42c18a0497"),
         (

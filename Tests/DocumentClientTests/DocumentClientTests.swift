@@ -78,7 +78,7 @@ import Testing
             _ = try await snapshot(of: two.snapshots(of: tasksQuery, from: .cache)) { $0.documents.count == 4 }
             try await two.release([high])
             try await two.transaction { transaction in
-                // Not sent before the transaction ends.
+                // The mutation is not sent before the transaction ends.
                 try transaction.append(.update(try name("tasks/4"), [try path("n"): .integer(5)]))
                 try transaction.giveUp(try name("tasks/4"))
                 try transaction.forget(high)
@@ -101,7 +101,7 @@ import Testing
         let parts = try await client.reading { transaction in
             var (parts, last): ([[String]], Int64?) = ([], nil)
             while let part = try transaction.documents(few, only: ["m"], after: last, limit: 4) {
-                // What the query looks at is read, too.
+                // Fields that the query needs are read as well.
                 #expect(part.found.allSatisfy { $0["m"] == true && $0["n"] != nil })
                 parts.append(part.found.map(\.name.id))
                 last = part.last
@@ -131,7 +131,7 @@ import Testing
         #expect(remote.with { $0.documents.count } == 2)
     }
 
-    @Test func `what was written offline is sent when the network is back`() async throws {
+    @Test func `offline writes are sent when the network is back`() async throws {
         let client = try makeClient()
         remote.fail(.transient)
         try await running(client) {
@@ -225,7 +225,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `what a pending change has displaced goes along to another remote`() async throws {
+    @Test func `values displaced by a pending change are sent to another remote too`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/state"
         let (task, gone) = (try name("tasks/a"), try name("tasks/b"))
@@ -267,7 +267,7 @@ import Testing
             }
             remote.set(lineage: "one")
             _ = try await snapshot(of: client.snapshots(of: tasksQuery)) { !$0.isFromCache }
-            // As a backup has it: without the newer of the two.
+            // The backup lacks the newer of the two commits.
             remote.fail(.transient)
             _ = try remote.with { try $0.commit([Write(.delete(new))]) }
             remote.with { $0.forgetHistory() }
@@ -318,7 +318,7 @@ import Testing
         #expect(newRemote.with { $0.documents[task]?.fields["of"] } == .string(edits > 3 ? "new" : "old"))
     }
 
-    @Test func `what is asked for while a stream is being opened is watched too`() async throws {
+    @Test func `a target added while a stream is being opened is watched too`() async throws {
         let client = try makeClient()
         let early = Query(parent: ParentName(testDatabase), collectionID: "early")
         let late = Query(parent: ParentName(testDatabase), collectionID: "late")
@@ -334,7 +334,9 @@ import Testing
         }
     }
 
-    @Test func `a client is current without what it may be refused, and tells of what it may not`() async throws {
+    @Test func `a client is current without targets that may be refused, and reports refused ones that may not`()
+        async throws
+    {
         remote.refuse(toWatch: "shared")
         let client = try makeClient()
         let query = Query(parent: ParentName(testDatabase), collectionID: "shared")
@@ -387,7 +389,7 @@ import Testing
         await #expect(throws: DocumentClientError.self) {
             try await client.runTransaction(attempts: 2) { transaction in
                 _ = try await transaction.document(read)
-                // Somebody else is always faster.
+                // Another client always commits first.
                 _ = try remote.with { try $0.commit([Write(.update(read, fields: ["x": .string(DocumentID.make())]))]) }
                 transaction.set(written, [:])
             }

@@ -33,7 +33,7 @@ import Testing
         actions.compactMap { if case .apply(let boundary) = $0 { boundary } else { nil } }
     }
 
-    @Test mutating func `nothing is handed on before its boundary, and what was cut off never`() throws {
+    @Test mutating func `events are delivered only at their boundary, and interrupted ones never`() throws {
         #expect(targets(session.open()).map(\.resumeToken) == [[1]])
         _ = session.received(.targetChange(.init(.added, targetIDs: [1])))
         #expect(boundaries(session.received(.changed(try document("tasks/a"), added: [1], removed: []))).isEmpty)
@@ -45,7 +45,7 @@ import Testing
         #expect(boundaries(session.received(boundary(2, token: [3]))).isEmpty)
     }
 
-    @Test mutating func `a token that the remote does not know is given up, and the target asked anew`() throws {
+    @Test mutating func `a token that the remote does not know is dropped, and the target requested again`() throws {
         _ = session.open()
         let cause = RemoteError(.invalid, "bad resume token")
         let again = session.received(.targetChange(.init(.removed, targetIDs: [1], cause: cause)))
@@ -71,7 +71,7 @@ import Testing
         #expect(applied.map(\.targets) == [[1]])
     }
 
-    /// As of a list that has just been shared, whose rules the remote does not see yet.
+    /// The list has just been shared, and the rules of the remote do not know it yet.
     @Test mutating func `a refused target is asked for again a minute later, and counts as refused until it is there`()
         throws
     {
@@ -93,7 +93,9 @@ import Testing
         #expect(boundaries(session.received(boundary(801, token: [2]))).map(\.targets) == [[1]])
     }
 
-    @Test mutating func `a mismatch asks again without a token, and drops what comes before the answer`() throws {
+    @Test mutating func `a mismatch requests the target without a token, and ignores events before the response`()
+        throws
+    {
         _ = session.open()
         _ = session.received(.targetChange(.init(.added, targetIDs: [1])))
         let actions = session.restart([1])
@@ -126,7 +128,7 @@ import Testing
 }
 
 @Suite struct RemoteHistoryTests {
-    @Test func `a remote older than what was seen of it is noticed, and nothing of it is applied`() throws {
+    @Test func `a remote that went back in time is noticed, and nothing of it is applied`() throws {
         let replica = try memoryReplica()
         let target = try replica.target(for: tasksQuery)
         func boundary(_ seconds: Int64, _ items: [Boundary.Item]) -> Boundary {

@@ -3,16 +3,16 @@ import FirestoreProtocol
 
 @testable import DocumentClient
 
-/// A remote as strict as the real one, in memory and without waiting: commits in one order, preconditions, and what a listen
-/// stream says from any earlier point.
+/// A remote in memory that is as strict as the real one and never waits: it orders commits, checks
+/// preconditions, and knows what a listen stream reports from any earlier point.
 ///
-/// `@unchecked Sendable`: `ServedRemote` reaches it under its lock only, other tests from one task.
+/// `@unchecked Sendable`: `ServedRemote` uses it only under its lock, other tests from one task.
 final class MemoryRemote: @unchecked Sendable {
     private(set) var documents: [DocumentName: Document] = [:]
-    /// Each commit that changed something, with what it changed (nil: deleted).
+    /// The commits that changed something, with the changed documents; nil for a deleted one.
     private(set) var log: [(time: Timestamp, changes: [(DocumentName, Document?)])] = []
     private var now: Int64 = 1_000_000_000_000_000
-    /// Refuses a whole commit, as rules and limits do.
+    /// Rejects a whole commit, as rules and limits do.
     var refuses: (Write) -> RemoteError.Code? = { _ in nil }
     private(set) var commitCount = 0
     private(set) var refusedCount = 0
@@ -55,11 +55,11 @@ final class MemoryRemote: @unchecked Sendable {
             missing: names.filter { documents[$0] == nil }, readTime: tick())
     }
 
-    /// Starts the log anew, so that older resume tokens are of no use.
+    /// Forgets the log, which makes older resume tokens invalid.
     func forgetHistory() { forgotten = log.count }
     private var forgotten = 0
 
-    /// What a stream says to a new target until it is current, without the boundary.
+    /// Returns the events of a new target until it is current, without the boundary.
     func start(_ target: RemoteTarget) -> [RemoteEvent] {
         var events: [RemoteEvent] = [.targetChange(.init(.added, targetIDs: [target.id]))]
         let position = Int(String(decoding: target.resumeToken, as: UTF8.self)) ?? -1
@@ -76,7 +76,7 @@ final class MemoryRemote: @unchecked Sendable {
         return events
     }
 
-    /// One boundary a commit since `position`.
+    /// Returns one boundary for each commit since `position`.
     func news(_ targets: [RemoteTarget], after position: Int) -> [RemoteEvent] {
         var events: [RemoteEvent] = []
         for index in min(position, log.count)..<log.count {
@@ -97,7 +97,7 @@ final class MemoryRemote: @unchecked Sendable {
         return events
     }
 
-    /// A boundary that says that everything so far was told.
+    /// Returns a boundary after everything that was reported so far.
     func boundary() -> RemoteEvent { boundary(at: log.count) }
 
     func matching(_ target: RemoteTarget) -> [Document] {

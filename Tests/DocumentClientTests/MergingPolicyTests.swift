@@ -19,7 +19,7 @@ import Testing
         remote.documents.values.filter { $0.name.collectionID == "history" }.map(\.fields)
     }
 
-    /// A task that `replica` has, and that somebody else then changes.
+    /// Creates a task that `replica` has and that another client then changes.
     func start(_ replica: Replica, _ theirs: [String: Value], transforms: [FieldTransform] = []) throws -> DocumentName
     {
         let task = try name("tasks/a")
@@ -52,7 +52,7 @@ import Testing
             return rebase.carry(copy, from: .missing, to: base, id: "x", wasSent: false)
         }
         #expect(carried(to: task("newer", ["one": 3, "two": 1])) == .done)
-        // What another machine made of the version before, after the remote had lost this one.
+        // Another device changed the earlier version, after the remote had lost this one.
         guard case .changed(let united) = carried(to: task("old", ["one": 1, "two": 7])) else {
             Issue.record("the newer version was given up")
             return
@@ -99,7 +99,7 @@ import Testing
         #expect(history().map { $0["value"] } == [nil])
     }
 
-    /// The remote has the commit under way, and nobody hears of it.
+    /// Applies the commit in flight without a response.
     func loseAnswer(to replica: Replica) throws {
         guard case .commit(let writes)? = try replica.nextRequest() else {
             Issue.record("expected a commit")
@@ -109,7 +109,8 @@ import Testing
         _ = try replica.failed(RemoteError(.transient, "cut"))
     }
 
-    @Test func `what another took away stays away where the answer to its addition was lost`() throws {
+    @Test func `an element that another client removed stays removed if the response to its addition was lost`() throws
+    {
         let replica = try makeReplica("one")
         let task = try start(replica, [:])
         try replica.append([.update(task, [try path("completed"): .boolean(true)])])
@@ -128,13 +129,13 @@ import Testing
         #expect(remote.documents[task]?.fields["due"] == .integer(2))
         #expect(history().isEmpty)
         #expect(replica.journal.count == 0)
-        // What comes after it is an edit of its own.
+        // A later change is an edit of its own.
         try replica.append([.update(task, [try path("due"): .integer(3)])])
         try replica.drain(into: remote)
         #expect(remote.documents[task]?.fields["due"] == .integer(3))
     }
 
-    @Test func `an edit after a delete under way takes that back, also where somebody else comes first`() throws {
+    @Test func `an edit after a delete in flight reverts it, also if another client commits first`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, [:])
         try replica.append([.update(task, [:], transforms: [time("deletedTime"), time("updatedTime")])])
@@ -147,7 +148,7 @@ import Testing
         #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
     }
 
-    @Test func `a change that joins one whose fate is not known is no part of that`() throws {
+    @Test func `a change after a commit of unknown outcome is no part of that commit`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, [:])
         try replica.append([.update(task, [try path("completed"): .boolean(true)])])
@@ -158,7 +159,8 @@ import Testing
             return
         }
         _ = try remote.commit(writes)
-        // Somebody between here and the remote asks who this is, after the remote has taken it.
+        // A proxy between the client and the remote demands authentication, after the remote has
+        // applied the commit.
         _ = try replica.failed(RemoteError(.unauthenticated, "who?"))
         try replica.append([.update(task, [try path("title"): .string("oat milk")])])
         _ = try replica.nextRequest()
@@ -168,13 +170,13 @@ import Testing
         #expect(remote.documents[task]?.fields["title"] == .string("oat milk"))
     }
 
-    @Test func `what is displaced is told once`() throws {
+    @Test func `a displaced value is reported once`() throws {
         let replica = try makeReplica("one")
         let task = try start(replica, ["title": .string("oat milk")])
         try replica.append([.update(task, [:], transforms: [time("deletedTime"), time("updatedTime")])])
         _ = try replica.nextRequest().map { try replica.perform($0, on: remote) }
         _ = try replica.nextRequest().map { try replica.perform($0, on: remote) }
-        // Nothing is left of the delete but that it gave way.
+        // All that is left of the delete is the record that it was given up.
         guard case .commit(let writes)? = try replica.nextRequest() else {
             Issue.record("expected a commit")
             return

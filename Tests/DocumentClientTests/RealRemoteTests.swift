@@ -4,7 +4,8 @@ import Testing
 
 @testable import DocumentClient
 
-/// Against a server that `FERRY_TEST_ENDPOINT` names (`ferry-server --emulator`, or Google's emulator); else skipped.
+/// Tests with the server in `FERRY_TEST_ENDPOINT` (`ferry-server --emulator`, or Google's
+/// emulator); skipped without it.
 @Suite(
     .enabled(
         if: ProcessInfo.processInfo.environment["FERRY_TEST_ENDPOINT"] != nil,
@@ -55,7 +56,7 @@ struct RealRemoteTests {
             let here = try await one.document(task)
             let there = try await two.document(task)
             #expect(here.fields == there.fields && here.updateTime == there.updateTime)
-            // Ten thousand in one go, and back.
+            // Ten thousand documents, in both directions.
             let start = clock.now
             try await one.write(
                 (0..<10_000).map {

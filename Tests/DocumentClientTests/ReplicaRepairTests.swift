@@ -5,7 +5,7 @@ import Testing
 
 @testable import DocumentClient
 
-/// Rows of a replica's file that are not what was stored.
+/// Rows of a replica's file that are damaged.
 @Suite struct ReplicaRepairTests {
     private let remote = MemoryRemote()
     private let directory: TemporaryDirectory
@@ -18,7 +18,7 @@ import Testing
             database: try SQLiteDatabase(path: path), databaseName: testDatabase, replicaID: "r1", repairs: repairs)
     }
 
-    /// Flips a bit in the text "precious", wherever the statement finds it.
+    /// Flips a bit in each text "precious" in a column.
     private func damage(_ table: String, _ column: String) throws {
         let database = try SQLiteDatabase(path: path)
         defer { database.close() }
@@ -74,7 +74,7 @@ import Testing
         #expect(target.resumeToken.isEmpty)
         let before = replica.latestNumber
         let outcome = try replica.receive(boundary(target))
-        #expect(outcome.missing.isEmpty && outcome.untold.isEmpty)
+        #expect(outcome.missing.isEmpty && outcome.unreported.isEmpty)
         let known = try replica.snapshot(task)
         #expect(!known.isAwaited && known["notes"] == .string("precious"))
         #expect(try replica.changes(after: before, limit: 10).map(\.name) == [task])
@@ -82,7 +82,7 @@ import Testing
         #expect(try open(repairs: true).repaired.isEmpty)
     }
 
-    @Test func `an edit of an awaited document is sent on top of what the remote has`() throws {
+    @Test func `an edit of an awaited document is sent on top of the remote's version`() throws {
         try filled().database.close()
         try damage("client_document", "fields")
         let replica = try open(repairs: true)

@@ -29,7 +29,7 @@ import Testing
         #expect(try replica.isOther(lineage: lineage + "0"))
     }
 
-    @Test func `a lineage that an earlier version has kept as a number is learnt anew`() throws {
+    @Test func `a lineage that an earlier version stored as a number is replaced`() throws {
         let directory = try TemporaryDirectory()
         let database = try SQLiteDatabase(path: directory.path + "/state")
         try database.migrate(ReplicaSchema.component, Array(ReplicaSchema.migrations.prefix(1)))
@@ -88,7 +88,7 @@ import Testing
         #expect(remote.refusedCount == 0)
     }
 
-    @Test func `what was made on top of a commit under way goes out as it was made`() throws {
+    @Test func `a change on top of a commit in flight is sent unchanged`() throws {
         let replica = try memoryReplica(policies: RebasePolicies(others: FieldwisePolicy(historyCollection: "history")))
         let task = try name("tasks/a")
         let changed = FieldTransform(try path("changed"), .serverTimestamp)
@@ -97,7 +97,7 @@ import Testing
         for number in 1...3 {
             try replica.append([.update(task, [try path("n"): .integer(1)], transforms: [changed])])
             let request = try #require(try replica.nextRequest())
-            // The same value again is a change of its own, made after the one that is under way.
+            // The same value again is a separate change, made after the one in flight.
             let next: [FieldPath: Value?] = [try path("n"): .integer(1), try path("m"): .integer(Int64(number))]
             try replica.append([.update(task, next, transforms: [changed])])
             try replica.perform(request, on: remote)
@@ -114,7 +114,8 @@ import Testing
         #expect(remote.documents.count == 1)
     }
 
-    @Test func `a large document is seen as it is now, whoever changed it and whatever could not be recorded`() throws {
+    @Test func `a large document is read in its current version, even if a change of it could not be recorded`() throws
+    {
         let replica = try memoryReplica()
         let task = try name("tasks/a")
         func text(_ number: Int) -> Value { .string(String(repeating: "\(number)", count: 20_000)) }
@@ -237,7 +238,7 @@ import Testing
         }
         #expect(waits == 3)
         #expect(remote.documents.count == 11)
-        // All of them once, each of them alone, and the one that is held until the client has to wait.
+        // All commits once, each of them alone, and the rejected one until the client has to wait.
         #expect(remote.commitCount < 20)
         #expect(try replica.pending(parkedOnly: true).isEmpty)
         try replica.append([.create(try name("tasks/new"), [:])])
@@ -293,7 +294,7 @@ import Testing
         #expect(remote.documents[task]?.fields == ["a": .integer(2), "b": .integer(1)])
     }
 
-    @Test func `an answer that is older than what the stream told takes nothing back`() throws {
+    @Test func `a response older than the stream does not revert documents`() throws {
         let replica = try memoryReplica()
         let task = try name("tasks/a")
         try replica.append([.create(task, ["a": .integer(0), "b": .integer(0)])])
@@ -323,7 +324,7 @@ import Testing
         #expect(try replica.snapshot(task).fields == remote.documents[task]?.fields)
     }
 
-    @Test func `a document that went before the stream told of it is asked for`() throws {
+    @Test func `a document that was deleted before the stream reported it is requested`() throws {
         let replica = try memoryReplica()
         let target = try replica.target(for: tasksQuery)
         let (gone, kept) = (try name("tasks/a"), try name("tasks/b"))
@@ -331,7 +332,8 @@ import Testing
         try replica.drain(into: remote)
         _ = try remote.commit([Write(.delete(gone))])
         func resume() throws -> Replica.ListenOutcome {
-            // From before the document was made: the target did not have it then, and does not have it now.
+            // A read from before the document was created: it was not in the target then, and is
+            // not in it now.
             let news = EncodedDocument(try #require(remote.documents[kept]))
             return try replica.receive(
                 Boundary(
@@ -339,11 +341,11 @@ import Testing
                     readTime: remote.tick(), resumeToken: [1], targets: [target.id], isComplete: true))
         }
         let outcome = try resume()
-        #expect(outcome.untold == [gone])
-        _ = try replica.resolveUntold(outcome.untold, remote.read(outcome.untold))
+        #expect(outcome.unreported == [gone])
+        _ = try replica.resolveUnreported(outcome.unreported, remote.read(outcome.unreported))
         #expect(try !replica.snapshot(gone).exists)
         #expect(try replica.snapshot(kept).exists)
-        #expect(try resume().untold.isEmpty)
+        #expect(try resume().unreported.isEmpty)
     }
 
     @Test func `an update of a document that does not exist is parked`() throws {
@@ -368,7 +370,7 @@ import Testing
         _ = try remote.commit(writes)
         #expect(try replica.failed(RemoteError(.transient, "cut")) == .goOn(wait: true))
         if signs {
-            // With a receipt even a change on top of the lost one does not confuse.
+            // With a receipt even a change that follows the lost one is recognized.
             _ = try remote.commit([
                 Write(
                     .update(task, fields: [:]), mask: [],
@@ -414,7 +416,7 @@ import Testing
             return
         }
         let result = try remote.commit(writes)
-        // As a full disk would: the transaction fails as a whole.
+        // The transaction fails as a whole, as with a full disk.
         try replica.database.executeScript("PRAGMA query_only = ON")
         #expect(throws: SQLiteError.self) { try replica.committed(result) }
         try replica.database.executeScript("PRAGMA query_only = OFF")

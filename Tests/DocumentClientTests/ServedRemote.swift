@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import DocumentClient
 
-/// `MemoryRemote` behind the protocol of a real one, with streams and a plug to pull.
+/// A `MemoryRemote` with the protocol of a real remote: it has streams and can fail.
 final class ServedRemote: RemoteDocuments {
     private struct State {
         var remote = MemoryRemote()
@@ -13,9 +13,9 @@ final class ServedRemote: RemoteDocuments {
         var failure: RemoteError.Code?
         var losesAnswers = false
         var lineage: String?
-        /// Collections that nobody may watch.
+        /// The collections that the client may not watch.
         var refused: Set<String> = []
-        /// What happens while the next stream is being opened.
+        /// Runs while the next stream is being opened.
         var opening: (@Sendable () async -> Void)?
     }
 
@@ -27,7 +27,7 @@ final class ServedRemote: RemoteDocuments {
 
     private let state = Mutex(State())
 
-    /// Runs `body` with the remote itself, and tells streams what it changed.
+    /// Runs `body` with the remote and reports its changes to the streams.
     func with<Result>(_ body: (MemoryRemote) throws -> Result) rethrows -> Result {
         try state.withLock { state in
             defer { Self.tell(&state) }
@@ -35,7 +35,7 @@ final class ServedRemote: RemoteDocuments {
         }
     }
 
-    /// nil: works again. Otherwise every call, and every stream, fails so.
+    /// Makes every call and every stream fail with `code`; nil to work again.
     func fail(_ code: RemoteError.Code?) {
         state.withLock { state in
             state.failure = code
@@ -48,7 +48,7 @@ final class ServedRemote: RemoteDocuments {
     /// Whether commits are applied but answered with a failure.
     func loseAnswers(_ losesAnswers: Bool) { state.withLock { $0.losesAnswers = losesAnswers } }
 
-    /// Ends all streams; the next ones begin with these words.
+    /// Ends all streams. The next ones begin with this lineage.
     func set(lineage: String) {
         state.withLock { state in
             state.lineage = lineage

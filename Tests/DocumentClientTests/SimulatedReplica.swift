@@ -4,7 +4,7 @@ import SQLite
 
 @testable import DocumentClient
 
-/// One replica with its network, driven step by step.
+/// A replica and its network, controlled step by step.
 final class SimulatedReplica {
     let id: String
     private let database: SQLiteDatabase
@@ -12,10 +12,10 @@ final class SimulatedReplica {
     private(set) var session = ListenSession()
     private let receipt: CommitReceipt?
     private let policies = RebasePolicies(others: FieldwisePolicy(historyCollection: "history"))
-    /// The request that waits for its answer.
+    /// The request that waits for its response.
     private var request: Replica.Request?
     private var answer: Result<Replica.Request.Answer, RemoteError>?
-    /// Requests that were given up, and may still arrive.
+    /// Requests that the replica gave up and that may still arrive.
     private(set) var late: [[Write]] = []
     private var stream: [RemoteEvent]?
     private var position = 0
@@ -31,7 +31,7 @@ final class SimulatedReplica {
         try restartSession()
     }
 
-    /// Dies between two transactions and starts again: all that was not in the file is gone.
+    /// Crashes between two transactions and restarts: only what was in the file is left.
     func crash() throws {
         if case .commit(let writes)? = request, answer == nil { late.append(writes) }
         (request, answer, stream, missing) = (nil, nil, nil, [])
@@ -48,7 +48,7 @@ final class SimulatedReplica {
 
     // MARK: Sending
 
-    /// One step of the sender, with whatever goes wrong.
+    /// Performs one step of the sender, with random failures.
     func stepSending(_ remote: MemoryRemote, _ random: inout SeededRandom, faults: Bool) throws {
         guard let request else {
             self.request = try replica.nextRequest()
@@ -65,7 +65,7 @@ final class SimulatedReplica {
             return
         }
         if faults, random.chance(15) {
-            // The request is cut off; it may come late, or never.
+            // The request is interrupted; it may arrive late or never.
             if case .commit(let writes) = request { late.append(writes) }
             self.request = nil
             _ = try replica.failed(RemoteError(.transient, "the request was lost"))
@@ -150,8 +150,8 @@ final class SimulatedReplica {
     private func follow(_ outcome: Replica.ListenOutcome, _ remote: MemoryRemote) throws {
         if outcome.wentBack { throw RemoteError(.invalid, "the remote seems to have gone back") }
         missing += outcome.missing
-        if !outcome.untold.isEmpty {
-            try follow(try replica.resolveUntold(outcome.untold, remote.read(outcome.untold)), remote)
+        if !outcome.unreported.isEmpty {
+            try follow(try replica.resolveUnreported(outcome.unreported, remote.read(outcome.unreported)), remote)
         }
         if !outcome.mismatched.isEmpty {
             try replica.forgetTokens(of: outcome.mismatched)
@@ -159,7 +159,7 @@ final class SimulatedReplica {
         }
     }
 
-    /// Until there is nothing left to send or to hear.
+    /// Runs until there is nothing left to send or to receive.
     func settle(_ remote: MemoryRemote) throws {
         var random = SeededRandom(0)
         for _ in 0..<4000 {

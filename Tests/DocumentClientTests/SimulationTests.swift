@@ -4,12 +4,13 @@ import Testing
 
 @testable import DocumentClient
 
-/// Several replicas, a remote, and everything that can go wrong between them, from a seed.
+/// Several replicas and a remote, with all kinds of failures between them, generated from a seed.
 final class Simulation {
     var random: SeededRandom
     let remote = MemoryRemote()
     let replicas: [SimulatedReplica]
-    /// Values that a user wrote, and those that a user replaced or deleted knowing them.
+    /// The values that a user wrote, and those that a user replaced or deleted while they were
+    /// visible.
     var written: Set<String> = []
     var replaced: Set<String> = []
     var incremented: Int64 = 0
@@ -111,7 +112,7 @@ final class Simulation {
             return .create(task, fields, transforms: [time])
         }
         if let old = seen[try path(field)] { for value in strings(old) { replaced.insert(value) } }
-        // A path below a field that is no map replaces it.
+        // A path below a field that is not a map replaces the field.
         if field.hasPrefix("m."), let whole = seen["m"], whole.mapValue == nil {
             for value in strings(whole) { replaced.insert(value) }
         }
@@ -127,7 +128,7 @@ final class Simulation {
         }
     }
 
-    /// The laws that were broken, in words.
+    /// Returns a description of each violated law.
     func violations() throws -> [String] {
         var violations: [String] = []
         for replica in replicas {
@@ -159,7 +160,7 @@ final class Simulation {
 }
 
 @Suite struct SimulationTests {
-    /// `FERRY_SEEDS=from-to` runs others.
+    /// The seeds; `FERRY_SEEDS=from-to` overrides them.
     static let seeds: ClosedRange<UInt64> = {
         let bounds = (ProcessInfo.processInfo.environment["FERRY_SEEDS"] ?? "").split(separator: "-").compactMap {
             UInt64($0)

@@ -20,7 +20,7 @@ func memoryReplica(
         receipt: receipt)
 }
 
-/// A reproducible source of choices (SplitMix64).
+/// A reproducible random number generator (SplitMix64).
 struct SeededRandom: RandomNumberGenerator {
     var state: UInt64
 
@@ -38,7 +38,7 @@ struct SeededRandom: RandomNumberGenerator {
 }
 
 extension Replica {
-    /// Sends until nothing is left to send, without losing any answer.
+    /// Sends until nothing is left to send. No response is lost.
     func drain(into remote: MemoryRemote) throws {
         var steps = 0
         while let request = try nextRequest() {
@@ -60,7 +60,7 @@ extension Replica {
     }
 }
 
-/// A directory that goes away with the value.
+/// A directory that is removed together with this object.
 final class TemporaryDirectory {
     let path: String
 

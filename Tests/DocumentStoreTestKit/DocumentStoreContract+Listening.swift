@@ -3,7 +3,7 @@ import DocumentStore
 
 extension DocumentStoreContract {
     static let listening = [
-        DocumentStoreContract("a listener gets what is there, then every commit") { test in
+        DocumentStoreContract("a listener receives the present documents, then every commit") { test in
             try await test.set("a/1", ["u": .string("x")])
             try await test.set("a/2", ["u": .string("y")])
             var client = ListenClient(test.store)
@@ -64,7 +64,7 @@ extension DocumentStoreContract {
             try await client.advance(through: time)
             try requireEqual(client.documents(1), ["a/1"], "the document")
         },
-        DocumentStoreContract("a resumed listener is told what has changed, and no more") { test in
+        DocumentStoreContract("a resumed listener receives the changes and nothing else") { test in
             for index in 1...5 { try await test.set("a/\(index)", ["n": .integer(Int64(index))]) }
             var client = ListenClient(test.store)
             await client.stream.add(ListenTarget(id: 2, selection: .query(test.query("a"))))
@@ -84,7 +84,8 @@ extension DocumentStoreContract {
             try requireEqual(resumed.targets[2]?.filterCount, 5, "the count")
             try requireEqual(resumed.targets[2]?.unchanged, nil, "nothing to sort out")
         },
-        DocumentStoreContract("a resuming listener that holds another number learns what is unchanged") { test in
+        DocumentStoreContract("a resuming listener with a different number of documents receives the unchanged names") {
+            test in
             for index in 1...4 { try await test.set("a/\(index)", ["n": .integer(Int64(index))]) }
             for limit in [nil, 3] as [Int32?] {
                 var client = ListenClient(test.store)
@@ -105,7 +106,7 @@ extension DocumentStoreContract {
                 await resumed.stream.cancel()
             }
         },
-        DocumentStoreContract("a resumed listener of single documents is told what has changed") { test in
+        DocumentStoreContract("a resumed listener of single documents receives the changes") { test in
             try await test.set("a/1", [:])
             let time = try await test.set("a/2", [:])
             let names = try ["a/1", "a/2", "a/3"].map(test.name)
@@ -153,7 +154,7 @@ extension DocumentStoreContract {
             var client = ListenClient(test.store)
             let stream = client.stream
             let name = try test.name("a/1")
-            // Wishes that nobody reads hold up who makes them.
+            // The unread requests of a stream block the task that sends them.
             let adding = Task {
                 for id in 1...1001 as ClosedRange<Int32> {
                     await stream.add(ListenTarget(id: id, selection: .documents([name])))
@@ -180,7 +181,7 @@ extension DocumentStoreContract {
             try await client.advance(untilRemoved: 2)
             try requireEqual(client.removed[2] ?? nil, nil, "no cause")
         },
-        DocumentStoreContract("a write that changes nothing is told to nobody") { test in
+        DocumentStoreContract("a write without a change is not reported to listeners") { test in
             try await test.set("a/1", ["n": .integer(1)])
             var client = ListenClient(test.store)
             await client.stream.add(ListenTarget(id: 2, selection: .query(test.query("a"))))

@@ -73,7 +73,7 @@ extension DocumentStoreContract {
             try requireEqual(try await ids(.field(n, .notEqual, .integer(0))).count, 9, "not equal")
             try requireEqual(try await ids(.field(n, .equal, .null)), [], "equal null")
         },
-        DocumentStoreContract("values too long for an index key are still told apart and ordered") { test in
+        DocumentStoreContract("values too long for an index key are still distinguished and ordered") { test in
             let base = String(repeating: "long ", count: 60)
             for suffix in ["b", "c", "a"] { try await test.set("a/\(suffix)", ["s": .string(base + suffix)]) }
             let path = try test.path("s")

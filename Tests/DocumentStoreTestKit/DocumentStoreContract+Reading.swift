@@ -167,7 +167,7 @@ extension DocumentStoreContract {
                     test.query("g"), count: 1, pageSize: 0, pageToken: "", at: .strong)
             }
         },
-        DocumentStoreContract("collection ids are of what holds something, now or then") { test in
+        DocumentStoreContract("collection ids are those with documents, now or at a time") { test in
             try await test.set("b/1/deep/2/deeper/3", [:])
             let then = try await test.set("a/1", [:])
             try await test.delete("a/1")
@@ -189,7 +189,7 @@ extension DocumentStoreContract {
             let past = try await test.store.listCollectionIDs(parent: root, pageSize: 0, pageToken: "", at: .at(then))
             try requireEqual(past.ids, ["a", "b"], "the root's collections then")
         },
-        DocumentStoreContract("a store has one lineage for whoever knows commits of its own") { test in
+        DocumentStoreContract("a store has one lineage for all clients that know its commits") { test in
             let lineage = try await test.store.lineage(having: nil)
             let first = try await test.set("a/1", [:])
             let last = try await test.delete("a/1")

@@ -3,7 +3,7 @@ import DocumentStore
 
 extension DocumentStoreContract {
     static let transactions = [
-        DocumentStoreContract("a transaction commits what it read and wrote") { test in
+        DocumentStoreContract("a transaction commits its reads and writes") { test in
             try await test.set("a/1", ["n": .integer(1)])
             let id = try await test.store.beginTransaction(.readWrite(retry: nil))
             let old = try await test.fields("a/1", at: .transaction(id))
@@ -105,7 +105,7 @@ extension DocumentStoreContract {
                         _ = try await test.store.readTime(of: id)
                     }
                 }
-                // It is open all the same.
+                // The transaction is open nevertheless.
                 try requireEqual(try await test.fields("a/1", at: .transaction(mine)), ["n": .integer(1)], "its read")
                 try await test.store.rollback(mine)
             }
@@ -140,7 +140,7 @@ extension DocumentStoreContract {
             try await requireRefusal(.aborted, "contention", "the reader's commit") {
                 _ = try await test.store.commit([write], transaction: reader, guarding: CommitGuard(account: "bob"))
             }
-            // So with a query.
+            // The same with a query.
             let other = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")
             let query = test.query("a", .field(try test.path("u"), .equal, .string("y")))
             _ = try await test.paths(query, at: .transaction(other))
@@ -177,7 +177,7 @@ extension DocumentStoreContract {
                 }
             }
         },
-        DocumentStoreContract("an account has so many transactions, and others go on") { test in
+        DocumentStoreContract("the transactions of an account are limited, and other accounts continue") { test in
             let limit = AccountLimits().transactions
             var open: [TransactionID] = []
             for number in 0..<limit {
@@ -194,12 +194,12 @@ extension DocumentStoreContract {
             try await test.store.rollback(open[0])
             _ = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")
         },
-        DocumentStoreContract("a transaction reads so many documents and queries, and so many bytes") { test in
+        DocumentStoreContract("the documents, queries and bytes that a transaction reads are limited") { test in
             let limits = AccountLimits()
             let id = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")
             let names = try (0..<limits.transactionDocuments).map { try test.name("a/\($0)") }
             _ = try await test.store.get(names, at: .transaction(id))
-            // The same again is nothing more.
+            // Reading the same documents again adds no locks.
             _ = try await test.store.get(names, at: .transaction(id))
             try await requireRefusal(.resourceExhausted, "\(limits.transactionDocuments) documents", "one more") {
                 _ = try await test.fields("a/more", at: .transaction(id))
@@ -219,7 +219,7 @@ extension DocumentStoreContract {
                     _ = try await test.paths(test.query("empty", filter), at: .transaction(other))
                 }
             }
-            // What it holds is given back with it, and no other account is concerned.
+            // A rollback releases its locks, and other accounts are not affected.
             try await test.store.rollback(id)
             try await test.store.rollback(other)
             let next = try await test.store.beginTransaction(.readWrite(retry: nil), for: "bob")

@@ -3,7 +3,7 @@ import DocumentStore
 
 extension DocumentStoreContract {
     static let writing = [
-        DocumentStoreContract("what was set is got, with its times") { test in
+        DocumentStoreContract("a document is returned as it was set, with its times") { test in
             let time = try await test.set(
                 "a/1", ["n": .integer(1), "m": .map(["x": .array([.null, .boolean(true)])])])
             let document = try await test.document("a/1")
@@ -103,7 +103,8 @@ extension DocumentStoreContract {
             try await test.set("tasks/2", anna)
             try await test.delete("tasks/3")
             try requireEqual(try await counts(), [4, 1], "the counts after a document changed hands")
-            // What is orphaned counts for whom it counted, and once.
+            // An orphaned document counts for the account for which it counted before, and only
+            // once.
             try await test.delete("tasks/1")
             try await test.set("tasks/1/history/b/x/y", ["n": .integer(1)])
             try requireEqual(try await counts(), [3, 1], "the counts with orphans")
@@ -111,7 +112,7 @@ extension DocumentStoreContract {
                 try await test.delete(path)
             }
             try requireEqual(try await counts(), [0, 0], "the counts at the end")
-            // In one commit, the child first.
+            // Both are in one commit, the child first.
             _ = try await test.store.commit([
                 Write(.update(try test.name("tasks/9/history/a"), fields: [:])),
                 Write(.update(try test.name("tasks/9"), fields: anna)),
@@ -119,7 +120,7 @@ extension DocumentStoreContract {
             ])
             try requireEqual(try await counts(), [2, 0], "the counts of a tree made at once")
         },
-        DocumentStoreContract("a guard learns who would own more documents, and how many") { test in
+        DocumentStoreContract("a guard receives the users that would own more documents, and how many") { test in
             let anna: [String: Value] = ["userId": .string("anna")]
             let bob: [String: Value] = ["userId": .string("bob")]
             try await test.set("tasks/1", anna)
@@ -178,7 +179,7 @@ extension DocumentStoreContract {
             }
             try requireEqual(try await test.fields("a/1"), ["n": .integer(1)], "the document")
         },
-        DocumentStoreContract("what is below a document follows its inherited field in the same commit") { test in
+        DocumentStoreContract("descendants follow the inherited field of a document in the same commit") { test in
             let (old, new) = (Value.string("old"), Value.string("new"))
             try await test.set("a/1", ["inherited": old])
             for path in ["a/1/b/1", "a/1/b/1/c/1", "a/12/b/1"] { try await test.set(path, ["inherited": old]) }
@@ -201,7 +202,8 @@ extension DocumentStoreContract {
             try requireEqual(
                 try await test.paths(query, at: .at(Timestamp(microseconds: moved.commitTime.microseconds - 1))),
                 ["a/1/b/1", "a/12/b/1"], "as it was")
-            // A document that loses the field takes it from them; one that is deleted leaves them as they are.
+            // A document that loses the field takes it from its descendants; a deleted one leaves
+            // them unchanged.
             try await test.set("a/1", ["n": .integer(1)])
             try requireEqual(try await test.fields("a/1/b/1"), [:], "without it")
             try await test.set("a/12", ["inherited": old])
@@ -296,7 +298,7 @@ extension DocumentStoreContract {
                 _ = try await test.store.commit([write], at: next, guarding: nil)
             }
             try requireEqual(try await test.fields("a/1"), ["n": .integer(3)], "the document")
-            // What was refused may come again.
+            // A rejected commit may be sent again.
             let last = StreamPosition(stream: "s", number: 3, digest: [3])
             let create = Write(.update(name, fields: [:]), precondition: .exists(false))
             for _ in 0..<2 {
@@ -308,7 +310,7 @@ extension DocumentStoreContract {
     ]
 }
 
-/// What a guard saw.
+/// The commits that a guard was asked about.
 private final class Recorder: @unchecked Sendable {
     var growth: [ProposedCommit.Growth] = []
 }

@@ -1,7 +1,7 @@
 package import DocumentStore
 
-/// What every `DocumentStore` must do, as a list of checks that each implementation's tests run on an empty store, whose
-/// documents inherit the field `inherited`.
+/// The contract of every `DocumentStore`: checks that the tests of each implementation run on an
+/// empty store, whose documents inherit the field `inherited`.
 package struct DocumentStoreContract: Sendable, CustomStringConvertible {
     package struct Violation: Error, CustomStringConvertible {
         package let description: String
@@ -11,12 +11,12 @@ package struct DocumentStoreContract: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A sentence.
+    /// The checked requirement, one sentence.
     package let description: String
 
     private let check: @Sendable (StoreUnderTest) async throws -> Void
 
-    /// Throws a `Violation`, or whatever the store throws where it should not.
+    /// Throws a `Violation`, or an unexpected error of the store.
     package func run(on store: any DocumentStore) async throws { try await check(StoreUnderTest(store)) }
 
     init(_ description: String, _ check: @escaping @Sendable (StoreUnderTest) async throws -> Void) {
@@ -35,7 +35,7 @@ func requireEqual<Value: Equatable>(_ found: Value, _ wanted: Value, _ what: @au
     try require(found == wanted, "\(what()): found \(found), wanted \(wanted)")
 }
 
-/// Checks that `body` is refused with `code` and, where given, a message that contains `words`.
+/// Checks that `body` throws `code` and, if given, a message that contains `words`.
 func requireRefusal(
     _ code: DocumentStoreError.Code, _ words: String = "", _ what: String, _ body: () async throws -> Void
 ) async throws {

@@ -2,7 +2,8 @@ package import DocumentModel
 package import DocumentStore
 import FirestoreProtocol
 
-/// A listener as clients are: keeps what each target holds, and checks the order of what it is told.
+/// A listener that behaves like clients: it keeps the documents of each target and checks the order
+/// of events.
 package struct ListenClient {
     package struct Target: Sendable {
         package var documents: [DocumentName: Document] = [:]
@@ -14,7 +15,7 @@ package struct ListenClient {
     package let stream: any ListenStream
     package private(set) var targets: [Int32: Target] = [:]
     package private(set) var removed: [Int32: DocumentStoreError?] = [:]
-    /// What each target was told to have lost, the latest last.
+    /// The documents that each target was reported to have lost, the latest last.
     package private(set) var gone: [Int32: [DocumentName]] = [:]
     package private(set) var token: [UInt8] = []
     package private(set) var readTime = Timestamp(microseconds: 0)
@@ -27,7 +28,7 @@ package struct ListenClient {
 
     package func documents(_ id: Int32) -> [String] { (targets[id]?.documents.keys.map(\.path) ?? []).sorted() }
 
-    /// Goes on to the next boundary (or removal), applying what comes before it.
+    /// Applies events up to the next boundary or removal.
     package mutating func advance() async throws {
         while true {
             while !pending.isEmpty {
@@ -43,19 +44,20 @@ package struct ListenClient {
         }
     }
 
-    /// Goes on until all present targets are current and everything up to `time` was told.
+    /// Applies events until all targets are current and everything up to `time` was reported.
     package mutating func advance(through time: Timestamp) async throws {
         while readTime < time || targets.isEmpty || targets.values.contains(where: { !$0.isCurrent }) {
             try await advance()
         }
     }
 
-    /// Goes on until each of these targets is current or was refused.
+    /// Applies events until each of these targets is current or rejected.
     package mutating func advance(untilAnswered ids: [Int32]) async throws {
         while ids.contains(where: { targets[$0]?.isCurrent != true && removed[$0] == nil }) { try await advance() }
     }
 
-    /// Goes on until everything up to `time` was told, by writing to a document that the stream listens to as well.
+    /// Applies events until everything up to `time` was reported. For that it writes to a document
+    /// that the stream listens to.
     package mutating func advance(past time: Timestamp, marker store: any DocumentStore) async throws {
         let name = try DocumentName(database: store.database, path: "markers/1")
         let target: Int32 = 1000
@@ -67,7 +69,7 @@ package struct ListenClient {
         while readTime < marked { try await advance() }
     }
 
-    /// Goes on until a target is removed.
+    /// Applies events until a target is removed.
     package mutating func advance(untilRemoved id: Int32) async throws {
         while removed[id] == nil { try await advance() }
     }

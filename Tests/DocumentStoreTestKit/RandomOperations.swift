@@ -1,7 +1,7 @@
 package import DocumentModel
 package import DocumentStore
 
-/// A small generator whose sequence depends on its seed alone (SplitMix64).
+/// A small random number generator whose sequence depends only on its seed (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -18,7 +18,8 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Random writes and queries over few names and few values, so that they meet often.
+/// Random writes and queries with few names and few values, so that they often concern the same
+/// documents.
 package struct RandomOperations: Sendable {
     private var generator: SeededGenerator
     private let database: DatabaseName
@@ -111,7 +112,7 @@ package struct RandomOperations: Sendable {
         return query
     }
 
-    /// Cursors with a value for every order, as clients make them of a document.
+    /// Sets cursors with a value for every order, as clients create them from a document.
     private mutating func cutByName(_ query: inout Query) throws {
         guard let plan = try? QueryPlan(query) else { return }
         for isStart in [true, false] where number(below: 2) == 0 {

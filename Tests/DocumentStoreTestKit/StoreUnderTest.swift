@@ -2,7 +2,7 @@ import DocumentModel
 package import DocumentStore
 import FirestoreProtocol
 
-/// Short words for the checks.
+/// Shorthands for the checks.
 package struct StoreUnderTest: Sendable {
     package let store: any DocumentStore
 

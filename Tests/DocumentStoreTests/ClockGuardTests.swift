@@ -9,10 +9,10 @@ import Testing
 struct ClockGuardTests {
     private static let day = ClockGuard.day
     private static let hour = ClockGuard.confirmation
-    /// 28 November 2026.
+    /// The time of 28 November 2026.
     private static let now: Int64 = 1_795_824_000_000_000
 
-    /// What the system's clock says at an uptime, and what is gone by.
+    /// The time of the system's clock at an uptime, and the expected result.
     private struct Look {
         var uptime: Int64
         var wall: Int64
@@ -104,7 +104,7 @@ struct ClockGuardTests {
         try DocumentName(database: TemporaryStore.database, path: "tasks/\(id)")
     }
 
-    /// Changes a document; what is written is new each time.
+    /// Changes a document, each time to a new value.
     private func commit(_ store: SQLiteDocumentStore) async throws -> Timestamp {
         let number = try await store.get(try name(1))?.fields.decoded()["n"]?.integerValue ?? 0
         return try await store.commit([Write(.update(try name(1), fields: ["n": .integer(number + 1)]))]).commitTime
@@ -135,7 +135,7 @@ struct ClockGuardTests {
         return try sqlite.first("SELECT count(*) FROM change") { $0.int(0) } ?? 0
     }
 
-    /// Leaves a store whose commits are in 2070, as an older version did.
+    /// Creates a store whose commits are in 2070, like those of an older version.
     private func jumped(_ temporary: TemporaryStore, _ clock: HandClock) async throws {
         var configuration = clock.configuration()
         configuration.uptime = nil
@@ -161,7 +161,7 @@ struct ClockGuardTests {
             clock.uptime.withLock { $0 += 900_000_000 }
             most = max(most, try changes(temporary))
         }
-        // Of four hours and more that are within the retention of one.
+        // Commits of more than four hours that are within the retention of one.
         #expect(most > 40)
         #expect(try changes(temporary) < 80, "\(most)")
         #expect(try await store.check().contains { $0.contains("repair-clock") })

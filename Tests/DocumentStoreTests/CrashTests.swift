@@ -4,7 +4,7 @@ import FirestoreProtocol
 import Foundation
 import Testing
 
-/// Kills a process in the middle of its commits and looks at what it left.
+/// Tests that kill a process during its commits and check what it has left.
 struct CrashTests {
     private static let directoryVariable = "FERRY_CRASH_TEST_DIRECTORY"
     private static var childDirectory: String? { ProcessInfo.processInfo.environment[directoryVariable] }
@@ -19,12 +19,13 @@ struct CrashTests {
         return created + [Write(.update(counter, fields: fields))]
     }
 
-    /// The process that is killed: commits for ever and reports each acknowledged commit on a pipe.
+    /// The process that is killed: it commits forever and reports each acknowledged commit on a
+    /// pipe.
     @Test(.enabled(if: CrashTests.childDirectory != nil))
     func `child that commits until it is killed`() async throws {
         let directory = try #require(Self.childDirectory)
         var configuration = SQLiteDocumentStore.Configuration()
-        // The end comes while entries are on their way into the index.
+        // The process is killed while entries are being moved into the index.
         configuration.indexBatch = 100
         let store = try await SQLiteDocumentStore(
             TemporaryStore.database, path: directory + "/documents.db", configuration: configuration)
@@ -43,7 +44,7 @@ struct CrashTests {
     }
 
     @Test(.enabled(if: CrashTests.childDirectory == nil), arguments: [20, 300])
-    func `what was acknowledged survives kill -9, whole and consistent`(count: Int) async throws {
+    func `acknowledged commits survive kill -9, complete and consistent`(count: Int) async throws {
         let temporary = try TemporaryStore()
         let pipe = temporary.directory + "/acknowledged"
         #expect(mkfifo(pipe, 0o600) == 0)
@@ -57,7 +58,7 @@ struct CrashTests {
         child.standardError = FileHandle.nullDevice
         try child.run()
         var acknowledged: [String] = []
-        // Blocks this test's thread until the child has opened its end.
+        // Blocks this thread until the child has opened its end.
         let report = try FileHandle(forReadingFrom: URL(fileURLWithPath: pipe))
         var text = Data()
         while acknowledged.count < count {
@@ -65,7 +66,7 @@ struct CrashTests {
             try #require(!more.isEmpty, "the child ended by itself")
             text += more
             acknowledged = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
-            // The last line may be cut.
+            // The last line may be incomplete.
             if text.last != UInt8(ascii: "\n") { acknowledged.removeLast() }
         }
         kill(child.processIdentifier, SIGKILL)
@@ -83,7 +84,7 @@ struct CrashTests {
         #expect(found["left"] == found["right"], "a commit is half there")
         let lost = acknowledged.filter { found["left"]?.contains($0) != true }
         #expect(lost == [], "of \(acknowledged.count) acknowledged commits")
-        // Each client's counter is that of its last commit, acknowledged or not.
+        // The counter of each client is that of its last commit, acknowledged or not.
         let last = Query(parent: ParentName(TemporaryStore.database), collectionID: "last")
         for try await document in try await store.query(last).documents {
             let number = try document.fields.decoded()["number"]?.integerValue ?? -1

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DocumentStore
 
-/// What becomes of rows that are not what was stored.
+/// Tests of damaged rows.
 struct DamageTests {
     private let temporary: TemporaryStore
     private let good: DocumentName
@@ -66,7 +66,9 @@ struct DamageTests {
     }
 
     @Test(arguments: [false, true])
-    func `listeners hear of all but the damaged document, which is not told as deleted`(isResumed: Bool) async throws {
+    func `listeners receive all but the damaged document, which is not reported as deleted`(isResumed: Bool)
+        async throws
+    {
         var store = try await temporary.open()
         let start = try await store.commit([Write(.update(good, fields: ["title": .string("first")]))]).commitTime
         await store.close()
@@ -111,7 +113,7 @@ struct DamageTests {
         await store.close()
         try flip("\(isBad) AND update_time IS NOT NULL", in: "change")
         let sqlite = try SQLiteDatabase(path: temporary.path)
-        // As after a crash: the index is made from the log.
+        // As after a crash, the index is built from the log.
         try sqlite.execute("UPDATE setting SET value=0 WHERE name='indexed'")
         sqlite.close()
         store = try await temporary.open()
@@ -126,7 +128,7 @@ struct DamageTests {
         await store.close()
     }
 
-    @Test func `a database from before checksums gets them, and what cannot be decoded counts as damaged`() async throws
+    @Test func `a database without checksums gets them, and rows that cannot be decoded count as damaged`() async throws
     {
         try await fill()
         let sqlite = try SQLiteDatabase(path: temporary.path)

@@ -4,9 +4,10 @@ import DocumentStoreTestKit
 import FirestoreProtocol
 import Testing
 
-/// The SQLite store against the memory store: the same random life must give the same answers.
+/// Compares the SQLite store with the memory store: the same random operations must have the same
+/// results.
 struct DifferentialTests {
-    /// Both stores' times of one commit.
+    /// The times of one commit in both stores.
     private struct Moment {
         let real: Timestamp
         let reference: Timestamp
@@ -19,7 +20,7 @@ struct DifferentialTests {
         }
     }
 
-    /// Documents without times, which differ between the stores.
+    /// Returns documents without times, which differ between the stores.
     private static func contents(_ query: Query, _ store: any DocumentStore, _ moment: ReadMoment) async throws
         -> [String]
     {
@@ -30,7 +31,7 @@ struct DifferentialTests {
         return found
     }
 
-    /// What the index leaves out, at first and later.
+    /// The exemptions at first and later.
     private static let exemptions: [(Set<IndexExemption>, Set<IndexExemption>)] = [
         ([], []), ([], exemption(["a", "c"], ["x"])), (exemption(["a"], ["x"]), exemption(["a", "b"], ["y"])),
         (exemption(["a", "b", "c"], ["x", "y", "z"]), []),
@@ -44,7 +45,7 @@ struct DifferentialTests {
     func `random commits and queries give the same results as the reference`(seed: UInt64) async throws {
         let temporary = try TemporaryStore()
         var configuration = SQLiteDocumentStore.Configuration()
-        // Every way through a query must lead to the same results.
+        // Every access path of a query must give the same results.
         configuration.tuning.gatherLimit = seed % 2 == 0 ? 2000 : 1
         configuration.tuning.pageCount = seed % 3 == 0 ? 300 : 2
         configuration.tuning.compositeMinimum = seed % 4 < 2 ? 0 : 100
@@ -113,7 +114,7 @@ struct DifferentialTests {
         Query.Aggregation(alias: "average", .average(FieldPath(key: "x"))),
     ]
 
-    /// All pages of a listing.
+    /// Returns all pages of a listing.
     private static func pages(_ listing: DocumentListing, _ store: any DocumentStore, _ moment: ReadMoment) async throws
         -> [String]
     {
@@ -132,7 +133,7 @@ struct DifferentialTests {
         return found
     }
 
-    /// One transaction, at both stores.
+    /// One transaction in both stores.
     private struct Pair {
         let real: TransactionID
         let reference: TransactionID
@@ -220,7 +221,7 @@ struct DifferentialTests {
     func `listeners hold the same documents as the reference after every commit`(seed: UInt64) async throws {
         let temporary = try TemporaryStore()
         var configuration = SQLiteDocumentStore.Configuration()
-        // Small, so that some listeners fall behind and catch up from the log.
+        // A small backlog, so that some listeners have to catch up from the log.
         configuration.listenerBacklog = 3
         let real = try await temporary.open(configuration)
         var random = RandomOperations(seed: seed + 1000, database: TemporaryStore.database)
@@ -239,7 +240,7 @@ struct DifferentialTests {
                 if let commit = try? await real.commit(try random.commit()) { last = commit.commitTime }
             }
             guard let last else { continue }
-            // A change that concerns every target, so that there is something to wait for.
+            // A change that concerns every target ends the wait.
             try await client.advance(past: last, marker: real)
             for (id, query) in queries where client.targets[id] != nil {
                 var wanted = query

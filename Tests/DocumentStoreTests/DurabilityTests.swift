@@ -9,9 +9,9 @@ import Synchronization
 import SystemIO
 import Testing
 
-/// What is not on the disk nobody gets to see.
+/// Tests that data that is not on disk is never visible.
 struct DurabilityTests {
-    /// A disk whose syncs wait, or fail.
+    /// A disk whose syncs can be delayed or fail.
     private final class Disk: Sendable {
         private struct State {
             var isHeld = false
@@ -28,7 +28,7 @@ struct DurabilityTests {
 
         func hold() { state.withLock { $0.isHeld = true } }
 
-        /// Lets the sync that waits, and all later ones, go on.
+        /// Lets the delayed sync and all later ones continue.
         func release() {
             state.withLock { $0.isHeld = false }
             gate.signal()
@@ -36,7 +36,7 @@ struct DurabilityTests {
 
         func failNext(_ count: Int) { state.withLock { $0.failures = count } }
 
-        /// Returns once a sync is waiting.
+        /// Waits until a sync is delayed.
         func waitForSync() async {
             await withCheckedContinuation { continuation in
                 let isWaiting = state.withLock { state in
@@ -95,14 +95,15 @@ struct DurabilityTests {
         return values
     }
 
-    /// Returns once SQLite has taken that many commits, whatever the disk does. It tells nobody, so it is asked.
+    /// Waits until SQLite has applied this number of commits, whatever the disk does. SQLite does
+    /// not report it, so it is polled.
     private func waitForApplied(_ count: Int) throws {
         let sqlite = try SQLiteDatabase(path: temporary.path, configuration: SQLiteConfiguration().readOnly)
         defer { sqlite.close() }
         while try sqlite.first("SELECT count(*) FROM change", [], { $0.int64(0) }) != Int64(count) { usleep(100) }
     }
 
-    @Test func `nobody sees a commit before its sync, and those that came meanwhile share the next`() async throws {
+    @Test func `a commit is not visible before its sync, and later commits share the next sync`() async throws {
         let store = try await open()
         _ = try await store.commit(write(0, 1))
         let deleted = try await store.commit(write(1, 1)).commitTime
@@ -159,7 +160,7 @@ struct DurabilityTests {
         var client = ListenClient(store)
         await client.stream.add(ListenTarget(id: 2, selection: .query(query)))
         try await client.advance()
-        // Keeps the log from being moved into the file.
+        // The reader keeps the log from being moved into the file.
         let reader = try SQLiteDatabase(path: temporary.path, configuration: SQLiteConfiguration().readOnly)
         try reader.executeScript("BEGIN; SELECT count(*) FROM change")
         disk.failNext(1)
@@ -171,7 +172,7 @@ struct DurabilityTests {
         #expect(try await numbers(store) == [.integer(1)])
         try reader.executeScript("COMMIT")
         let time = try await store.commit(write(1, 4)).commitTime
-        // The first of the two was taken by SQLite; that it might be lost is all that its client was told.
+        // SQLite had applied the first of the two; its client was only told that it might be lost.
         #expect(try await numbers(store) == [.integer(2), .integer(4)])
         try await client.advance(through: time)
         #expect(client.documents(2) == ["a/0", "a/1"])

@@ -46,12 +46,12 @@ struct IndexTests {
         #expect(CompositeIndex(path: index.path) == index)
     }
 
-    /// Waits until the index is there.
+    /// Waits until the index exists.
     private func plan(
         _ query: Query, in store: SQLiteDocumentStore, for account: String? = nil, contains property: String
     ) async throws {
         while true {
-            // Queries are what makes it.
+            // Queries cause its creation.
             _ = try await found(query, in: store, for: account)
             let plan = try await store.plan(query, for: account)
             if plan.contains(where: { $0.properties.contains(property) }) { return }
@@ -99,7 +99,8 @@ struct IndexTests {
         await store.close()
     }
 
-    @Test func `an account has so many indexes of a collection, also after a restart, and others get theirs`()
+    @Test
+    func `the indexes of an account in a collection are limited, also after a restart, and other accounts get theirs`()
         async throws
     {
         var configuration = SQLiteDocumentStore.Configuration()
@@ -126,7 +127,7 @@ struct IndexTests {
             }
             _ = try await found(query(4), in: store, for: "bob")
             _ = try await store.plan(query(4), for: "bob")
-            // Wishes are dealt with in their order.
+            // Suggestions are processed in order.
             try await plan(query(restart ? 3 : 2), in: store, for: "alice", contains: "f\(restart ? 3 : 2) ASC")
             #expect(try await store.plan(query(4), for: "bob").map(\.properties) == ["(user ASC, __name__ ASC)"])
         }
@@ -163,7 +164,7 @@ struct IndexTests {
         #expect(try await store.plan(queries[3].0).map(\.properties) == ["(n ASC, __name__ ASC)"])
         #expect(try await store.check() == [])
         await store.close()
-        // Who does not say what is exempt leaves it as it is.
+        // A configuration without exemptions leaves them unchanged.
         store = try await temporary.open()
         #expect(try await store.plan(queries[0].0).map(\.properties) == ["(__name__ ASC)"])
         await store.close()
@@ -177,7 +178,7 @@ struct IndexTests {
         let store = try await temporary.open(configuration)
         for number in 0..<20 { _ = try await store.commit([try write(number, parts: number)]) }
         _ = try await store.commit([try write(3, parts: 5), Write(.delete(try name(4)))])
-        // As a process leaves it that dies: with entries that are only in the log.
+        // A copy as a crashed process leaves it: some entries are only in the log.
         var path = temporary.directory + "/copy.db"
         try await store.backUp(to: path)
         await store.close()
@@ -199,7 +200,7 @@ struct IndexTests {
         }
     }
 
-    /// The results, and how many entries it took to find them.
+    /// Returns the results, and the number of entries that were read to find them.
     private func work(_ query: Query, in store: SQLiteDocumentStore) async throws -> (found: [String], entries: Int) {
         var documents = try await store.query(query).documents.makeAsyncIterator()
         var found: [String] = []
@@ -228,7 +229,7 @@ struct IndexTests {
         let parent = ParentName(try DocumentName(database: TemporaryStore.database, path: "p/1"))
         let root = ParentName(TemporaryStore.database)
         let forms: [(query: Query, entries: Int)] = [
-            // By name: the entries of both users are in that order.
+            // Ordered by name: the entries of both users are in that order.
             (Query(parent: parent, collectionID: "a", filter: two, limit: 5), 20),
             (Query(parent: root, collectionID: "a", allDescendants: true, limit: 5), 45),
             (
@@ -236,14 +237,14 @@ struct IndexTests {
                     parent: root, collectionID: "a", allDescendants: true, filter: two,
                     orders: [Query.Order(.documentName, descending: true)], limit: 5), 85
             ),
-            // Along one order.
+            // Ordered by one field.
             (
                 Query(
                     parent: root, collectionID: "a", allDescendants: true,
                     filter: .or([.field(n, .lessThan, .integer(3)), .field(n, .greaterThan, .integer(900))]),
                     orders: [Query.Order(n, descending: true)], limit: 5), 70
             ),
-            // By composite indexes, made for the purpose.
+            // With composite indexes.
             (
                 Query(
                     parent: parent, collectionID: "a", filter: two, orders: [Query.Order(n, descending: true)], limit: 5
@@ -273,7 +274,7 @@ struct IndexTests {
             while true {
                 let (found, scanned) = try await work(query, in: store)
                 try #require(found == wanted, "\(query)")
-                // Until the indexes are there that the query asks for.
+                // Repeats the query until its indexes exist.
                 if scanned <= entries { break }
             }
             var all = query

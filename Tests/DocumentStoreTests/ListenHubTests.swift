@@ -4,8 +4,8 @@ import Testing
 @testable import DocumentStore
 
 struct ListenHubTests {
-    /// So many are told that the first of them has long begun to read when the last is.
-    @Test func `who is told of a commit can read it at once`() async throws {
+    /// A large number of listeners: the first begins to read long before the last is notified.
+    @Test func `a listener can read a commit as soon as it is notified of it`() async throws {
         let clock = CommitClock(persisted: 0, lastCommit: 0) { 1_000_000 }
         let hub = ListenHub(clock: clock)
         let name = try DocumentName(database: DatabaseName(project: "ferry"), collection: "lists", id: "work")
@@ -18,7 +18,7 @@ struct ListenHubTests {
         let readers = mailboxes.prefix(200).map { mailbox in
             Task { () -> Int64 in
                 _ = await mailbox.next()
-                // As a reader on another thread does, whose snapshot has the commit.
+                // A reader on another thread whose snapshot contains the commit.
                 return clock.readTime(visible: time).time
             }
         }

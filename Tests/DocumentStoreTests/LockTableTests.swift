@@ -25,7 +25,7 @@ struct LockTableTests {
         #expect(table.admit(nil, of: nil, changing: change, at: .seconds(2)) == .go(aborted: []))
     }
 
-    @Test mutating func `an older committer aborts the younger reader, which is told so once it asks`() throws {
+    @Test mutating func `an older committer aborts the younger reader, which gets the error at its next call`() throws {
         try table.lock(young, documents: [name], queries: [], at: .seconds(1))
         #expect(table.admit(old, of: nil, changing: change, at: .seconds(2)) == .go(aborted: [young]))
         #expect(throws: DocumentStoreError.contention) { try table.check(young, at: .seconds(2)) }
@@ -75,7 +75,7 @@ struct LockTableTests {
         for number in 0..<limit { try table.begin(id(number), age: UInt64(number + 10), at: .zero) }
         #expect(throws: DocumentStoreError.self) { try table.begin(id(limit), age: 5000, at: .seconds(60)) }
         try table.begin(id(limit), age: 5000, at: .seconds(61))
-        // Those of the operator are over, too, and nobody asked for them.
+        // The transactions of the operator have ended too, though none of them was requested.
         #expect(table.openCount == 3)
     }
 

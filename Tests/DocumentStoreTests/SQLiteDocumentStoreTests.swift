@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 struct SQLiteDocumentStoreTests {
-    /// A clock that stands where it is put.
+    /// A clock that only moves when it is set.
     private final class HandClock: Sendable {
         private let time: Mutex<Int64>
 
@@ -80,7 +80,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `a resume token works after a restart, and tells only what changed`() async throws {
+    @Test func `a resume token works after a restart, and only changes are reported`() async throws {
         var store = try await temporary.open()
         for index in 0..<5 {
             let name = try DocumentName(database: TemporaryStore.database, path: "a/\(index)")
@@ -103,7 +103,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `a token or a time that is older than the history starts anew, one within it does not`() async throws {
+    @Test func `a target with a token or a time before the history starts over, one within it does not`() async throws {
         let clock = HandClock(1_000 * second)
         var configuration = SQLiteDocumentStore.Configuration()
         configuration.now = clock.now
@@ -120,7 +120,7 @@ struct SQLiteDocumentStoreTests {
         let marked = try await store.commit(write(2)).commitTime
         try await client.advance(through: marked)
         clock.set(1_100 * second)
-        // History goes in steps, with commits.
+        // The history is trimmed in steps, with commits.
         for n in 3...5 as ClosedRange<Int64> { _ = try await store.commit(write(n)) }
         let gone = try DocumentName(database: TemporaryStore.database, path: "a/2")
         _ = try await store.commit([Write(.update(gone, fields: [:]))])
@@ -141,7 +141,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `a token of another database starts anew`() async throws {
+    @Test func `a target with a token of another database starts over`() async throws {
         let other = try TemporaryStore()
         let foreign = try await other.open()
         var client = ListenClient(foreign)
@@ -203,7 +203,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
     }
 
-    @Test func `what was stored before a field was inherited is brought into line once`() async throws {
+    @Test func `documents stored before a field was inherited are updated once`() async throws {
         var store = try await temporary.open()
         func name(_ path: String) throws -> DocumentName { try DocumentName(database: store.database, path: path) }
         let stale = try name("tasks/1/history/1")
@@ -268,7 +268,7 @@ struct SQLiteDocumentStoreTests {
         await store.close()
         for (path, seen, isSame) in [(backup, early, false), (copy, early, true), (copy, late, false)] {
             let restored = try await SQLiteDocumentStore(TemporaryStore.database, path: path)
-            // Later commits of its own do not hide what it lacks.
+            // Later commits of the restored store do not hide what it lacks.
             _ = try await restored.commit(write(3))
             #expect(try await (restored.lineage(having: seen) == lineage) == isSame)
             await restored.close()
@@ -284,7 +284,7 @@ struct SQLiteDocumentStoreTests {
         #expect(try await stream.next() == nil)
     }
 
-    @Test func `a damaged file is told by its name and the remedy`() async throws {
+    @Test func `the error of a damaged file has its name and a remedy`() async throws {
         var store = try await temporary.open()
         _ = try await store.commit(write(1))
         await store.close()
@@ -295,7 +295,7 @@ struct SQLiteDocumentStoreTests {
             #expect(!problems.isEmpty)
         } catch let error as DocumentStoreError {
             #expect(error.code == .unavailable)
-            // For whoever runs the server, and no client.
+            // The message is for the operator of the server, not for clients.
             #expect(error.description.contains(temporary.path) && error.description.contains("backup"))
             #expect(!error.message.contains(temporary.path))
         }

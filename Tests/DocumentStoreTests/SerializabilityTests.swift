@@ -5,28 +5,28 @@ import FirestoreProtocol
 import Synchronization
 import Testing
 
-/// Records what concurrent transactions read and wrote, and looks for an order in which they could have run one after the
-/// other.
+/// Records the reads and writes of concurrent transactions, and searches for an order in which they
+/// could have run one after another.
 ///
-/// Every write stores a value that occurs once, so a read tells which write it saw. The order of a key's writes is the order of
-/// their commit times. An order of all transactions exists exactly if the graph of these dependencies has no cycle: writer
-/// before the reader of its value, reader before the next writer of the key, writer before the next writer (Adya, "Weak
-/// Consistency", 1999).
+/// Every write stores a unique value, so a read tells which write it saw. The order of the writes
+/// of a key is that of their commit times. An order of all transactions exists if and only if the
+/// graph of these dependencies has no cycle: writer before the reader of its value, reader before
+/// the next writer of the key, writer before the next writer (Adya, "Weak Consistency", 1999).
 struct SerializabilityTests {
     private struct Transaction {
-        /// What was seen: 0 where there was no document.
+        /// The values that were read; 0 if there was no document.
         var reads: [String: Int64] = [:]
         var writes: [String: Int64] = [:]
-        /// nil if it only read.
+        /// The time of the commit; nil if the transaction only read.
         var commitTime: Timestamp?
-        /// Before it began, this many had been acknowledged.
+        /// The number of transactions that were acknowledged before this one began.
         var acknowledgedBefore = 0
     }
 
     private struct History {
         var transactions: [Transaction] = []
 
-        /// Transactions that depend on one another in a circle; nil if there are none.
+        /// Returns transactions that depend on one another in a cycle; nil if there are none.
         func cycle() -> [Int]? {
             var writers: [String: [(time: Timestamp, value: Int64, transaction: Int)]] = [:]
             for (index, transaction) in transactions.enumerated() {
@@ -52,7 +52,8 @@ struct SerializabilityTests {
                         followers[index].insert(versions[next].transaction)
                     }
                 }
-                // What was acknowledged before another began comes first: strict serializability.
+                // A transaction that was acknowledged before another one began precedes it: strict
+                // serializability.
                 for earlier in 0..<transaction.acknowledgedBefore { followers[earlier].insert(index) }
             }
             for index in followers.indices { followers[index].remove(index) }
@@ -75,7 +76,7 @@ struct SerializabilityTests {
         }
     }
 
-    /// What all clients have done, in the order of the acknowledgements.
+    /// The transactions of all clients, in the order of the acknowledgments.
     private final class Recorder: Sendable {
         private let state = Mutex((history: History(), lastValue: Int64(0)))
 
@@ -96,7 +97,7 @@ struct SerializabilityTests {
         try documents.map { try $0?.fields.decoded()["v"]?.integerValue ?? 0 }
     }
 
-    /// One transaction of a random kind: tries until it is through.
+    /// Runs one transaction of a random kind until it succeeds.
     private static func run(
         _ random: inout SeededGenerator, on store: any DocumentStore, _ recorder: Recorder
     ) async throws {
@@ -111,14 +112,14 @@ struct SerializabilityTests {
             do {
                 switch kind {
                 case 0:
-                    // A blind write.
+                    // A write without a read.
                     record.writes[readKeys[0]] = recorder.newValue()
                     record.commitTime = try await store.commit(try writes(record, in: store)).commitTime
                 case 1:
                     let found = try await store.get(names, at: .strong).documents
                     record.reads = Dictionary(uniqueKeysWithValues: zip(readKeys, try read(found)))
                 case 2:
-                    // All keys by one query.
+                    // One query reads all keys.
                     let query = Query(parent: ParentName(store.database), collectionID: "k")
                     for key in keys { record.reads[key] = 0 }
                     for try await document in try await store.query(query, at: .strong).documents {

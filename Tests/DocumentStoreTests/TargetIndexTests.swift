@@ -40,7 +40,7 @@ struct TargetIndexTests {
         let user = Query.Filter.field(FieldPath(key: "userId"), .equal, .string("mallory"))
         for number in 0..<10_000 as Range<Int32> {
             let field = try FieldPath(["attachments", "\(number)"])
-            // The field of the document itself is what they are filed under, wherever it stands.
+            // Documents are indexed by their own field, wherever the filter mentions it.
             let filter = Query.Filter.and([.field(field, .equal, .string("x")), user])
             let query = Query(
                 parent: ParentName(database), collectionID: "tasks", allDescendants: number % 2 == 0, filter: filter)
@@ -52,7 +52,7 @@ struct TargetIndexTests {
         #expect(index.candidates(for: try change("tasks/1", before: nil, after: "mallory")) == [])
     }
 
-    @Test func `a member of an array, and what lies below a document, are found`() throws {
+    @Test func `a member of an array and a descendant of a document are found`() throws {
         var index = TargetIndex()
         let member = Query.Filter.field(FieldPath(key: "sharedWith"), .arrayContains, .string("bob"))
         index.insert(

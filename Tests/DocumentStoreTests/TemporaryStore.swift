@@ -2,7 +2,7 @@ import DocumentModel
 import DocumentStore
 import Foundation
 
-/// A SQLite store in a directory of its own, which is gone when the test is over.
+/// A SQLite store in its own directory, which is removed after the test.
 final class TemporaryStore: Sendable {
     static let database = DatabaseName(project: "test")
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct FuzzTests {
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `mutated messages never trap, and what is read once is read again`(seed: UInt64) throws {
+    func `mutated messages never trap, and a decoded message can be encoded and decoded again`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for message in GoldenMessage.all {
             for _ in 0..<60 {

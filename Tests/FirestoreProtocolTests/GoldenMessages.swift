@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirestoreProtocol
 
-/// Messages that the official Python client encoded; see Golden/make-messages.py.
+/// Messages encoded by the official Python client; see Golden/make-messages.py.
 struct GoldenMessage: CustomTestStringConvertible {
     let type: any ProtobufMessage.Type
     let name: String

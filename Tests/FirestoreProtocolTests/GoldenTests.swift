@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: GoldenMessage.all)
-    func `what the official client encodes is read and written back, byte for byte`(message: GoldenMessage) throws {
+    func `messages of the official client are decoded and encoded again, byte for byte`(message: GoldenMessage) throws {
         #expect(try message.type.init(decoding: message.bytes).encoded() == message.bytes)
     }
 
@@ -26,7 +26,8 @@ import Testing
     }
 }
 
-/// That each field is read into the right property; byte equality alone would not see two fields swapped.
+/// Tests that each field is decoded into the right property. Comparing bytes alone would not detect
+/// two swapped fields.
 @Suite struct GoldenContentTests {
     private let database = DatabaseName(project: "p")
     private let name: DocumentName

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FirestoreProtocol
 
-/// Takes any field that the wire format can carry, to exercise the reader alone.
+/// A message that accepts any field of the wire format, to test the reader alone.
 private struct Anything: ProtobufMessage {
     var numbers: [UInt64] = []
     var int32s: [Int32] = []
@@ -80,7 +80,7 @@ private struct Anything: ProtobufMessage {
         #expect { try Anything(decoding: bytes) } throws: { ($0 as? ProtocolError)?.code == .malformed }
     }
 
-    @Test func `nesting has a limit and the error tells the way to the fault`() throws {
+    @Test func `nesting has a limit, and the error has the path to the fault`() throws {
         var bytes: [UInt8] = []
         for _ in 0..<99 {
             var writer = ProtobufWriter()

@@ -362,7 +362,7 @@ def remove_unneeded(root, store):
         collector.write_list(value)
         h.restart()
         (h.laptop.tasks / "Film.files/again.bin").write_bytes(contents[0])
-        waits_for(h.laptop, "is being removed")
+        waits_for(h.laptop, "are being deleted")
         assert collector.run("gc") == {"needed": len(there), "unused": 2, "removed": 0}
         until((h.desk.tasks / "Film.files/again.bin").exists, lambda: h.laptop.status(), timeout=120, step=0.05)
         assert collector.run("gc") == {"needed": len(there) + 1, "unused": 0, "removed": 1}

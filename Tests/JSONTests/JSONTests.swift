@@ -6,7 +6,7 @@ import Testing
         #"null"#, #"true"#, #"[]"#, #"{}"#, #"[1,-2,9223372036854775807,-9223372036854775808]"#, #"[0.5,1e+100]"#,
         #"{"b":1,"a":{"x":[{"y":null}]}}"#, #""é \"quoted\" back\\slash \n\r\t \u0001 🚀""#,
     ])
-    func `what was parsed is written as it was`(text: String) throws {
+    func `parsed text is written unchanged`(text: String) throws {
         #expect(try JSON(parsing: text).text == text)
     }
 
@@ -24,7 +24,7 @@ import Testing
         "tru ",
         #""\x""#, #""\ud800""#, #""\udc00""#, #""\ud800\u0041""#, "\"\u{1}\"", #""abc"#, "1 2", "1e999", #""\u00g0""#,
     ])
-    func `what is not JSON is refused`(text: String) {
+    func `text that is no JSON is rejected`(text: String) {
         #expect(throws: JSONError.self) { try JSON(parsing: text) }
     }
 

@@ -9,7 +9,7 @@ import Testing
         DocumentMerge.merge(base: base, mine: mine, theirs: theirs, policy: .tasks)
     }
 
-    /// `field=value side reason`, in order.
+    /// Returns `field=value side reason` of each displaced value, in order.
     private func displaced(_ result: MergeResult) -> [String] {
         result.displaced.map {
             "\($0.field)=\($0.value.map { "\(text($0))" } ?? "-") \($0.side.rawValue) \($0.reason.rawValue)"
@@ -37,7 +37,7 @@ import Testing
         #expect(result == MergeResult(fields: ["title": .string("b"), "unknown": .string("u"), "x": .null]))
     }
 
-    @Test func `who set a value goes with the value, and a merge leaves its rule`() {
+    @Test func `the origin of a value is merged with the value, and records the rule of a merge`() {
         func origins(_ entries: [String: String]) -> Value {
             .map(entries.mapValues { .map(["by": .string($0)]) })
         }
@@ -55,7 +55,7 @@ import Testing
                     "notes": .map(["by": .string("desk"), "rule": .string("merged")]),
                 ]))
         #expect(displaced(result) == ["priority=2 theirs changedOnBothSides"])
-        // An origin alone is no edit, so it keeps nothing from being deleted.
+        // An origin alone is no edit, so it does not prevent a deletion.
         var deleted = base
         deleted["deletedTime"] = time(9)
         var looked = base
@@ -74,8 +74,7 @@ import Testing
         #expect(displaced(removed) == ["n=2 theirs changedOnBothSides"])
     }
 
-    @Test func `without a base the value that the remote ordered later stands, and what was removed later stays away`()
-    {
+    @Test func `without a base the value that the remote ordered later wins, and a later removal is kept`() {
         func version(_ fields: Fields, _ times: [String: Int64]) -> Fields {
             let origins = times.mapValues { Value.map(["time": time($0)]) }
             return fields.merging(["createdTime": time(1), "origins": .map(origins)]) { $1 }
@@ -97,11 +96,11 @@ import Testing
                     "title=theirs \(side) changedOnBothSides", "x=1 \(other) changedOnBothSides",
                 ])
         }
-        // What no remote has ordered yet comes after all that one has.
+        // A value that no remote has ordered yet is later than all ordered ones.
         var pending = theirs
         pending.setValue(.timestamp(MergePolicy.pendingTime), at: ["origins", "title", "time"])
         #expect(merge(nil, pending, mine).fields?["title"] == .string("theirs"))
-        // A value may have its time itself.
+        // A value may contain its own time.
         func attached(_ name: String, _ seconds: Int64) -> Fields {
             let file = Value.map(["name": .string(name), "createdTime": time(seconds)])
             return ["attachments": .map(["b": file]), "origins": .map(["attachments.b": .map(["by": .string(name)])])]
@@ -113,10 +112,11 @@ import Testing
                 merge(nil, sides.0, sides.1).fields?["origins"]?.mapValue?["attachments.b"]?.mapValue?["by"]
                     == .string("late"))
         }
-        // The same machine has attached it twice, and so the entry is the same; another has done so between.
+        // The same device attached the file twice, so its entry is the same; another device
+        // attached it in between.
         let again = merge(early, attached("early", 9), late)
         #expect(again.fields?["origins"]?.mapValue?["attachments.b"]?.mapValue?["by"] == .string("early"))
-        // With a base the later commit is mine, whatever the times say.
+        // With a base `mine` is later, whatever the times are.
         #expect(merge(version([:], [:]), theirs, mine).fields?["title"] == .string("theirs"))
     }
 
@@ -161,7 +161,7 @@ import Testing
         #expect(unknown.displaced.count == 1)
     }
 
-    @Test func `what one side says of an attachment gives way to another file of the other side's`() {
+    @Test func `changes of an attachment yield to another file of the other side`() {
         func fields(_ sha256: String, _ told: Fields = [:]) -> Fields {
             let file: Fields = ["name": .string("a"), "sha256": .string(sha256)]
             return ["attachments": .map(["x": .map(file.merging(told) { $1 })])]
@@ -170,7 +170,7 @@ import Testing
         #expect(replaced == MergeResult(fields: fields("2")))
         let alike = merge(fields("1"), fields("1", ["damaged": .boolean(true)]), fields("1"))
         #expect(alike.fields == fields("1", ["damaged": .boolean(true)]))
-        // Of two files the later one stands, and the other is kept.
+        // The later of the two files wins, and the other one is kept as displaced.
         let both = merge(fields("1"), fields("3"), fields("2"))
         #expect(both.fields == fields("3") && both.displaced.count == 1)
         let mine = merge(fields("1"), fields("2"), fields("1", ["damaged": .boolean(true)]))
@@ -192,7 +192,7 @@ import Testing
         #expect(displaced(gone) == ["notes=T theirs changedOnBothSides"])
     }
 
-    @Test func `a due comes from one side with all that tells it`() {
+    @Test func `a due date comes from one side with all fields that represent it`() {
         let base: Fields = ["due": time(0), "dueHasTime": .boolean(false)]
         let mine: Fields = ["due": time(1), "dueHasTime": .boolean(false)]
         let theirs: Fields = [
@@ -234,7 +234,7 @@ import Testing
         #expect(merge(base, nil, edited).fields == edited)
     }
 
-    @Test func `a delete that nobody edited against stands`() {
+    @Test func `a delete without a concurrent edit is kept`() {
         let base: Fields = ["title": .string("a"), "updatedTime": time(1)]
         let touched: Fields = ["title": .string("a"), "updatedTime": time(2)]
         let trashed: Fields = ["title": .string("a"), "deletedTime": time(3)]
@@ -266,7 +266,7 @@ import Testing
         #expect(result.displaced.map(\.field.description) == ["fields", "notes", "tags"])
     }
 
-    @Test func `lists merge whom they are shared with`() {
+    @Test func `the users of a shared list are merged`() {
         let result = DocumentMerge.merge(
             base: ["name": .string("W"), "sharedWith": tags("a")],
             mine: ["name": .string("W"), "sharedWith": tags("a", "b")],

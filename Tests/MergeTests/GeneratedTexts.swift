@@ -1,11 +1,12 @@
-/// Bases and two edits of each, with few enough different lines that repeats and overlaps are common.
+/// Generated bases with two edits each. Few lines are different, so that repeats and overlaps are
+/// frequent.
 struct GeneratedTexts {
     private var random: SeededGenerator
     private let words: Int
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
-        // Some runs with hardly any repeated lines, some with many.
+        // Some bases have hardly any repeated lines, others have many.
         words = [200, 30, 12, 6][Int(seed % 4)]
     }
 

@@ -2,7 +2,8 @@ import DocumentModel
 import Merge
 import Testing
 
-/// The merge laws of the sync model on random documents over a tiny alphabet, so that both sides often change the same things.
+/// Tests the merge laws of the sync model on random documents over a tiny alphabet, so that both
+/// sides often change the same fields.
 @Suite struct MergeLawTests {
     private typealias Fields = [String: Value]
 
@@ -84,7 +85,7 @@ import Testing
         }
     }
 
-    /// The fields that an edit would tell of in `origins`.
+    /// Returns the fields that an edit records in `origins`.
     private static func told(from old: Fields, to new: Fields) -> [FieldPath] {
         var paths = ["title", "priority", "due"].filter { old[$0] != new[$0] }.map { FieldPath(key: $0) }
         if old["dueHasTime"] != new["dueHasTime"] { paths.append(FieldPath(key: "due")) }
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func `replicas that have exchanged everything are equal and have what each wrote`(seed: UInt64) {
+    func `replicas that have exchanged everything are equal and have all writes`(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 5000)
         for _ in 0..<30 {
             var remote: Fields? = Self.document(&random)
@@ -126,7 +127,8 @@ import Testing
                 if Bool.random(using: &random) {
                     exchange(index)
                 } else if var view = replicas[index].view {
-                    // A field that only this replica writes: whatever the others do, its last value must arrive.
+                    // A field that only this replica writes: its last value must arrive whatever
+                    // the other replicas do.
                     written["own\(index)"] = .integer(Int64(step))
                     view["own\(index)"] = .integer(Int64(step))
                     Self.edit(&view, &random)
@@ -223,7 +225,7 @@ import Testing
         return found
     }
 
-    /// Whether the result has what a side made of a field; of a set and a text, what the side added to it.
+    /// Whether the result contains the value of a side; for a set or a text, what the side added.
     private func holds(_ result: Fields, _ path: FieldPath, _ value: Value, base: Fields) -> Bool {
         let found = result.value(at: path.segments[...])
         let old = base.value(at: path.segments[...])
@@ -238,7 +240,8 @@ import Testing
         }
     }
 
-    /// Without what the order of two commits decides: which server time stands, and the order of tags.
+    /// Returns the fields without what depends on the order of two commits: the server times and
+    /// the order of tags.
     private func comparable(_ fields: Fields?) -> Fields? {
         guard var fields else { return nil }
         for (key, value) in fields {

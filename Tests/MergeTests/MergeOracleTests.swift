@@ -2,14 +2,15 @@ import Foundation
 import Merge
 import Testing
 
-/// Other people's three-way merges as oracles, on generated triples.
+/// Compares with other implementations of three-way merges on generated texts.
 @Suite struct MergeOracleTests {
     private struct Answer {
         var status: Int
         var text: String
     }
 
-    /// Runs `command` once for each triple, in directories with the files `base`, `mine` and `theirs`.
+    /// Runs `command` once for each triple, in directories with the files `base`, `mine` and
+    /// `theirs`. Returns the outputs.
     private func answers(_ triples: [(base: String, mine: String, theirs: String)], _ command: String) throws
         -> [Answer]
     {
@@ -61,7 +62,8 @@ import Testing
     }
 
     @Test func `where diff3 finds no conflict its merge is ours`() throws {
-        // Among many repeated lines diff3 now and then sees a change elsewhere than git does; these seeds repeat few.
+        // With many repeated lines diff3 sometimes finds a change in another place than git does;
+        // these seeds repeat few lines.
         let triples = Self.triples([200, 204, 208], each: 50).filter { $0.base != $0.mine && $0.base != $0.theirs }
         let answers = try answers(triples, "diff3 -m mine base theirs")
         try #require(!answers.allSatisfy { $0.status == 127 }, "diff3 of diffutils is missing")

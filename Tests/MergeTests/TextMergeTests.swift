@@ -47,16 +47,17 @@ import Testing
         #expect(merge("a\n\nb", "a\n\nb\nc", "x\na\n\nb").text == "x\na\n\nb\nc")
     }
 
-    @Test func `an edit with line feeds in a text with CRLF keeps the endings of the lines that nobody touched`() {
+    @Test func `an edit with line feeds in a text with CRLF keeps the endings of unchanged lines`() {
         let base = "a\r\nb\r\nc\r\nd\r\n"
         // One side saved one line with a line feed, the other one kept CRLF.
         #expect(merge(base, "A\nb\r\nc\r\nd\r\n", "a\r\nb\r\nc\r\nD\r\n").text == "A\nb\r\nc\r\nD\r\n")
-        // One side converted the whole text and changed a line: not a conflict, and the other side's line follows.
+        // One side converted the whole text and changed a line. This is no conflict, and the line
+        // of the other side is converted too.
         for (mine, theirs) in [("A\nb\nc\nd\n", "a\r\nb\r\nc\r\nD\r\n"), ("a\r\nb\r\nc\r\nD\r\n", "A\nb\nc\nd\n")] {
             let found = merge(base, mine, theirs)
             #expect(found.text == "A\nb\nc\nD\n" && !found.hasConflict)
         }
-        // One ending changed, and nothing else.
+        // Only one line ending was changed.
         #expect(merge(base, "a\nb\r\nc\r\nd\r\n", "a\r\nb\r\nc\r\nD\r\n").text == "a\nb\r\nc\r\nD\r\n")
     }
 
@@ -96,7 +97,8 @@ import Testing
             let other = merge(base, theirs, mine)
             #expect(other.hasConflict == found.hasConflict, "\(story)")
             if !found.hasConflict { #expect(other.text == found.text, "\(story)") }
-            // What I added is there; what they added is there, or all of theirs is displaced.
+            // The lines added in `mine` are in the result. Those added in `theirs` are too, or all
+            // of `theirs` is displaced.
             #expect(lacks(found.text, additions(base, mine)).isEmpty, "\(story)")
             if !found.hasConflict { #expect(lacks(found.text, additions(base, theirs)).isEmpty, "\(story)") }
         }

@@ -1,4 +1,4 @@
-/// Bytes that look random and are the same on every run.
+/// Bytes that look random and are the same in every run.
 enum Noise {
     static func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)

@@ -1,4 +1,4 @@
-/// SplitMix64 (Steele, Lea and Flood 2014): the same seed gives the same numbers on every machine.
+/// SplitMix64 (Steele, Lea and Flood 2014): the same seed gives the same numbers on every device.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,7 +1,7 @@
 import Glibc
 import SystemIO
 
-/// A directory that goes away with this value.
+/// A directory that is removed together with this object.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -25,7 +25,7 @@ final class TemporaryDirectory: Sendable {
         return path
     }
 
-    /// A file that was written long ago, so that any later change shows in its times.
+    /// Creates a file with old times, so that any later change shows in its times.
     func restingFile(_ name: String, _ content: [UInt8]) throws -> String {
         let path = try file(name, content)
         var times = [timeval(tv_sec: 1_000_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000_000, tv_usec: 0)]
@@ -42,7 +42,7 @@ final class TemporaryDirectory: Sendable {
         return content
     }
 
-    /// All files below, as paths from here.
+    /// Returns all files below, with paths relative to this directory.
     func names(below directory: String = "") -> [String] {
         guard let stream = opendir(path + "/" + directory) else { return [] }
         defer { closedir(stream) }

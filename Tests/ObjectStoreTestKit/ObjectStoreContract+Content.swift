@@ -2,7 +2,7 @@ import ObjectStorage
 
 extension ObjectStoreContract {
     static let content = [
-        ObjectStoreContract("what was put is got, whatever its bytes and length") { store, keys in
+        ObjectStoreContract("an object of any bytes and length is returned as it was put") { store, keys in
             for length in [0, 1, 255, 65_536, 300_001] {
                 let content = bytes(length)
                 let key = try keys("content/\(length)")
@@ -11,7 +11,7 @@ extension ObjectStoreContract {
                 try requireEqual(try await store.head(key)?.size, Int64(length), "the size of \(key)")
             }
         },
-        ObjectStoreContract("a put replaces, and its version tells") { store, keys in
+        ObjectStoreContract("a put replaces the object and its version") { store, keys in
             let key = try keys("replaced")
             try await store.put(key, Array("first".utf8))
             let first = try await store.head(key)
@@ -54,7 +54,7 @@ extension ObjectStoreContract {
             try await store.put(key, bytes(100))
             try await requireFailure(.invalid, "reading past the limit") { _ = try await store.read(key, limit: 99) }
         },
-        ObjectStoreContract("what was never put is not found") { store, keys in
+        ObjectStoreContract("an object that was never put is not found") { store, keys in
             try requireEqual(try await store.head(try keys("absent")), nil, "the head of nothing")
             try await requireFailure(.notFound, "getting nothing") { _ = try await store.get(try keys("absent")) }
             try await store.put(try keys("parent/child"), [1])
@@ -97,7 +97,7 @@ extension ObjectStoreContract {
         },
     ]
 
-    /// Bytes without a pattern that a store could repeat by mistake.
+    /// Returns bytes without a pattern that a store could repeat by mistake.
     private static func bytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, initialized in
             let raw = UnsafeMutableRawBufferPointer(buffer)

@@ -44,7 +44,7 @@ extension ObjectStoreContract {
                 try requireEqual(found, sorted(all), "the listing in pages of \(limit)")
             }
         },
-        ObjectStoreContract("a listing tells the sizes and forgets the deleted") { store, keys in
+        ObjectStoreContract("a listing has the sizes and lacks deleted objects") { store, keys in
             for size in 1...4 { try await store.put(try keys("sized/\(size)"), [UInt8](repeating: 9, count: size)) }
             try await store.delete(try keys("sized/3"))
             let page = try await store.list(prefix: keys.prefix + "sized/", after: nil, limit: 10)

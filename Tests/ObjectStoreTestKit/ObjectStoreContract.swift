@@ -1,19 +1,21 @@
 package import ObjectStorage
 
-/// What every `ObjectStore` must do, as a list of checks that each implementation's tests run on an empty store.
+/// The contract of every `ObjectStore`: checks that the tests of each implementation run on an
+/// empty store.
 package struct ObjectStoreContract: Sendable, CustomStringConvertible {
     package struct Violation: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// A sentence.
+    /// The checked requirement, one sentence.
     package let description: String
 
     private let check: @Sendable (any ObjectStore, Keys) async throws -> Void
 
-    /// Throws a `Violation`, or whatever the store throws where it should not.
+    /// Throws a `Violation`, or an unexpected error of the store.
     ///
-    /// - Parameter prefix: begins all keys, so that checks can share a store that is never empty.
+    /// - Parameter prefix: The prefix of all keys, so that checks can share a store that is not
+    ///   empty.
     package func run(on store: any ObjectStore, prefix: String = "") async throws {
         try await check(store, Keys(prefix: prefix))
     }

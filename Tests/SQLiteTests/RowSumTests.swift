@@ -13,7 +13,7 @@ struct RowSumTests {
         try database.first("SELECT a, b, sum FROM t") { $0.isIntact(0..<2, sum: 2) }
     }
 
-    /// Sums are on disks: they are the same on every processor and in every version.
+    /// Sums are stored on disk, so they must be the same on every processor and in every version.
     @Test func `the sum of known values is the known one`() throws {
         let values: [(String, Int64)] = [
             ("1", 0xBD02_AB6F), ("'abc'", 0xB9C3_8E2F), ("x'616263'", 0x2F96_A2BF), ("NULL", 0x2AF1_147B),
@@ -26,7 +26,7 @@ struct RowSumTests {
     }
 
     @Test(arguments: ["1, 2", "'a', x'00'", "'', NULL", "1.5, zeroblob(300000)", "-1, 'zwölf'"])
-    func `what was stored is intact`(values: String) throws {
+    func `stored rows are intact`(values: String) throws {
         let database = try database()
         try database.executeScript("INSERT INTO t VALUES(\(values), row_sum(\(values)))")
         #expect(try isIntact(database) == true)
@@ -76,8 +76,8 @@ struct RowSumTests {
             (14, 2, true, .cannotOpen), (4874, 5, false, .full), (11, 28, false, .corrupt), (779, 0, true, .damagedRow),
         ] as [(Int32, Int32, Bool, SQLiteError.Code)])
     func `a full disk is one, however SQLite calls it`(
-        result: Int32, number: Int32, isRoomLeft: Bool, code: SQLiteError.Code
+        result: Int32, number: Int32, hasSpace: Bool, code: SQLiteError.Code
     ) {
-        #expect(SQLiteError.Code(resultCode: result, systemError: number, isRoomLeft: isRoomLeft) == code)
+        #expect(SQLiteError.Code(resultCode: result, systemError: number, hasSpace: hasSpace) == code)
     }
 }

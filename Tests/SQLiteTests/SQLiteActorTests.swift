@@ -19,7 +19,7 @@ struct SQLiteActorTests {
         #expect(try await database.run { try $0.first("SELECT count(DISTINCT v) FROM t") { $0.int(0) } } == 20)
     }
 
-    @Test func `a thread runs what it was given before it stops`() async throws {
+    @Test func `a thread runs all its jobs before it stops`() async throws {
         let thread = SerialThread()
         let first = try await thread.run { 1 }
         async let second = thread.run { 2 }

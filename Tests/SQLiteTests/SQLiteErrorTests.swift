@@ -79,7 +79,7 @@ struct SQLiteErrorTests {
         }
     }
 
-    @Test func `a database that may grow no more is full, keeps what it had, and goes on`() throws {
+    @Test func `a database that may not grow is full, keeps its content, and continues`() throws {
         let database = try SQLiteDatabase(path: directory.file("a.db"))
         try database.executeScript("CREATE TABLE t(v); PRAGMA max_page_count=10")
         let found = code {

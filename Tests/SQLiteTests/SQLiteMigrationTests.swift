@@ -26,7 +26,7 @@ struct SQLiteMigrationTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `an upgrade inside a transaction leaves a copy of what was committed, and is undone with it`() throws {
+    func `an upgrade inside a transaction leaves a copy of the committed state, and is rolled back with it`() throws {
         try database.migrate("tasks", [first])
         try database.execute("INSERT INTO task VALUES ('milk')")
         func upgrade() throws {
@@ -49,7 +49,7 @@ struct SQLiteMigrationTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a connection that is writing is told that it cannot copy what it writes`() throws {
+    func `a connection in a write transaction cannot copy its database`() throws {
         try database.migrate("tasks", [first])
         func copyWhileWriting() throws {
             try database.transaction {

@@ -1,7 +1,7 @@
 import Foundation
 import SQLite
 
-/// A directory that is gone when the test is over.
+/// A directory that is removed after the test.
 final class TemporaryDirectory {
     let path: String
 

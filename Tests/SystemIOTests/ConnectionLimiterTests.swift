@@ -8,7 +8,7 @@ struct ConnectionLimiterTests {
 
     private func site(_ number: Int) throws -> IPAddress { try #require(IPAddress("192.0.2.\(number)")) }
 
-    /// Connections opened so far, with their use; each newer than the one before.
+    /// Returns the use and the time of each connection, each later than the one before.
     private func uses(_ uses: [Int: Limiter.Use]) -> (Int) -> (Limiter.Use, ContinuousClock.Instant) {
         { id in (uses[id] ?? .busy, start + .seconds(id)) }
     }
@@ -23,7 +23,7 @@ struct ConnectionLimiterTests {
         #expect(limiter.open(8, try site(1), use: uses) == .replacing(1))
         #expect(limiter.open(9, try site(1), use: uses) == .refused)
         #expect(limiter.count == 4)
-        // Another address has places of its own, and a connection that ends frees one.
+        // Another address has its own places, and a connection that ends frees one.
         #expect(limiter.open(10, try site(2), use: uses) == .admitted)
         limiter.close(8)
         #expect(limiter.open(11, try site(1), use: uses) == .admitted)
@@ -35,10 +35,11 @@ struct ConnectionLimiterTests {
         #expect(limiter.open(1, try site(1), use: uses) == .admitted)
         for id in 2...5 { #expect(limiter.open(id, try site(2), use: uses) == .admitted) }
         #expect(limiter.open(6, try site(3), use: uses) == .admitted)
-        // Address 2 holds most, so its idle connection goes before the older one of address 1 that has proven nothing.
+        // Address 2 has the most connections, so its idle one is replaced rather than the older one
+        // of address 1 that has not proven itself.
         #expect(limiter.open(7, try site(4), use: uses) == .replacing(4))
         #expect(limiter.open(8, try site(4), use: uses) == .replacing(5))
-        // Then it has none left to give up.
+        // The address then has no connection left to replace.
         #expect(limiter.open(9, try site(5), use: uses) == .replacing(1))
         #expect(limiter.open(10, try site(5), use: uses) == .replacing(6))
         #expect(limiter.open(11, try site(5), use: uses) == .refused)
@@ -79,7 +80,8 @@ struct ConnectionLimiterTests {
 struct TransferPaceTests {
     private let start = ContinuousClock.now
 
-    /// Takes a reading each second; returns the second in which the client was found too slow.
+    /// Takes a measurement each second. Returns the second in which the client was found to be too
+    /// slow.
     private func end(within seconds: Int, bytes: (Int) -> UInt64, isWaiting: (Int) -> Bool = { _ in true }) -> Int? {
         var pace = TransferPace(at: start)
         return (1...seconds).first {

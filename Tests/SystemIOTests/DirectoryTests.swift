@@ -9,7 +9,7 @@ struct DirectoryTests {
 
     init() throws { temporary = try TemporaryDirectory() }
 
-    @Test func `what was replaced is read back and nothing is left beside it`() throws {
+    @Test func `a replaced file has the new content and no temporary file is left`() throws {
         try root.replace("a", with: bytes("one"))
         try root.replace("a", with: bytes("two"), mode: 0o600)
         #expect(try root.read("a", limit: 10) == bytes("two"))
@@ -55,7 +55,7 @@ struct DirectoryTests {
     @Test(arguments: [
         "../x", "/etc/passwd", "out/x", "out", "sub/../../x", "..", "loop/loop/x", "sub/../a", "a/b", "none",
     ])
-    func `stepping refuses what openat2 refuses`(path: String) throws {
+    func `stepping rejects the paths that openat2 rejects`(path: String) throws {
         try root.makeDirectory("sub")
         try root.replace("a", with: bytes("one"))
         #expect(symlink("/", temporary.path + "/out") == 0)
@@ -77,7 +77,7 @@ struct DirectoryTests {
     }
 
     @Test(arguments: ["a", "sub/a", "./sub//a"])
-    func `stepping opens and makes what lies beneath`(path: String) throws {
+    func `stepping opens and creates paths beneath the directory`(path: String) throws {
         try root.makeDirectory("sub")
         let raw = root.openByStepping(path, flags: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
         #expect(raw >= 0)

@@ -25,7 +25,7 @@ struct ProcessMemoryTests {
         #expect(ProcessMemory.codeRange(line) == nil)
     }
 
-    @Test func `what runs goes on when its pages were dropped`() {
+    @Test func `running code continues when its pages are dropped`() {
         let text = (0..<1000).map(String.init)
         ProcessMemory.giveBack()
         #expect(text.compactMap { Int($0) } == Array(0..<1000))

@@ -1,11 +1,14 @@
 import SystemIO
 
-/// A directory of this test's own, gone with the value.
+/// A directory of the test that is removed together with this object.
 final class TemporaryDirectory {
     let path: String
     let directory: Directory
 
-    /// - Parameter isLarge: for thousands of files: in memory where that is possible, so that a slow disk does not count.
+    /// Creates the directory.
+    ///
+    /// - Parameter isLarge: Whether it is for thousands of files, and therefore in memory if
+    ///   possible, so that a slow disk makes no difference.
     init(isLarge: Bool = false) throws {
         let base = isLarge && FileSystem.exists("/dev/shm") ? "/dev/shm" : "/tmp"
         path = base + "/ferry-test-" + SystemRandom.hex(8)

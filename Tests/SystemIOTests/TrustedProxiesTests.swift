@@ -6,17 +6,17 @@ struct TrustedProxiesTests {
         var peer: String
         var forwardedFor: [String] = []
         var forwarded: [String] = []
-        /// The client's address, with its port where a header names one.
+        /// The address of the client, with its port if a header contains one.
         var client: String
 
         var testDescription: String { "\(peer) \(forwardedFor) \(forwarded)" }
     }
 
     @Test(arguments: [
-        // Not a proxy: whatever it claims, it is the client.
+        // The peer is no proxy, so it is the client whatever its headers say.
         Case(peer: "203.0.113.9", forwardedFor: ["198.51.100.1"], client: "203.0.113.9"),
         Case(peer: "203.0.113.9", forwarded: ["for=198.51.100.1"], client: "203.0.113.9"),
-        // A proxy that says nothing is the client.
+        // A proxy without a header is the client.
         Case(peer: "10.0.0.1", client: "10.0.0.1"),
         Case(peer: "10.0.0.1", forwardedFor: [""], client: "10.0.0.1"),
         // One proxy.
@@ -34,16 +34,16 @@ struct TrustedProxiesTests {
         Case(peer: "10.0.0.1", forwardedFor: ["198.51.100.1, 10.0.0.2"], client: "198.51.100.1"),
         Case(peer: "10.0.0.1", forwardedFor: ["198.51.100.1", "10.0.0.3,10.0.0.2"], client: "198.51.100.1"),
         Case(peer: "10.0.0.1", forwardedFor: ["10.0.0.3, 10.0.0.2"], client: "10.0.0.3"),
-        // What a client sent is in front of what the proxy saw.
+        // The client's own header fields come before those of the proxy.
         Case(peer: "10.0.0.1", forwardedFor: ["192.0.2.66, 198.51.100.1"], client: "198.51.100.1"),
         Case(peer: "10.0.0.1", forwardedFor: ["10.0.0.9", "198.51.100.1"], client: "198.51.100.1"),
         Case(peer: "10.0.0.1", forwarded: ["for=192.0.2.66, for=198.51.100.1"], client: "198.51.100.1"),
         Case(
             peer: "10.0.0.1", forwarded: ["for=\"192.0.2.66, for=10.0.0.2\", for=198.51.100.1"], client: "198.51.100.1"),
-        // Two fields that disagree: the proxy wrote at most one of them.
+        // The fields disagree, so the proxy wrote at most one of them.
         Case(peer: "10.0.0.1", forwardedFor: ["198.51.100.1"], forwarded: ["for=192.0.2.66"], client: "10.0.0.1"),
         Case(peer: "10.0.0.1", forwardedFor: ["198.51.100.1"], forwarded: ["for=198.51.100.1"], client: "198.51.100.1"),
-        // Garbage stands for nobody: the client is the proxy that passed it on.
+        // The value is no address, so the proxy that forwarded it is the client.
         Case(peer: "10.0.0.1", forwardedFor: ["unknown"], client: "10.0.0.1"),
         Case(peer: "10.0.0.1", forwardedFor: ["198.51.100.1, 10.0.0.2, unknown"], client: "10.0.0.1"),
         Case(peer: "10.0.0.1", forwardedFor: ["198.51.100.1, , 10.0.0.2"], client: "10.0.0.2"),
@@ -88,7 +88,7 @@ struct TrustedProxiesTests {
         "host/8",
         "[::1]/128", "::ffff:10.0.0.0/104", "10.0.0.0/99999999999999999999", "10.0.0.0 /8",
     ])
-    func `what is no network is none`(text: String) { #expect(IPNetwork(text) == nil) }
+    func `text that is no network is rejected`(text: String) { #expect(IPNetwork(text) == nil) }
 
     @Test func `limits count an IPv6 network of 64 bits as one`() throws {
         let site = try #require(IPAddress("2001:db8:1:2:3:4:5:6")).site

@@ -38,7 +38,7 @@ struct LogTests {
         #expect(!StandardErrorLog.isJournal(stream: nil, standardError: status))
     }
 
-    @Test func `a logger carries its details and drops what is below its level`() {
+    @Test func `a logger adds its details and drops messages below its level`() {
         let records = Mutex<[String]>([])
         let logger = Logger(label: "sync", level: .info) { record in records.withLock { $0.append(record.line) } }
         let task = logger.with("task", "a1")

@@ -9,7 +9,7 @@ import Testing
 struct ServiceGroupTests {
     struct Failure: Error {}
 
-    /// What happened, in order, and a way to await it.
+    /// The events in order, which a test can wait for.
     final class Diary: Sendable {
         private let entries = Mutex<[String]>([])
         private let stream: AsyncStream<String>
@@ -119,7 +119,7 @@ struct ServiceGroupTests {
         #expect(diary.all == ["a started", "stuck a", "a ended"])
     }
 
-    @Test func `a stop that takes too long tells what is waited for`() async throws {
+    @Test func `a stop that takes too long names the services that are still running`() async throws {
         let (released, release) = AsyncStream<Never>.makeStream()
         let diary = diary
         let activity = Activity(now: { .zero })
@@ -139,7 +139,7 @@ struct ServiceGroupTests {
         #expect(activity.summary == nil)
     }
 
-    @Test func `a second signal does not wait for anybody`() async throws {
+    @Test func `a second signal does not wait for the services`() async throws {
         let diary = diary
         let slow = member("slow") {
             await GracefulStop.wait()
@@ -155,7 +155,7 @@ struct ServiceGroupTests {
         try await run
     }
 
-    @Test func `a hangup reloads and tells the supervisor`() async throws {
+    @Test func `a hangup reloads and notifies the supervisor`() async throws {
         let told = SupervisorTests.Sent()
         let diary = diary
         let group = ServiceGroup([member("a")], supervisor: told.supervisor(), onReload: { diary.note("reloaded") })

@@ -13,7 +13,7 @@ struct SupervisorTests {
         }
     }
 
-    @Test func `the life of a service is told in the words of systemd`() throws {
+    @Test func `the life cycle of a service is reported in the protocol of systemd`() throws {
         let sent = Sent()
         let supervisor = sent.supervisor()
         supervisor.ready(status: "3 tasks")
@@ -29,7 +29,7 @@ struct SupervisorTests {
         #expect(messages[3] == "STOPPING=1")
     }
 
-    @Test func `a status is told once and cannot pose as another field`() {
+    @Test func `a status is sent once and cannot inject another field`() {
         let sent = Sent()
         let supervisor = sent.supervisor()
         supervisor.status("a\nMAINPID=1")
@@ -45,7 +45,7 @@ struct SupervisorTests {
         #expect(sent.messages.withLock { $0 } == ["WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"])
     }
 
-    /// The real calls read the process's environment, so this is the only test that sets it.
+    /// The real calls read the environment of the process, so this is the only test that sets it.
     @Test func `real messages reach the socket of the supervisor, and only with one`() throws {
         let path = "/tmp/ferry-notify-" + SystemRandom.hex(8)
         defer { _ = try? FileSystem.remove(path) }

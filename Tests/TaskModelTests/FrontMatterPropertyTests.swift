@@ -2,7 +2,7 @@ import DocumentModel
 import TaskModel
 import Testing
 
-/// Laws of reading and editing task files, on generated ones.
+/// Tests the laws of parsing and editing task files on generated files.
 @Suite struct FrontMatterPropertyTests {
     private static let seeds: Range<UInt64> = 0..<6
 
@@ -58,7 +58,7 @@ import Testing
             let (key, item) = change(file.item, &random)
             let result = try file.updated(to: item, writesTitle: key == "title")
             #expect(result.item == item, "seed \(seed): \(key) in \(generated.text.debugDescription)")
-            // Whatever stands outside the lines of the key is still there, in order.
+            // Everything outside the lines of the key is unchanged and in order.
             let text = String(decoding: result.bytes, as: UTF8.self)
             var rest = text[...]
             for piece in pieces(of: generated.text, without: key, blocks: generated.blocks) {
@@ -70,7 +70,7 @@ import Testing
                 }
                 rest = rest[found.upperBound...]
             }
-            // And back again.
+            // The reverse edit restores the file.
             let back = try result.updated(to: file.item)
             #expect(back.item.documentFields == file.item.documentFields || key == "title", "seed \(seed)")
         }
@@ -81,7 +81,7 @@ import Testing
         var random = SeededGenerator(seed: seed &+ 1000)
         var other = TaskItem(title: "Name")
         files(seed) { generated, file, _ in
-            // Turn each file into the task of the one before.
+            // Turns each file into the task of the previous one.
             other.title = file.item.title
             let result = try file.updated(to: other)
             #expect(result.item == other, "seed \(seed): \(generated.text.debugDescription)")
@@ -132,14 +132,14 @@ import Testing
             let keys = item.fields.keys.filter { $0.hasPrefix("custom") }.sorted() + ["brand new"]
             let key = keys[Int.random(in: keys.indices, using: &random)]
             var value = values[Int.random(in: values.indices, using: &random)]
-            // What is no single value comes back as what it is then written as.
+            // A text that is not a single value is returned in the form in which it is written.
             if case .map(["$yaml": .string("'kept' ")])? = value { value = .map(["$yaml": .string("'kept'")]) }
             item.fields[key] = value
             return (key, item)
         }
     }
 
-    /// The parts of a file before and after what a change of `key` may touch.
+    /// Returns the parts of a file before and after the lines that a change of `key` may affect.
     private func pieces(of text: String, without key: String, blocks: [(key: String, lines: String)]) -> [String] {
         guard let block = blocks.first(where: { $0.key == key }), let range = text.firstRange(of: block.lines) else {
             return blocks.map(\.lines)

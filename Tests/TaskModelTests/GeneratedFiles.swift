@@ -1,7 +1,8 @@
-/// Task files as people and programs write them: odd quotes, comments, lists of all styles, both line ends, byte-order marks.
+/// Task files as users and programs write them: odd quotes, comments, lists of all styles, both
+/// line endings, byte-order marks.
 struct GeneratedFile {
     var text: String
-    /// The lines of each key, as they stand in the file.
+    /// The lines of each key in the file.
     var blocks: [(key: String, lines: String)]
 
     init(_ random: inout SeededGenerator) {
@@ -65,7 +66,7 @@ struct GeneratedFile {
         let body = pick([
             "", "\n# Body\n\n- [ ] one\n- [x] two\n", "no newline", "\u{1F6D2} x\n\n\n", "---\nrule\n", "a\nb\nc\nd\n",
         ])
-        // Bodies also end their lines in several ways at once, or with carriage returns alone.
+        // Bodies also mix line endings, or use carriage returns alone.
         let isMixed = chance(0.2)
         let lines = body.split(separator: "\n", omittingEmptySubsequences: false)
         let localBody = lines.dropFirst().reduce(into: String(lines.first ?? "")) {

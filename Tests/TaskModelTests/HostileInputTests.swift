@@ -2,7 +2,7 @@ import DocumentModel
 import TaskModel
 import Testing
 
-/// Files and documents that nobody wrote on purpose: nothing may trap, and what is written must read back.
+/// Tests with malformed files and documents: nothing may trap, and what is written must parse.
 @Suite struct HostileInputTests {
     @Test(arguments: 0..<10 as Range<UInt64>)
     func `a damaged file is a problem or a task that can still be edited`(seed: UInt64) {

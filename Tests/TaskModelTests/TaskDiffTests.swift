@@ -44,7 +44,7 @@ import Testing
         #expect(times(old, new) == ["updatedTime"])
     }
 
-    @Test func `a due changes with all that tells it`() {
+    @Test func `a due date changes with all fields that represent it`() {
         let old = TaskItem(title: "x", due: Due(parsing: "2026-11-30T17:00+01:00"))
         var new = old
         new.due = Due(parsing: "2026-12-01")

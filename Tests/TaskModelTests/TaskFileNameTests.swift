@@ -22,7 +22,7 @@ import Testing
         ("\u{1B}[31mred", "[31mred.md"),
         (". .", "Untitled.md"),
     ])
-    func `what a name cannot carry is made safe`(title: String, name: String) {
+    func `characters that a name cannot contain are replaced`(title: String, name: String) {
         let found = TaskFileName.file(for: title)
         #expect(found.name == name)
         #expect(!found.carriesTitle)

@@ -45,7 +45,7 @@ import Testing
         "+026-11-30T17:00Z",
         "0001-01-01T00:00+01:00", "9999-12-31T23:59-01:00", "٢٠٢٦-11-30T17:00Z", "2026-11-30X17:00Z",
     ])
-    func `what is not an instant is refused`(text: String) {
+    func `text that is no instant is rejected`(text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 

@@ -3,12 +3,12 @@ import Glibc
 import TaskModel
 import Testing
 
-/// The real task files of Tests/Fixtures/tasknotes-vault, which other software wrote.
+/// Tests with the real task files of Tests/Fixtures/tasknotes-vault, which other software wrote.
 @Suite struct VaultTests {
     private static let root = #filePath.replacing(
         "TaskModelTests/VaultTests.swift", with: "Fixtures/tasknotes-vault")
 
-    /// Paths below the root.
+    /// The paths below the root.
     static let paths: [String] = {
         var found: [String] = []
         var folders = [""]
@@ -70,7 +70,7 @@ import Testing
         #expect(text.replacing(line, with: "") == original || text == "---\n\(line)---\n" + original)
     }
 
-    @Test func `what other software means is kept as it says it`() throws {
+    @Test func `values with a meaning for other software are kept in their form`() throws {
         let item = try TaskFile(parsing: bytes("TaskNotes/Buy groceries.md"), named: "Buy groceries.md").item
         #expect(item.title == "Buy groceries")
         #expect(item.priority == .medium)

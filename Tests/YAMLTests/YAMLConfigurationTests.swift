@@ -56,7 +56,7 @@ import YAML
         #expect(far?.message == "unknown key \"server\"; the keys here are x")
     }
 
-    @Test func `a wrong type or range says what is expected`() throws {
+    @Test func `the error of a wrong type or range says what is expected`() throws {
         let found = try configuration(text)
         #expect(error { _ = try found.integer("server") }?.message == "server must be a whole number")
         #expect(

@@ -4,7 +4,7 @@ import YAML
 @Suite struct YAMLParserTests {
     private func parse(_ text: String) throws -> YAMLNode? { try YAMLParser.parse(Array(text.utf8)) }
 
-    /// The source of every value of the top-level mapping, by key.
+    /// Returns the source of every value of the top-level mapping, by key.
     private func sources(_ text: String) throws -> [String: String] {
         let bytes = Array(text.utf8)
         let pairs = try YAMLParser.parse(bytes)?.mapping ?? []

@@ -4,4 +4,6 @@ source "$(dirname "$0")/common.sh"
 
 check "swift format lint --strict" swift format lint --strict --parallel -r Package.swift Sources Tests Examples
 check "numbers from elsewhere meet no trapping operator" python3 Tests/untrusted_numbers.py
+check "comments are written as language.py asks" python3 Tests/language.py
+check "the checker of comments finds bad samples" python3 -m unittest Tests/language_test.py
 finish

@@ -1,32 +1,36 @@
 #pragma once
-// The gear hash of sixteen segments of a block at once, with instructions that Swift has no name for.
+// The gear hash of sixteen segments of a block at once, with instructions for which Swift has no
+// names.
 #include <stddef.h>
 #include <stdint.h>
 
-// A block is looked at in sixteen segments of so many bytes.
+// The number of bytes of each of the sixteen segments of a block.
 enum { ferry_gear_segment = 1 << 10, ferry_gear_block = 16 * ferry_gear_segment };
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
 
-// AVX-512, on processors that have SERIALIZE as well: Intel's since Sapphire Rapids, where looking up eight words at once
-// ("gather") takes less time than one after the other. It does not on older ones.
+// Whether to use AVX-512: only on processors that also have SERIALIZE, Intel's since Sapphire
+// Rapids. There, loading eight words at once ("gather") is faster than one after another; on older
+// ones it is not.
 static inline int ferry_gear_has_instructions(void) {
     unsigned int a, b, c, d;
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) return 0;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & (1u << 14));
 }
 
-// Rolls over a block. If no hash has all bits of the mask zero, answers 1, and `hash` is the one at its end; else 0, and `hash` is as it
-// was. A hash is made of the last 64 bytes, so each segment but the first begins with those that the one before it ends with.
+// Rolls the hash over a block. If no byte has a hash with all bits of the mask zero, returns 1 and
+// sets `hash` to the hash at the end of the block. Otherwise returns 0 and leaves `hash` unchanged.
+// A hash depends on the last 64 bytes, so each segment but the first starts with the last bytes of
+// the segment before it.
 __attribute__((target("avx512f,avx512dq"))) static inline int ferry_gear_passes(
     const uint64_t table[256], const uint8_t *bytes, uint64_t mask, uint64_t *hash) {
     const __m512i low = _mm512_set1_epi64(0xff), wanted = _mm512_set1_epi64((long long)mask);
     const __m512i lanes = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
     const __m512i first = _mm512_mullo_epi64(lanes, _mm512_set1_epi64(ferry_gear_segment));
     const __m512i second = _mm512_add_epi64(first, _mm512_set1_epi64(8 * ferry_gear_segment));
-    // The first segment's hash is known, and there may be nothing in front of it.
+    // The hash before the first segment is known, and there may be no bytes before it.
     const __m512i before = _mm512_mask_sub_epi64(first, 0xfe, first, _mm512_set1_epi64(64));
     __m512i x = _mm512_setzero_si512(), y = x;
     __mmask8 found = 0;

@@ -2,12 +2,12 @@
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 
-// Swift does not import macros that are made of other macros.
+// Swift does not import macros that consist of other macros.
 static const uint32_t ferry_isal_level_2_workspace = ISAL_DEF_LVL2_DEFAULT;
 
-// To be called after each call of ISA-L. It leaves the upper halves of vector registers in use, and as long as they are, the SSE
-// instructions of whatever this thread does next wait for them: SHA-256 takes twice as long ("Avoiding AVX-SSE Transition
-// Penalties", Intel).
+// Must be called after each call of ISA-L, which leaves the upper halves of vector registers in
+// use. The following SSE instructions of the thread would wait for them: SHA-256 would take twice
+// as long ("Avoiding AVX-SSE Transition Penalties", Intel).
 #if defined(__x86_64__)
 __attribute__((target("avx"))) static inline void ferry_isal_clear_upper(void) { __builtin_ia32_vzeroupper(); }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Only what Swift's Glibc module lacks. Without _GNU_SOURCE, since the headers shared with that module must mean the
-// same in both; the calls that need it go through syscall(2).
+// Only what Swift's Glibc module lacks. _GNU_SOURCE is not defined, because the headers shared with
+// that module must have the same meaning in both; the calls that need it use syscall(2).
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
@@ -58,7 +58,7 @@ static inline int ferry_rename(int from, const char *old, int to, const char *na
     return (int)syscall(SYS_renameat2, from, old, to, name, flags);
 }
 
-// The time of the last change of the content; that of the last reading stays.
+// Sets the time of the last change of the content; that of the last access stays.
 static inline int ferry_set_modified(int descriptor, time_t seconds, long nanoseconds) {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
     return futimens(descriptor, times);
@@ -66,7 +66,7 @@ static inline int ferry_set_modified(int descriptor, time_t seconds, long nanose
 
 static inline int ferry_sync_file_system(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
 
-// sync_file_range(2): start writing dirty pages out, or do so and wait for it.
+// sync_file_range(2): starts to write dirty pages to disk, and waits for it if `wait` is set.
 static inline int ferry_write_out(int descriptor, long long offset, long long length, int wait) {
     unsigned int flags = wait ? 1 | 2 | 4 /* WAIT_BEFORE, WRITE, WAIT_AFTER */ : 2 /* WRITE */;
     return (int)syscall(SYS_sync_file_range, descriptor, offset, length, flags);
@@ -75,9 +75,11 @@ static inline int ferry_write_out(int descriptor, long long offset, long long le
 // lseek(2) with SEEK_DATA.
 static inline long long ferry_next_data(int descriptor, long long offset) { return lseek(descriptor, offset, 3); }
 
-static inline int ferry_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */); }
+static inline int ferry_memory_file(const char *name) {
+    return (int)syscall(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */);
+}
 
-// fallocate(2) with FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE: gives the blocks of a span back.
+// fallocate(2) with FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE: frees the blocks of a range.
 static inline int ferry_punch(int descriptor, long long offset, long long length) {
     return (int)syscall(SYS_fallocate, descriptor, 1 | 2, offset, length);
 }
@@ -90,8 +92,9 @@ static inline void ferry_map_allocations(int bytes) { mallopt(M_MMAP_THRESHOLD, 
 
 static inline void ferry_keep_free(int bytes) { mallopt(M_TRIM_THRESHOLD, bytes); }
 
-// How many bytes a TCP peer has acknowledged (tcp_info of linux/tcp.h, which does not go together with netinet/tcp.h), and how
-// many are on their way to it or wait to be sent.
+// The number of bytes that a TCP peer has acknowledged, and the number of bytes that are sent but
+// not acknowledged or not sent yet. From tcp_info of linux/tcp.h, which cannot be included together
+// with netinet/tcp.h.
 static inline int ferry_tcp_progress(int socket, uint64_t *acknowledged, int *unsent) {
     unsigned char info[128];
     socklen_t size = sizeof info;
@@ -99,7 +102,8 @@ static inline int ferry_tcp_progress(int socket, uint64_t *acknowledged, int *un
     __builtin_memcpy(acknowledged, info + 120, sizeof *acknowledged);
     return ioctl(socket, SIOCOUTQ, unsent);
 }
-// Bytes of the heap that are in use, without allocations that have pages of their own.
+// The number of bytes of the heap that are in use, without allocations that have pages of their
+// own.
 static inline size_t ferry_heap_in_use(void) { return mallinfo2().uordblks; }
 
 static inline void ferry_trim_heap(void) { malloc_trim(0); }
@@ -109,7 +113,7 @@ static inline int ferry_drop_pages(uintptr_t start, uintptr_t end) {
     return (int)syscall(SYS_madvise, start, end - start, 4 /* MADV_DONTNEED */);
 }
 
-// ioctl(2) is variadic; columns of a terminal, or -1.
+// ioctl(2) is variadic. Returns the columns of a terminal, or -1.
 static inline int ferry_columns(int descriptor) {
     struct winsize size;
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : -1;

@@ -1,6 +1,7 @@
 #pragma once
-// Eight MD5 contexts of OpenSSL's that take bytes side by side, each in a lane of vectors. In one message each step waits for the one
-// before it, so that eight at once take hardly longer than two one after the other.
+// Eight MD5 contexts of OpenSSL that hash bytes in parallel, each in one lane of the vectors. Each
+// step of a message depends on the one before it, so eight messages at once take hardly longer than
+// two in sequence.
 #include <openssl/md5.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +14,7 @@ static inline int ferry_md5_has_instructions(void) { return __builtin_cpu_suppor
 
 typedef uint32_t ferry_md5_words __attribute__((vector_size(4 * ferry_md5_lanes)));
 
-// RFC 1321, 3.4: how far each of four rounds rotates, and the integer part of 2^32 |sin i|.
+// RFC 1321, 3.4: the rotations of the four rounds, and the integer part of 2^32 |sin i|.
 static const int ferry_md5_rotations[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
 static const uint32_t ferry_md5_sines[64] = {
     0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
@@ -26,7 +27,7 @@ static const uint32_t ferry_md5_sines[64] = {
     0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
 };
 
-// Each context takes so many blocks of 64 bytes of its message.
+// Hashes this number of blocks of 64 bytes in each context.
 __attribute__((target("avx2"))) static inline void ferry_md5_update(
     MD5_CTX contexts[ferry_md5_lanes], const uint8_t *const messages[ferry_md5_lanes], size_t blocks) {
     ferry_md5_words a, b, c, d;

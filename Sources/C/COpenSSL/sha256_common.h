@@ -1,5 +1,5 @@
 #pragma once
-// What those who hash several messages side by side share.
+// Definitions shared by the functions that hash several messages in parallel.
 #include <openssl/sha.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #pragma once
-// Eight SHA-256 contexts of OpenSSL's that take bytes side by side, each in a lane of vectors: less work than two at a time with the
-// instructions that are made for SHA-256, see `sha256_pair.h`.
+// Eight SHA-256 contexts of OpenSSL that hash bytes in parallel, each in one lane of the vectors.
+// This is less work than two at a time with the SHA instructions, see `sha256_pair.h`.
 #include "sha256_common.h"
 #include <openssl/sha.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ typedef uint8_t ferry_sha256_bytes __attribute__((vector_size(4 * ferry_sha256_l
 #define FERRY_SHA256_LANES __attribute__((target("avx512f,avx512vl,avx512bw"))) static inline
 #define FERRY_ROTATED(word, count) ((word) >> (count) | (word) << (32 - (count)))
 
-// Eight words of each lane's message become the same word of all lanes, eight times.
+// Transposes eight words of each lane's message: the same word of all lanes, eight times.
 FERRY_SHA256_LANES __attribute__((always_inline)) void ferry_sha256_turn(ferry_sha256_words rows[8]) {
     ferry_sha256_words pairs[8], fours[8];
 #pragma clang loop unroll(full)
@@ -49,8 +49,8 @@ FERRY_SHA256_LANES __attribute__((always_inline)) ferry_sha256_words ferry_sha25
         24, 31, 30, 29, 28);
 }
 
-// Each context takes so many blocks of its own message. FIPS 180-4, 6.2.2. Only where there are lanes, and all have had whole blocks so
-// far.
+// Hashes this number of blocks in each context. FIPS 180-4, 6.2.2. Requires
+// `ferry_sha256_has_lanes`, and contexts that have hashed only whole blocks so far.
 FERRY_SHA256_LANES void ferry_sha256_lanes_update(
     SHA256_CTX contexts[ferry_sha256_lanes], const uint8_t *const messages[ferry_sha256_lanes], size_t blocks) {
     ferry_sha256_words state[8];

@@ -1,6 +1,6 @@
 #pragma once
-// Two SHA-256 contexts of OpenSSL's that take bytes side by side. On processors with the SHA extensions each instruction waits for the
-// one before it, so that two messages at once take not much longer than one.
+// Two SHA-256 contexts of OpenSSL that hash bytes in parallel. Each SHA instruction waits for the
+// one before it, so two messages at once take not much longer than one.
 #include "sha256_common.h"
 #include <openssl/sha.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ static inline int ferry_sha256_has_instructions(void) {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 29));
 }
 
-// The instructions want the eight words of the state as (f e b a) and (h g d c), lowest first.
+// The instructions expect the eight words of the state as (f e b a) and (h g d c), lowest first.
 struct ferry_sha256_state {
     __m128i feba, hgdc;
 };
@@ -38,8 +38,9 @@ __attribute__((target("sha,sse4.1"))) static inline void ferry_sha256_store(
     h[2] = words[7], h[3] = words[6], h[6] = words[5], h[7] = words[4];
 }
 
-// One step of the message schedule without its last term, for four words: what SHA256MSG1 does. On processors of Intel's that takes the
-// place of SHA256RNDS2, so that where vectors can be rotated four simple instructions are quicker.
+// One step of the message schedule without its last term, for four words, like SHA256MSG1. On
+// Intel's processors that instruction competes with SHA256RNDS2, so if vectors can be rotated four
+// simple instructions are faster.
 #define FERRY_ROTATED(words, count) ((words) >> (count) | (words) << (32 - (count)))
 __attribute__((target("sha,sse4.1"), always_inline)) static inline __m128i ferry_sha256_schedule(
     __m128i first, __m128i next, int rotates) {
@@ -50,7 +51,7 @@ __attribute__((target("sha,sse4.1"), always_inline)) static inline __m128i ferry
 }
 #undef FERRY_ROTATED
 
-// The words of four steps that come sixteen later.
+// The words of the four steps that follow sixteen steps later.
 __attribute__((target("sha,sse4.1"), always_inline)) static inline __m128i ferry_sha256_later(
     const __m128i words[4], int i, int rotates) {
     const __m128i last = words[(i + 3) & 3];
@@ -100,8 +101,9 @@ __attribute__((target("sha,sse4.1,avx512f,avx512vl"))) static inline void ferry_
     ferry_sha256_blocks(first, p, second, q, blocks, 1);
 }
 
-// Each takes as many blocks of its own. Only where there are instructions, and both have had whole blocks so far.
-// `rotates`: only where `ferry_sha256_has_lanes`, and for less time there.
+// Hashes the same number of blocks in each context. Requires the instructions, and contexts that
+// have hashed only whole blocks so far. `rotates` requires `ferry_sha256_has_lanes`, and takes less
+// time then.
 static inline void ferry_sha256_two_update(
     SHA256_CTX *first, const uint8_t *p, SHA256_CTX *second, const uint8_t *q, size_t blocks, int rotates) {
     if (rotates)

@@ -1,5 +1,6 @@
 #pragma once
-// The contexts of SHA-256 and of `md5_lanes.h` are of the interface that shows its state, which OpenSSL would like to see less used.
+// The contexts of SHA-256 and of `md5_lanes.h` use the interface with public state, which OpenSSL
+// has deprecated.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <errno.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@
 #include "sha256_lanes.h"
 #include "sha256_pair.h"
 
-// Here rather than in Swift, as OSSL_PARAM_BLD keeps the pointers to the names. NULL if the numbers make no key.
+// In C, because OSSL_PARAM_BLD keeps the pointers to the names. Returns NULL if the numbers are not
+// a valid key.
 static inline EVP_PKEY *ferry_rsa_public_key(
     const unsigned char *modulus, int modulus_size, const unsigned char *exponent, int exponent_size) {
     EVP_PKEY *key = NULL;
@@ -45,7 +47,7 @@ static inline EVP_PKEY *ferry_rsa_public_key(
     return key;
 }
 
-// HTTP/2 or nothing: RFC 7301 with RFC 9113.
+// Offers only HTTP/2: RFC 7301 with RFC 9113.
 static int ferry_choose_http2(
     SSL *session, const unsigned char **chosen, unsigned char *size, const unsigned char *offered, unsigned int length,
     void *context) {
@@ -56,8 +58,9 @@ static int ferry_choose_http2(
     return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// What an HTTP/2 server speaks TLS with; NULL if the chain or the key, both PEM, cannot be used or do not belong together.
-// Here rather than in Swift, as half of these are macros.
+// Creates the TLS context of an HTTP/2 server. Returns NULL if the chain or the key, both PEM,
+// cannot be used or do not belong together.
+// In C, because half of these are macros.
 static inline SSL_CTX *ferry_tls_http2_server(const char *chain, int chain_size, const char *key, int key_size) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     BIO *certificates = BIO_new_mem_buf(chain, chain_size);
@@ -89,8 +92,8 @@ static inline SSL_CTX *ferry_tls_http2_server(const char *chain, int chain_size,
     return NULL;
 }
 
-// What an HTTP/2 client speaks TLS with. It trusts the PEM certificates in `roots`, the system's where that is NULL. NULL if
-// no certificate can be read from `roots`, or one of them is damaged.
+// Returns the TLS context of an HTTP/2 client. It trusts the PEM certificates in `roots`, or the
+// system's if that is NULL. Returns NULL if no certificate can be read from `roots`, or one is damaged.
 static inline SSL_CTX *ferry_tls_http2_client(const char *roots, int roots_size) {
     static const unsigned char wanted[] = "\x02h2";
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());

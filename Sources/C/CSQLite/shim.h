@@ -6,17 +6,19 @@
 
 /* Variadic functions and cast macros that Swift cannot import. */
 
-/* Drops the global memory counters, whose lock every allocation of every connection takes. Before first use only. */
+/* Disables the global memory statistics, whose lock every allocation of every connection takes.
+   Only before the first use of SQLite. */
 static inline int csqlite_disable_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-/* sqlite3_db_config with an on/off argument, as its SQLITE_DBCONFIG_* verbs from 1002 on take it. */
+/* sqlite3_db_config with an on/off argument, as the SQLITE_DBCONFIG_* verbs from 1002 on take
+   it. */
 static inline int csqlite_set_option(sqlite3 *db, int option, int on) {
     return sqlite3_db_config(db, option, on, (int *)0);
 }
 
-/* Macros that are made of other macros. */
+/* Macros that consist of other macros. */
 static const int csqlite_corrupt_index = SQLITE_CORRUPT_INDEX;
 static const int csqlite_shm_size = SQLITE_IOERR_SHMSIZE;
 
@@ -29,8 +31,8 @@ static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const ch
     return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-/* Checksums of rows: CRC-32C (RFC 3720) over the type and content of each value. Without the initial and final inversions: the
-   first byte that is fed is never zero. */
+/* Checksums of rows: CRC-32C (RFC 3720) over the type and content of each value. The initial and
+   final inversions are left out, because the first byte is never zero. */
 
 static inline uint32_t csqlite_crc_portable(uint32_t crc, const unsigned char *bytes, size_t count) {
     static const uint32_t table[16] = {
@@ -66,7 +68,7 @@ static inline uint32_t csqlite_crc(uint32_t crc, const void *bytes, size_t count
     return csqlite_crc_portable(crc, (const unsigned char *)bytes, count);
 }
 
-/* A value's type, its length or the value itself, and its bytes. */
+/* Adds the type of a value, its length or the value itself, and its bytes. */
 static inline uint32_t csqlite_crc_value(uint32_t crc, int type, uint64_t number, const void *bytes) {
     unsigned char head[9] = {(unsigned char)type};
     for (int i = 0; i < 8; i++) head[i + 1] = (unsigned char)(number >> 8 * i);
@@ -101,7 +103,7 @@ static inline void csqlite_row_sum(sqlite3_context *context, int count, sqlite3_
     sqlite3_result_int64(context, (sqlite3_int64)crc);
 }
 
-/* What row_sum makes of columns of the current row, which are not copied for it. */
+/* The checksum of columns of the current row, without copying them. */
 static inline uint32_t csqlite_column_sum(sqlite3_stmt *statement, int first, int end) {
     uint32_t crc = 0;
     for (int i = first; i < end; i++) {

@@ -3,14 +3,15 @@ import HTTPMessages
 import JSON
 import SystemIO
 
-/// The daemon, from the other end of its socket.
+/// The client of the daemon's socket.
 ///
-/// Errors are `ControlError`; `not-running` when nobody listens, which the hint turns into the step that helps.
+/// All errors of the daemon and of the connection are `ControlError`; the code is `not-running` if
+/// no daemon listens on the socket.
 package struct ControlClient: ControlService {
     private let socketPath: String
     private let http = HTTPClient()
 
-    /// Connects with each call; nothing is done yet.
+    /// Creates a client. It connects at each call.
     package init(socketPath: String) {
         self.socketPath = socketPath
     }
@@ -200,7 +201,8 @@ package struct ControlClient: ControlService {
         to route: ControlRoute, _ body: JSON?, query: [(String, String)] = []
     ) async throws -> HTTPBody {
         let headers: HTTPHeaders = body == nil ? [:] : ["Content-Type": "application/json"]
-        // Signing in and waiting for a sync take as long as the network does; the daemon sets their limits.
+        // No limit, because signing in and waiting for a sync take as long as the network needs;
+        // the daemon limits them.
         let response = try await exchange(
             route, query: query, headers: headers, body: body.map { .bytes($0.bytes) } ?? .none, stall: nil)
         guard response.status.isSuccess else { throw try await failure(response) }

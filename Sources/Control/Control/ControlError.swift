@@ -1,28 +1,29 @@
 package import JSON
 
-/// An error that crosses the socket: `{"error": {"code", "message", "hint", "retryable"}}`.
+/// An error of a call, with the form `{"error": {"code", "message", "hint", "retryable"}}` on the
+/// socket.
 package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of error it is; each has an HTTP status and an exit status of `ferry`.
+    /// The kind of an error. Each kind has an HTTP status and an exit status of `ferry`.
     package enum Code: String, Sendable, CaseIterable {
         case invalidArgument = "invalid-argument"
         case notFound = "not-found"
         case ambiguous
         case conflict
-        /// What is to be made was made before.
+        /// The thing to create was created before.
         case alreadyThere = "already-there"
         case needsSignIn = "needs-sign-in"
         case offline
         /// Syncing is paused by the user.
         case paused
-        /// Something waits for a person; the message counts it.
+        /// Something needs a decision of the user; the message contains the number of decisions.
         case attention
         case timedOut = "timed-out"
         case permissionDenied = "permission-denied"
         case tooLarge = "too-large"
         case noSpace = "no-space"
-        /// The daemon is in a state in which it cannot do this; the message names it.
+        /// The daemon cannot do this in its current state; the message names the state.
         case unavailable
-        /// No daemon answered; made by the client only.
+        /// No daemon listens on the socket. Only the client creates this error.
         case notRunning = "not-running"
         case partlyDone = "partly-done"
         case unsupported
@@ -30,17 +31,18 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 
     package var code: Code
-    /// One sentence.
+    /// The message for the user, one sentence.
     package var message: String
-    /// The command or step that helps.
+    /// The command or step that helps; nil if none is known.
     package var hint: String?
     /// Whether the same request may succeed later.
     package var isRetryable: Bool
-    /// For `ambiguous`: the candidates.
+    /// The tasks among which the user has to choose, for `ambiguous`.
     package var candidates: [TaskSummary]
-    /// What lies beneath, for whoever wants to know more: the outermost first.
+    /// The messages of the underlying errors, outermost first.
     package var causes: [String]
 
+    /// Creates an error.
     package init(
         _ code: Code, _ message: String, hint: String? = nil, isRetryable: Bool = false,
         candidates: [TaskSummary] = [], causes: [String] = []
@@ -59,7 +61,7 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
         ControlError(.invalidArgument, "Malformed message: \(what).")
     }
 
-    /// An answer of the daemon that this version cannot read.
+    /// Creates the error for a response of the daemon that this version cannot parse.
     static func unreadable(_ error: any Error) -> ControlError {
         let reason = "\(error)"
         return ControlError(
@@ -78,7 +80,7 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
             ))
     }
 
-    /// From an answer's body; nil if it is not one.
+    /// Creates an error from the body of a response; nil if the body is none.
     package init?(json: JSON) {
         guard let error = json["error"], let message = error["message"]?.stringValue else { return nil }
         self.init(
@@ -87,6 +89,7 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
             causes: error.strings("causes"))
     }
 
+    /// The HTTP status of the response.
     package var httpStatus: Int {
         switch code {
         case .invalidArgument, .unsupported: 400

@@ -1,6 +1,8 @@
-/// The calls of the socket, by method and path under `/v1/`; the client builds them and the server matches them.
+/// The calls of the socket: a method and a path below `/v1/`. The client creates them and the
+/// server matches them.
 ///
-/// Parts in a path are percent-encoded one by one, so that a task may be named by a file's path.
+/// Each component of a path is percent-encoded, so that a task may be named by the path of its
+/// file.
 enum ControlRoute: Hashable {
     case status
     case tasks
@@ -48,7 +50,7 @@ enum ControlRoute: Hashable {
     case signOut
     case events
 
-    /// nil: there is no such call.
+    /// Matches a request; nil if there is no such call.
     init?(method: String, segments: [String]) {
         guard segments.first == "v1" else { return nil }
         let parts = segments.dropFirst()
@@ -127,7 +129,7 @@ enum ControlRoute: Hashable {
         }
     }
 
-    /// The decoded parts of the path.
+    /// The decoded components of the path.
     var segments: [String] {
         let parts: [String] =
             switch self {

@@ -3,22 +3,25 @@ package import HTTPServer
 import JSON
 import SystemIO
 
-/// Puts a `ControlService` on an HTTP handler: routes, JSON, errors, events.
+/// Serves a `ControlService` over HTTP: it converts requests, results, errors and events.
 ///
-/// Only the daemon's own user and root are served; others get `permission-denied`. Every answer carries `Ferry-Version`.
+/// Only the user of the daemon and root may use it; other users get `permission-denied`. Every
+/// response has the header field `Ferry-Version`.
 package struct ControlServer: Sendable {
     private let service: any ControlService
     private let version: String
     private let allowedUsers: Set<UInt32>
 
-    /// - Parameter userID: the user whose daemon this is.
+    /// Creates a server.
+    ///
+    /// - Parameter userID: The user of the daemon.
     package init(_ service: any ControlService, version: String, userID: UInt32) {
         self.service = service
         self.version = version
         allowedUsers = [userID, 0]
     }
 
-    /// The handler to give to an `HTTPServer` on the socket.
+    /// Handles a request of an `HTTPServer` on the socket.
     package func respond(to request: HTTPServerRequest) async -> HTTPResponse {
         var response: HTTPResponse
         do {
@@ -138,7 +141,8 @@ extension HTTPResponse {
 }
 
 extension TaskFilter {
-    /// From `?word=…&list=…&tag=…&completed=true&due=…&today=…`; unknown items are ignored.
+    /// Creates a filter from `?word=…&list=…&tag=…&completed=true&due=…&today=…`. Unknown items are
+    /// ignored.
     init(query: [HTTPTarget.QueryItem]) {
         self.init()
         for item in query {

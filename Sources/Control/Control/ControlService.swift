@@ -1,124 +1,161 @@
-/// What the daemon offers over its socket. The daemon implements it, `ControlServer` puts it on the socket, and
-/// `ControlClient` is it from the other end: the CLI cannot tell the difference.
+/// The interface of the daemon. The daemon implements it, `ControlServer` serves it on a socket,
+/// and `ControlClient` implements it for callers in other processes.
 ///
-/// A `task` argument is a unique id prefix, a file path below the tasks directory, or words of the title; the error is
-/// `not-found`, or `ambiguous` with candidates. No call waits for the network unless it says so.
+/// A `task` argument is a unique prefix of an id, the path of a file below the tasks directory, or
+/// words of a title. The errors are `not-found`, and `ambiguous` with candidates. No call waits for
+/// the network unless its documentation says so.
 package protocol ControlService: Sendable {
+    /// Returns the state of the daemon.
     func status() async throws -> DaemonStatus
+    /// Returns the tasks that match `filter`.
     func tasks(_ filter: TaskFilter) async throws -> TaskListing
+    /// Returns one task with its notes, fields and attachments.
     func task(_ task: String) async throws -> TaskDetail
-    /// Makes a task; `title` or `fileName` must be there. Throws `already-there`, with the task as the candidate, for an `importKey`
-    /// that was added before.
+    /// Creates a task. It must have a `title` or a `fileName`. Throws `already-there`, with the
+    /// task as the candidate, if a task with the same `importKey` was added before.
     func add(_ change: TaskChange) async throws -> TaskSummary
+    /// Changes fields of a task.
     func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary
-    /// Moves tasks to the trash; more than the guard allows at once are refused unless `confirmed`.
+    /// Moves tasks to the trash. Throws if there are more than the delete guard allows at once,
+    /// unless `confirmed` is true.
     func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary]
+    /// Returns all lists.
     func lists() async throws -> [ListSummary]
-    /// Invites the account of an e-mail address, or with an id, to read and write a list of this account's. The list is shared
-    /// once the other has accepted. Waits for the network.
+    /// Invites an account, by its e-mail address or its id, to read and write a list of this
+    /// account. The list is shared once the other account has accepted. Waits for the network.
     func share(_ list: String, with user: String) async throws -> ListSummary
-    /// Takes a list from one account or, where `user` is nil, from all, and takes back invitations; leaves a list that is
-    /// somebody else's. Waits for the network where an e-mail address is given.
+    /// Stops sharing a list of this account with one account, or with all if `user` is nil, and
+    /// withdraws its invitations. Leaves the list if it belongs to another account. Waits for the
+    /// network if `user` is an e-mail address.
     func unshare(_ list: String, from user: String?) async throws -> ListSummary
-    /// The invitations that have not been answered: those to this account, oldest first, then those that it sent.
+    /// Returns the invitations without an answer: first those to this account, oldest first, then
+    /// those that it has sent.
     func invitations() async throws -> [InvitationSummary]
-    /// Answers an invitation to this account, by its number in `invitations()` or the beginning of its id. Accepting waits for
-    /// the network.
+    /// Accepts or declines an invitation to this account, which is named by its number in
+    /// `invitations()` or by a prefix of its id. Accepting waits for the network.
     func answerInvitation(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary
-    /// The accounts whose invitations are refused.
+    /// Returns the accounts whose invitations are declined automatically.
     func blocks() async throws -> [BlockSummary]
-    /// Refuses the invitations of an account from now on, and declines those that wait; or takes that back. Waits for the
-    /// network where an e-mail address is given that is not known here.
+    /// Blocks or unblocks an account. Invitations of a blocked account are declined, including
+    /// those that wait for an answer. Waits for the network if `user` is an e-mail address that is
+    /// not known here.
     func setBlocked(_ user: String, _ isBlocked: Bool) async throws -> [BlockSummary]
 
-    /// Attaches files, all or none; returns once the bytes are in the tasks directory and the uploads are queued. Each request
-    /// costs what the task's document does, so small files go together.
+    /// Attaches files to a task, all or none. Returns once the files are copied into the tasks
+    /// directory and the uploads are queued. Each call rewrites the document of the task, so small
+    /// files should be attached together.
     func attach(_ task: String, _ files: [FileToAttach]) async throws -> [TransferSummary]
+    /// Removes an attachment from a task.
     func detach(_ task: String, attachment: String) async throws
-    /// Brings an attachment here if it is not; the transfer is already done when it is.
+    /// Downloads an attachment. The transfer is done already if the file is on this device.
     func fetch(_ task: String, attachment: String) async throws -> TransferSummary
-    /// Keeps all attachments of a task here, also those to come; or no longer. Answers the transfers that bring what is missing.
+    /// Pins or unpins a task. All attachments of a pinned task, also future ones, are kept on this
+    /// device. Returns the transfers of the missing attachments.
     func setPinned(_ task: String, _ isPinned: Bool) async throws -> [TransferSummary]
+    /// Returns the transfers in progress, waiting and recently ended.
     func transfers() async throws -> [TransferSummary]
-    /// By id prefix; empty `ids` means all.
+    /// Pauses, resumes or cancels transfers. `ids` are prefixes of ids; an empty array means all.
     func changeTransfers(_ action: TransferAction, ids: [String]) async throws -> [TransferSummary]
 
-    /// Looks for changes now, on both sides. With `wait`, returns when the remote has acknowledged everything and everything
-    /// of the remote is in files; throws `timed-out` or `offline` after `timeout`, and
-    /// `attention` where all has moved but what waits for a person. Throws `paused` while syncing is.
-    func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus
-    /// What a sync would do now; nothing is changed.
-    func plan() async throws -> SyncPlan
-    func setPaused(_ isPaused: Bool) async throws -> DaemonStatus
-    /// Goes on with the tasks directory and the server as they are now: files are united, nothing is deleted.
+    /// Looks for changes on both sides now. With `wait` it returns when the remote has acknowledged
+    /// all local changes and all remote changes are in files.
     ///
-    /// - Throws: `invalid-argument` where neither is held.
+    /// Throws `timed-out` or `offline` after `timeout`, `attention` if only changes are left that
+    /// need a decision of the user, and `paused` while syncing is paused.
+    func sync(wait: Bool, timeout: Duration) async throws -> DaemonStatus
+    /// Returns what a sync would do now, without changing anything.
+    func plan() async throws -> SyncPlan
+    /// Pauses or resumes syncing.
+    func setPaused(_ isPaused: Bool) async throws -> DaemonStatus
+    /// Adopts the tasks directory and the server as they are now. Both sides are merged, and
+    /// nothing is deleted.
+    ///
+    /// - Throws: `invalid-argument` if neither is held.
     func rebind() async throws -> DaemonStatus
 
+    /// Returns the deletes that wait for approval.
     func heldDeletes() async throws -> [HeldDelete]
-    /// Sends held deletes, or brings the files back; empty `tasks` means all.
+    /// Sends held deletes, or restores the files. Empty `tasks` means all.
     func decideDeletes(_ decision: DeleteDecision, tasks: [String]) async throws -> [HeldDelete]
+    /// Returns the tasks in the trash.
     func trash() async throws -> [TrashedTask]
+    /// Moves tasks from the trash back to their lists.
     func restore(_ tasks: [String]) async throws -> [TaskSummary]
+    /// Returns the open conflicts.
     func conflicts() async throws -> [ConflictSummary]
-    /// `mine` and `dismiss` keep what stands, `theirs` brings the displaced value back; empty `ids` means all.
+    /// Resolves conflicts. `mine` and `dismiss` keep the current value, `theirs` restores the
+    /// displaced one. Empty `ids` means all.
     func resolveConflicts(_ decision: ConflictDecision, ids: [String]) async throws -> [ConflictSummary]
 
-    /// What merges displaced of a task, newest first, looked at or not.
+    /// Returns the values of a task that merges have displaced, newest first, including those of
+    /// resolved conflicts.
     func history(_ task: String) async throws -> [ConflictSummary]
-    /// Who made each field of a task what it is; also of one in the trash.
+    /// Returns which device set each field of a task, and why. The task may be in the trash.
     func explanation(_ task: String) async throws -> TaskExplanation
-    /// Undoes the last command that changed tasks here, or the last change of one task, as a new change.
+    /// Undoes the last command on this device that changed tasks, or the last change of one task.
+    /// Undoing is a new change.
     ///
-    /// - Parameter isTrial: only tells what it would do.
+    /// - Parameter isTrial: Whether to return only what would be undone.
     func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneSummary]
 
-    /// The machines of the account, this one first.
+    /// Returns the devices of the account, this one first.
     func devices() async throws -> [DeviceSummary]
-    /// Looks whether everything is as it should be. Waits for the network, some seconds at most.
+    /// Checks the health of the daemon and its environment. Waits for the network for at most some
+    /// seconds.
     func health() async throws -> [HealthCheck]
-    /// The last lines of the daemon's log, oldest first.
+    /// Returns the last lines of the daemon's log, oldest first.
     func log() async throws -> [LogLine]
-    /// The settings in force.
+    /// Returns the settings in effect.
     func configuration() async throws -> [SettingSummary]
-    /// What the settings would be with this text as the configuration file, which errors call `name`.
+    /// Returns the settings that would be in effect with this text as the configuration file.
+    /// Errors call the file `name`.
     ///
-    /// - Throws: `invalid-argument` that names the line and the nearest right key.
+    /// - Throws: `invalid-argument` with the line and the most similar valid key.
     func checkConfiguration(_ text: String, named name: String) async throws -> [SettingSummary]
 
-    /// Waits for the network.
+    /// Signs in, and creates the account if the request says so. Waits for the network.
     ///
-    /// - Throws: `conflict` where the tasks directory belongs to another lasting account and the request does not say `merges`.
+    /// - Throws: `conflict` if the tasks directory belongs to another permanent account, unless the
+    ///   request sets `merges`.
     func signIn(_ request: SignInRequest) async throws -> AccountSummary
-    /// Turns the anonymous account into a lasting one. Waits for the network.
+    /// Turns the anonymous account into a permanent one. Waits for the network.
     func link(email: String, password: String) async throws -> AccountSummary
-    /// Replaces the account's password; its other machines have to sign in again. Waits for the network.
+    /// Replaces the password of the account. Its other devices have to sign in again. Waits for the
+    /// network.
     func changePassword(from old: String, to new: String) async throws
+    /// Signs out. The tasks directory stays as it is.
     func signOut() async throws
+    /// Returns the account.
     func account() async throws -> AccountSummary
-    /// Waits for the network; nil where the server does not say.
+    /// Returns what the account uses on the server; nil if the server does not report it. Waits for
+    /// the network.
     func usage() async throws -> AccountUsageSummary?
 
-    /// Events after `lastEventID`, or from now on; begins with a status event. Ends when the daemon stops.
+    /// Returns the events after `lastEventID`, or from now on if it is nil. The stream begins with
+    /// an event of the status and ends when the daemon stops.
     func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error>
 }
 
+/// The answer to an invitation.
 package enum InvitationAnswer: String, Sendable {
     case accept
     case decline
 }
 
+/// A command to transfers.
 package enum TransferAction: String, Sendable {
     case pause
     case resume
     case cancel
 }
 
+/// The decision on a held delete: send it, or restore the file.
 package enum DeleteDecision: String, Sendable {
     case approve
     case restore
 }
 
+/// The decision on a conflict.
 package enum ConflictDecision: String, Sendable {
     case mine
     case theirs

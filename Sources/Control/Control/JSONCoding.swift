@@ -1,10 +1,15 @@
 package import JSON
 
-/// A type with a JSON form that both ends of the socket know. Field names stay and fields are only added, so reading tolerates
-/// unknown members and supplies what an older writer left out.
+/// A type with a JSON form for the socket. Names of members never change and members are only
+/// added. Parsing therefore ignores unknown members and uses defaults for members that an older
+/// version does not write.
 package protocol JSONCodable: Sendable {
-    /// - Throws: `ControlError` with code `invalid-argument` if a member that must be there is missing or of another type.
+    /// Parses the JSON form.
+    ///
+    /// - Throws: `ControlError` with code `invalid-argument` if a required member is missing or has
+    ///   the wrong type.
     init(json: JSON) throws(ControlError)
+    /// The JSON form.
     var json: JSON { get }
 }
 
@@ -20,36 +25,37 @@ extension Array: JSONCodable where Element: JSONCodable {
 }
 
 extension JSON {
-    /// The string member `key`, which must be there.
+    /// Returns the required string member `key`.
     func string(_ key: String) throws(ControlError) -> String {
         guard let value = self[key]?.stringValue else { throw .malformed("'\(key)' must be a string") }
         return value
     }
 
-    /// The integer member `key`, which must be there.
+    /// Returns the required integer member `key`.
     func integer(_ key: String) throws(ControlError) -> Int64 {
         guard let value = self[key]?.integerValue else { throw .malformed("'\(key)' must be an integer") }
         return value
     }
 
-    /// The boolean member `key`; false if absent.
+    /// Returns the Boolean member `key`; false if it is missing.
     func flag(_ key: String) -> Bool { self[key]?.booleanValue ?? false }
 
-    /// The strings of the array member `key`; empty if absent.
+    /// Returns the strings in the array member `key`; none if it is missing.
     func strings(_ key: String) -> [String] { self[key]?.arrayValue?.compactMap(\.stringValue) ?? [] }
 
-    /// The decoded array member `key`; empty if absent.
+    /// Parses the array member `key`; empty if it is missing.
     func list<Element: JSONCodable>(_ key: String) throws(ControlError) -> [Element] {
         guard let value = self[key] else { return [] }
         return try [Element](json: value)
     }
 
-    /// A value with a raw string; `unknown` for one that this version does not know.
+    /// Returns the value whose raw value is the string member `key`; `unknown` if this version does
+    /// not know it.
     func choice<Choice: RawRepresentable<String>>(_ key: String, unknown: Choice) -> Choice {
         self[key]?.stringValue.flatMap(Choice.init(rawValue:)) ?? unknown
     }
 
-    /// An object of the members that are there.
+    /// Returns an object of the members that are not nil.
     static func members(_ members: (String, JSON?)...) -> JSON {
         var object = JSONObject()
         for (key, value) in members { if let value { object[key] = value } }
@@ -68,7 +74,7 @@ extension BinaryInteger {
 extension Bool {
     var asJSON: JSON { .boolean(self) }
 
-    /// Absent unless true.
+    /// The value true, or nil, so that false is left out of an object.
     var ifTrue: JSON? { self ? .boolean(true) : nil }
 }
 
@@ -79,6 +85,6 @@ extension Double {
 extension [String] {
     var asJSON: JSON { .array(map(JSON.string)) }
 
-    /// Absent if empty.
+    /// The array, or nil if it is empty, so that it is left out of an object.
     var ifAny: JSON? { isEmpty ? nil : asJSON }
 }

@@ -1,5 +1,7 @@
-/// What a client could not do. `message` says what failed, on which document, and what to do; never document content.
+/// An operation that the client could not perform. `message` says what failed, for which document,
+/// and what to do; it never contains document content.
 public struct DocumentClientError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
             case invalid, notFound, corrupt, storage, closed, contention, remote
@@ -7,7 +9,7 @@ public struct DocumentClientError: Error, Sendable, CustomStringConvertible {
 
         private let kind: Kind
 
-        /// The call makes no sense: a document of another database, an impossible query.
+        /// The call is invalid: a document of another database, or a query that cannot be run.
         public static let invalid = Code(kind: .invalid)
         /// An update of a document that is known not to exist.
         public static let notFound = Code(kind: .notFound)
@@ -17,23 +19,29 @@ public struct DocumentClientError: Error, Sendable, CustomStringConvertible {
         public static let storage = Code(kind: .storage)
         /// The client was closed.
         public static let closed = Code(kind: .closed)
-        /// A transaction lost against other writers every time.
+        /// A transaction conflicted with other writers in every attempt.
         public static let contention = Code(kind: .contention)
-        /// The remote refused; the cause is a `RemoteError`.
+        /// The remote refused the request. The cause is a `RemoteError`.
         public static let remote = Code(kind: .remote)
 
+        /// The name of the kind.
         public var description: String { kind.rawValue }
     }
 
+    /// The kind of failure.
     public let code: Code
+    /// The description of the failure.
     public let message: String
+    /// The underlying error, if any.
     public let cause: (any Error)?
 
+    /// Creates an error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
 
+    /// The same as `message`.
     public var description: String { message }
 }

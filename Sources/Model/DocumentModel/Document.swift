@@ -1,12 +1,17 @@
-/// A document as a store holds it.
+/// A document with its name, fields and version.
 public struct Document: Sendable, Hashable {
+    /// The document's name.
     public var name: DocumentName
+    /// The document's fields by top-level key.
     public var fields: [String: Value]
-    /// When the document was created; a delete and a new create give a new one.
+    /// The time at which the document was created. If it is deleted and created again, it gets a
+    /// new one.
     public var createTime: Timestamp
-    /// The commit time of the write that gave the document its present content: its version.
+    /// The commit time of the write that gave the document its present content. It serves as the
+    /// document's version.
     public var updateTime: Timestamp
 
+    /// Creates a document with the given name, fields and times.
     public init(name: DocumentName, fields: [String: Value], createTime: Timestamp, updateTime: Timestamp) {
         self.name = name
         self.fields = fields
@@ -14,12 +19,12 @@ public struct Document: Sendable, Hashable {
         self.updateTime = updateTime
     }
 
-    /// The value at `path`, walking into maps; nil where a part is missing.
+    /// The value at `path`, which may lead into maps; nil if a part of the path is missing.
     public subscript(path: FieldPath) -> Value? { fields.value(at: path.segments[...]) }
 }
 
 extension [String: Value] {
-    /// The value at a path of keys; nil where a part is missing or not a map.
+    /// Returns the value at a path of keys; nil if a part of the path is missing or not a map.
     public func value(at segments: ArraySlice<String>) -> Value? {
         guard let key = segments.first, let value = self[key] else { return nil }
         let rest = segments.dropFirst()
@@ -28,7 +33,9 @@ extension [String: Value] {
         return inner.value(at: rest)
     }
 
-    /// Sets, or with nil removes, the value at a path of keys; maps on the way are made (or replace what is not a map) when setting.
+    /// Sets the value at a path of keys, or removes it if `value` is nil.
+    ///
+    /// Setting creates the maps on the path and replaces values that are not maps.
     public mutating func setValue(_ value: Value?, at segments: ArraySlice<String>) {
         guard let key = segments.first else { return }
         let rest = segments.dropFirst()
@@ -39,7 +46,8 @@ extension [String: Value] {
         var inner: [String: Value]
         if case .map(let map)? = self[key] {
             inner = map
-            // Whoever else holds the map makes the change below a copy of all of it.
+            // Releases the stored reference, so that the change below modifies the map in place
+            // instead of copying it.
             self[key] = .null
         } else if value == nil {
             return

@@ -1,4 +1,4 @@
-/// What one account may use.
+/// The limits of one account.
 package struct AccountQuota: Sendable, Hashable {
     /// Bytes of objects below the account's prefix.
     package var objectBytes: Int64 = 50 << 30
@@ -9,7 +9,7 @@ package struct AccountQuota: Sendable, Hashable {
 
     package init() {}
 
-    /// What an administrator has set for one account; nil leaves the server's default.
+    /// The limits that an administrator has set for one account. Nil leaves the server's default.
     package struct Override: Sendable, Hashable {
         package var objectBytes: Int64?
         package var documents: Int64?
@@ -31,7 +31,7 @@ package struct AccountQuota: Sendable, Hashable {
     }
 }
 
-/// What one account uses.
+/// The resources that one account uses.
 package struct AccountUsage: Sendable, Hashable {
     package var objectBytes: Int64
     package var documents: Int64

@@ -1,4 +1,4 @@
-/// What went wrong with an account, a token or the way to the identity server.
+/// A failure with an account, a token, or the connection to the identity server.
 package struct IdentityError: Error, CustomStringConvertible {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String, Sendable {
@@ -17,7 +17,7 @@ package struct IdentityError: Error, CustomStringConvertible {
         package static let userDisabled = Code(value: .userDisabled)
         package static let userNotFound = Code(value: .userNotFound)
         package static let notSignedIn = Code(value: .notSignedIn)
-        /// Damaged, made by somebody else, or for another project.
+        /// Damaged, issued by another server, or for another project.
         package static let invalidToken = Code(value: .invalidToken)
         /// Expired, or revoked by a new password.
         package static let tokenExpired = Code(value: .tokenExpired)
@@ -38,7 +38,7 @@ package struct IdentityError: Error, CustomStringConvertible {
         package static let damagedFile = Code(value: .damagedFile)
         package static let internalFailure = Code(value: .internalFailure)
 
-        /// Whether the same call may succeed later by itself.
+        /// Whether the same call may succeed later without a change.
         package var isTransient: Bool {
             switch value {
             case .offline, .tooManyAttempts, .internalFailure: true

@@ -1,6 +1,6 @@
 package import JSON
 
-/// What an account uses and may use, as `accounts:lookup` tells the account's owner.
+/// The usage and the limits of an account, as `accounts:lookup` reports them to the account's owner.
 package struct QuotaReport: Sendable, Hashable {
     /// The field of a user in the answer; Ferry's own, which clients of Google's ignore.
     package static let field = "ferryQuota"

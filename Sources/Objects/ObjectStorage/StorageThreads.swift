@@ -1,14 +1,15 @@
 import Glibc
 import SystemIO
 
-/// Where everything of this module that blocks or computes for long runs.
+/// The threads on which this module runs blocking calls and long computations.
 enum StorageThreads {
-    /// As many threads as processors and two more, because some of the work waits for disks; nil, which is Swift's pool, where
-    /// the system gives none.
+    /// A pool of as many threads as processors and two more, because some of the work waits for
+    /// disks. Nil if the system provides none; Swift's own thread pool is used then.
     static let shared = try? WorkerThreads(
         count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 2, named: "ferry-storage")
 
-    /// Where transfers run: here, unless the surroundings bring a place to run.
+    /// The executor on which transfers run: `shared`, unless the environment has an executor of its
+    /// own.
     static func preferred(in surroundings: Surroundings) -> (any TaskExecutor)? {
         surroundings.executor == nil ? shared : nil
     }

@@ -1,4 +1,4 @@
-/// A shell that completions can be made for.
+/// A shell for which completion scripts can be generated.
 package enum Shell: String, Sendable, CaseIterable {
     case bash
     case zsh
@@ -6,11 +6,13 @@ package enum Shell: String, Sendable, CaseIterable {
 }
 
 extension Command {
-    /// A completion script for the program: commands, options, and the values that can be known.
+    /// Returns a completion script for the program: commands, options, and the values that can be
+    /// determined.
     ///
-    /// What `PROGRAM completion --candidates KIND` prints comes from other people: titles and names of lists. The scripts
-    /// read it line by line into arrays, and quote a value before they offer it. No value is ever evaluated, expanded or
-    /// split by the shell; so `compgen -W`, which expands its argument, is not used.
+    /// The candidates that `PROGRAM completion --candidates KIND` prints may come from other users:
+    /// titles and names of lists. The scripts read them line by line into arrays and quote a value
+    /// before they offer it. The shell never evaluates, expands or splits a value; therefore
+    /// `compgen -W`, which expands its argument, is not used.
     package func completionScript(for shell: Shell) -> String {
         switch shell {
         case .bash: bashScript
@@ -19,7 +21,8 @@ extension Command {
         }
     }
 
-    /// Every command with its path below the program, the program itself first. A path reads `/transfers/pause`.
+    /// Every command with its path below the program, the program itself first. A path has the form
+    /// `/transfers/pause`.
     private var allCommands: [(path: String, command: Command)] {
         func walk(_ command: Command, _ path: String) -> [(path: String, command: Command)] {
             [(path, command)] + command.subcommands.flatMap { walk($0, "\(path)/\($0.name)") }
@@ -27,7 +30,8 @@ extension Command {
         return walk(self, "")
     }
 
-    /// The options that may follow a command: its own, those of its default subcommand, and the program's.
+    /// Returns the options allowed after a command: its own, those of its default subcommand, and
+    /// the program's.
     private func options(of command: Command) -> [Option] {
         var all = command.options
         if let name = command.defaultSubcommand {
@@ -38,7 +42,8 @@ extension Command {
         return all.filter { seen.insert($0.name).inserted } + [Option("help", summary: "shows help")]
     }
 
-    /// What may follow a command: the places of its words, in the order in which a `case` statement must try them.
+    /// Returns the positions of a command's arguments with their completions, in the order in which
+    /// a `case` statement must test them.
     private func places(_ command: Command) -> [(pattern: String, source: Completion)] {
         command.arguments.enumerated().map { index, argument in
             let isLast = argument.count == .some || argument.count == .any
@@ -50,7 +55,8 @@ extension Command {
 
     // MARK: bash and zsh
 
-    /// The arms of a `case` statement over `$command/$word` that follow the words of a command line.
+    /// The branches of a `case` statement over `$command/$word` that follow the words of a command
+    /// line.
     private var wordArms: String {
         var arms = ""
         for (path, command) in allCommands {
@@ -63,7 +69,7 @@ extension Command {
         return arms + "      */-*) ;;\n      *) position=$((position + 1)) ;;\n"
     }
 
-    /// The arms of a `case` statement over `$command $option` and over `$command $position`.
+    /// The branches of a `case` statement over `$command $option` and over `$command $position`.
     private var sourceArms: String {
         var arms = ""
         func arm(_ pattern: String, _ source: Completion) {
@@ -102,7 +108,7 @@ extension Command {
         """
         # bash completion for \(name)
         # Reads candidates, one a line, a tab before the description, and offers those that begin with $word.
-        # They come from other people: a value is only compared and quoted, never evaluated.
+        # They may come from other users: a value is only compared and quoted, never evaluated.
         \(functionName)_offer() {
           local line value quoted quote= typed=$word
           local -a lines=() shown=()
@@ -129,7 +135,7 @@ extension Command {
             [[ $line == *$'\\t'* ]] && line="$value  (${line#*$'\\t'})"
             shown+=("$line")
           done
-          # The second Tab only lists what there is, so the descriptions may stand there.
+          # The second Tab only lists the candidates, so they can include descriptions.
           if ((${#shown[@]} > 1)) && [[ ${COMP_TYPE-} == 63 ]]; then COMPREPLY=("${shown[@]}"); fi
         }
         \(functionName)() {
@@ -165,7 +171,7 @@ extension Command {
         """
         #compdef \(name)
         # Reads candidates, one a line, a tab before the description, and offers them; zsh quotes what it inserts.
-        # They come from other people: a value is never evaluated.
+        # They may come from other users: a value is never evaluated.
         \(functionName)_offer() {
           local line value
           local -a values shown
@@ -217,8 +223,8 @@ extension Command {
         let at = "_\(functionName)_at"
         var script = """
             # fish completion for \(name)
-            # Whether the command line has come to the command at the path $argv[1] and, where there is a second argument,
-            # to the word of that number behind it; * is any.
+            # Whether the command line has reached the command at the path $argv[1] and, if there is a second argument,
+            # the word of that number after it; * matches any.
             function \(at)
                 set -l command
                 set -l position 0
@@ -272,8 +278,8 @@ extension Command {
         return script
     }
 
-    /// The options of fish's `complete` for candidates. The output of a command in parentheses is split into lines and
-    /// evaluated no further.
+    /// Returns the options of fish's `complete` for candidates. The output of a command in
+    /// parentheses is split into lines and not evaluated further.
     private func fish(_ source: Completion) -> String {
         switch source {
         case .none: ""

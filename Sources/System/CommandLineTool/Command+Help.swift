@@ -1,5 +1,5 @@
 extension Command {
-    /// The help of the last of `chain`, which begins with the program.
+    /// Returns the help text of the last command of `chain`, which begins with the program.
     package func helpText(for chain: [Command]) -> String {
         guard let command = chain.last else { return "" }
         var text = "\(command.summary.prefix(1).uppercased())\(command.summary.dropFirst()).\n\n"
@@ -20,7 +20,7 @@ extension Command {
         return text
     }
 
-    /// `ferry attach TASK FILE… [options]`
+    /// Returns a usage line such as `ferry attach TASK FILE… [options]`.
     func usage(_ chain: [Command]) -> String {
         var words = chain.map(\.name)
         words += arguments.map(\.usage)
@@ -29,7 +29,7 @@ extension Command {
         return words.joined(separator: " ")
     }
 
-    /// Subcommands by their groups, in the order of first appearance.
+    /// The subcommands by group, in the order of first appearance.
     var groupedSubcommands: [(group: String, commands: [Command])] {
         var groups: [(group: String, commands: [Command])] = []
         for command in subcommands {
@@ -65,7 +65,7 @@ extension Argument {
 }
 
 extension Option {
-    /// `-n, --name VALUE`
+    /// The label in help texts, such as `-n, --name VALUE`.
     var label: String {
         (short.map { "-\($0), " } ?? "    ") + "--\(name)" + (value.map { " \($0)" } ?? "")
     }

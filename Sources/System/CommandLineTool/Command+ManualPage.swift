@@ -1,10 +1,10 @@
 extension Command {
-    /// A manual page in man(7) macros for the program with all its commands.
+    /// Returns a manual page in man(7) macros for the program with all its commands.
     ///
     /// - Parameters:
-    ///   - section: of the manual: 1 for commands, 8 for daemons.
-    ///   - date: RFC 3339, of the release.
-    ///   - extra: further sections, title and text in the form of `discussion`.
+    ///   - section: the section of the manual: 1 for commands, 8 for daemons.
+    ///   - date: the date of the release in RFC 3339.
+    ///   - extra: further sections, with text in the form of `discussion`.
     package func manualPage(section: Int, version: String, date: String, extra: [(title: String, text: String)] = [])
         -> String
     {

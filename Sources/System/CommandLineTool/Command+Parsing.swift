@@ -1,7 +1,7 @@
-/// What a command line asks for.
+/// The result of parsing a command line.
 package enum Invocation: Sendable {
     case run(Command, ParsedArguments)
-    /// `--help` anywhere, or `help COMMAND`: the text is to be printed on standard output.
+    /// `--help` anywhere, or `help COMMAND`. The text should be printed on standard output.
     case help(String)
     /// `--version`.
     case version
@@ -10,8 +10,9 @@ package enum Invocation: Sendable {
 extension Command {
     /// Parses the words after the program's name.
     ///
-    /// Options may stand anywhere, also `--name=value`, bundled short flags (`-qv`), and their parents' options after a
-    /// subcommand; `--` ends them. A single `-` is an argument.
+    /// Options may appear anywhere, also as `--name=value` and as bundled short flags (`-qv`). The
+    /// options of parent commands may follow a subcommand. `--` ends the options. A single `-` is
+    /// an argument.
     package func parse(_ words: [String]) throws(UsageError) -> Invocation {
         var state = ParsingState(program: self)
         var words = words[...]
@@ -39,9 +40,9 @@ extension Command {
     func subcommand(_ name: String) -> Command? { subcommands.first { $0.name == name } }
 }
 
-/// The commands entered so far and what was given for them.
+/// The commands and values found so far.
 private struct ParsingState {
-    /// From the program inwards.
+    /// The commands from the program to the innermost subcommand.
     var commands: [Command]
     var values: [String: [String]] = [:]
     var words: [String] = []
@@ -86,7 +87,8 @@ private struct ParsingState {
         try take(option, value: parts.count == 2 ? String(parts[1]) : nil, from: &rest)
     }
 
-    /// Whether a word with a dash before it is no option of a command that takes such words.
+    /// Whether a word that starts with a dash is an argument of a command that accepts such words,
+    /// rather than options.
     func isArgument(dashed word: String) -> Bool {
         guard !words.isEmpty, current.arguments.last?.takesDashes == true else { return false }
         for letter in word.dropFirst() {

@@ -1,21 +1,24 @@
-/// One command of a program, or the program itself: the single declaration that parsing, help, manual pages and shell
-/// completions are made from.
+/// One command of a program, or the program itself. Parsing, help, manual pages and shell
+/// completions are all derived from this declaration.
 package struct Command: Sendable {
-    /// The word that is typed. For the program itself its name.
+    /// The word that the user types; for the program, its name.
     package var name: String
-    /// One line without a full stop, for lists of commands.
+    /// One line without a period, for lists of commands.
     package var summary: String
-    /// Paragraphs separated by empty lines; lines that begin with four spaces are examples and kept as they are.
+    /// Paragraphs separated by empty lines. Lines that begin with four spaces are examples and are
+    /// kept as they are.
     package var discussion: String
-    /// In the order in which they are typed.
+    /// The arguments in the order in which they are typed.
     package var arguments: [Argument]
     package var options: [Option]
     package var subcommands: [Command]
-    /// The subcommand that runs when none is named; its arguments and options are accepted in this command's place.
+    /// The subcommand that runs if none is named. Its arguments and options are accepted in this
+    /// command's place.
     package var defaultSubcommand: String?
-    /// A heading to list the command under in its parent's help.
+    /// The heading under which the parent's help lists the command.
     package var group: String
-    /// What the command does. A command with subcommands and no action only groups them.
+    /// The function that runs the command. A command with subcommands and no action only groups
+    /// them.
     package var action: (@Sendable (ParsedArguments) async throws -> ExitStatus)?
 
     package init(
@@ -40,18 +43,19 @@ package struct Argument: Sendable {
     package enum Count: Sendable {
         case one
         case optional
-        /// One or more; only as the last argument.
+        /// One or more. Only for the last argument.
         case some
-        /// Any number; only as the last argument.
+        /// Any number, including none. Only for the last argument.
         case any
     }
 
-    /// In capitals, as shown in the usage line.
+    /// The name in capitals, as shown in the usage line.
     package var name: String
     package var count: Count
     package var summary: String
     package var completion: Completion
-    /// Whether a word with one dash before it is one of these, too, unless all its letters are short options.
+    /// Whether a word that starts with one dash is accepted too, unless all its letters are short
+    /// options.
     package var takesDashes: Bool
 
     package init(
@@ -68,7 +72,7 @@ package struct Argument: Sendable {
 
 /// A named option, `--name` or `--name VALUE`.
 package struct Option: Sendable {
-    /// Without the dashes.
+    /// The name without the dashes.
     package var name: String
     package var short: Character?
     /// The value's name in capitals; nil for a flag.
@@ -77,12 +81,12 @@ package struct Option: Sendable {
     package var summary: String
     package var completion: Completion
 
-    /// A flag.
+    /// Creates a flag.
     package init(_ name: String, short: Character? = nil, summary: String) {
         self.init(name, short: short, valueName: nil, isRepeatable: false, summary: summary, completion: .none)
     }
 
-    /// An option with a value.
+    /// Creates an option with a value.
     package init(
         _ name: String, short: Character? = nil, value: String, isRepeatable: Bool = false, summary: String,
         completion: Completion = .none
@@ -104,17 +108,18 @@ package struct Option: Sendable {
     }
 }
 
-/// Where a shell finds candidates for a value.
+/// The source of a shell's candidates for a value.
 package enum Completion: Sendable, Hashable {
     case none
     case files
     case directories
     case words([String])
-    /// The program is asked: `PROGRAM completion --candidates KIND` prints one candidate a line, `value<TAB>description`.
+    /// The output of `PROGRAM completion --candidates KIND`, which prints one candidate a line:
+    /// `value<TAB>description`.
     case program(String)
 }
 
-/// The status a program ends with.
+/// The exit status of a program.
 package struct ExitStatus: Sendable, Hashable, Error {
     package let code: Int32
 

@@ -1,10 +1,13 @@
-/// The candidate that a misspelt word most likely meant: at most a third of its letters differ (one at least); nil if none.
+/// Returns the candidate that a misspelled word most likely stands for; nil if none is close.
+///
+/// The number of edits is at most a third of the word's length, or one.
 package func nearest(to word: String, in candidates: [String]) -> String? {
     let limit = max(1, word.count / 3)
     return candidates.map { ($0, editDistance(word, $0)) }.filter { $0.1 <= limit }.min { $0.1 < $1.1 }?.0
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment distance).
+/// Returns the number of insertions, deletions, replacements and transpositions of neighbors
+/// (optimal string alignment distance).
 private func editDistance(_ left: String, _ right: String) -> Int {
     let a = Array(left)
     let b = Array(right)

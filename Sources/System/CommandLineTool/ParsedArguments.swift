@@ -1,6 +1,6 @@
-/// What was typed, checked against the declaration.
+/// The arguments of a command line, checked against the declaration.
 package struct ParsedArguments: Sendable {
-    /// The words of the command path below the program: `["transfers", "pause"]`.
+    /// The path of the command below the program: `["transfers", "pause"]`.
     package private(set) var path: [String] = []
     private var values: [String: [String]] = [:]
     private var positionals: [String: [String]] = [:]
@@ -14,13 +14,14 @@ package struct ParsedArguments: Sendable {
     /// Whether a flag, or an option with a value, was given.
     package func has(_ option: String) -> Bool { values[option] != nil }
 
-    /// The last value given for an option.
+    /// Returns the last value given for an option.
     package func value(_ option: String) -> String? { values[option]?.last }
 
-    /// All values of a repeatable option.
+    /// Returns all values of a repeatable option.
     package func values(_ option: String) -> [String] { values[option] ?? [] }
 
-    /// An option's value as an integer within a range.
+    /// Returns an option's value as an integer within a range.
+    ///
     /// - Throws: `UsageError` for anything else.
     package func integer(_ option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = value(option) else { return nil }
@@ -32,14 +33,16 @@ package struct ParsedArguments: Sendable {
         return number
     }
 
-    /// The words given for a positional argument.
+    /// Returns the words given for a positional argument.
     package func arguments(_ name: String) -> [String] { positionals[name] ?? [] }
 
-    /// The word given for a positional argument; empty only where it was optional and left out.
+    /// Returns the word given for a positional argument; nil only if it is optional and was
+    /// omitted.
     package func argument(_ name: String) -> String? { positionals[name]?.first }
 }
 
-/// A command line that does not fit the declaration: one sentence, and the command whose help says more.
+/// A command line that does not match the declaration: one sentence, and the command whose help
+/// says more.
 package struct UsageError: Error, Hashable, CustomStringConvertible {
     package let message: String
     /// The command's path below the program.

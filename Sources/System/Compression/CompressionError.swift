@@ -1,11 +1,11 @@
-/// Why bytes could not be compressed or inflated.
+/// The reason for which bytes could not be compressed or decompressed.
 package struct CompressionError: Error, Equatable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// The bytes are not a whole zlib stream, or its checksum does not match.
+        /// The bytes are not a complete stream, or its checksum does not match.
         case corrupt
-        /// There is more in the stream than the caller has room for, or bytes follow its end.
+        /// The stream contains more than the caller accepts, or bytes follow its end.
         case tooLong
-        /// There is no memory for the tables.
+        /// Memory for the tables could not be allocated.
         case outOfMemory
     }
 

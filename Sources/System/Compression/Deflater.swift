@@ -1,9 +1,9 @@
 import CDeflate
 
-/// Compresses buffers into zlib streams (RFC 1950), one at a time, keeping its tables between them.
+/// Compresses buffers into zlib streams (RFC 1950), one at a time, and reuses its tables.
 ///
-/// `@unchecked Sendable`: the compressor is owned by this value alone, which cannot be copied, and is only touched
-/// through `mutating` methods.
+/// `@unchecked Sendable`: the compressor is owned by this noncopyable value and only accessed in
+/// `mutating` methods.
 package struct Deflater: ~Copyable, @unchecked Sendable {
     private enum Compressor {
         case isal(QuickCompressor)
@@ -12,7 +12,10 @@ package struct Deflater: ~Copyable, @unchecked Sendable {
 
     private let compressor: Compressor
 
-    /// `level` runs from 1 (fast) to 9 (small). What a level makes of bytes may change with the library behind it.
+    /// Creates a compressor.
+    ///
+    /// - Parameter level: from 1 (fast) to 9 (small). The output of a level may change with the
+    ///   library that implements it.
     package init(level: Int) throws(CompressionError) {
         if level <= 1 {
             compressor = .isal(QuickCompressor())
@@ -30,8 +33,11 @@ package struct Deflater: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Writes the compressed form of `input`, of less than 4 GiB, to `output` and returns its length; nil if it does not fit. A
-    /// caller who wants a gain gives a buffer that is smaller than the input and stops paying as soon as there is none.
+    /// Compresses `input`, which must be smaller than 4 GiB, into `output`. Returns the compressed
+    /// length; nil if it does not fit.
+    ///
+    /// With an output buffer smaller than the input, compression ends as soon as it is clear that
+    /// it saves nothing.
     package mutating func compress(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) -> Int? {

@@ -1,11 +1,12 @@
 import CDeflate
 
-/// Restores buffers from zlib streams (RFC 1950) or gzip files (RFC 1952), never writing more than the caller allows.
+/// Decompresses zlib streams (RFC 1950) and gzip files (RFC 1952), and never writes more than the
+/// caller allows.
 ///
-/// `@unchecked Sendable`: the decompressor is owned by this value alone, which cannot be copied, and is only touched
-/// through `mutating` methods.
+/// `@unchecked Sendable`: the decompressor is owned by this noncopyable value and only accessed in
+/// `mutating` methods.
 package struct Inflater: ~Copyable, @unchecked Sendable {
-    /// What is around the deflated bytes.
+    /// The container format around the deflated bytes.
     package enum Format: Sendable {
         case zlib, gzip
     }
@@ -21,8 +22,10 @@ package struct Inflater: ~Copyable, @unchecked Sendable {
 
     deinit { libdeflate_free_decompressor(decompressor) }
 
-    /// Writes what `input` holds to `output` and returns its length. The stream must be whole, end where `input` ends
-    /// and fit into `output`; its checksum is verified.
+    /// Decompresses `input` into `output` and returns the length of the result.
+    ///
+    /// The stream must be complete, end where `input` ends and fit into `output`. Its checksum is
+    /// verified.
     package mutating func decompress(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(CompressionError) -> Int {
@@ -32,17 +35,20 @@ package struct Inflater: ~Copyable, @unchecked Sendable {
         return length
     }
 
-    /// What `input` holds, where nobody has announced how much that is. The stream must be whole and end where `input` ends; its
-    /// checksum is verified.
-    /// - Parameter limit: largest result, in bytes; nil for what the format itself allows, 1,032 times the input.
-    /// - Throws: `tooLong` beyond the limit, after having used that much memory.
+    /// Decompresses `input`, whose decompressed length is unknown.
+    ///
+    /// The stream must be complete and end where `input` ends. Its checksum is verified.
+    ///
+    /// - Parameter limit: the maximum length of the result in bytes; nil for the maximum of the
+    ///   format itself, 1,032 times the input.
+    /// - Throws: `tooLong` if the result exceeds the limit, after that much memory was used.
     package mutating func decompress(
         _ input: [UInt8], as format: Format, limit: Int?
     ) throws(CompressionError) -> [UInt8] {
         let most = min(limit ?? .max, (input.count + 1) * Self.largestRatio)
-        var room = min(most, max(4 * input.count, 4 << 10))
+        var capacity = min(most, max(4 * input.count, 4 << 10))
         while true {
-            var output = [UInt8](repeating: 0, count: room)
+            var output = [UInt8](repeating: 0, count: capacity)
             let result = output.withUnsafeMutableBytes { output in
                 input.withUnsafeBytes { input in
                     Result { () throws(CompressionError) in try attempt(input, format, into: output) }
@@ -52,17 +58,17 @@ package struct Inflater: ~Copyable, @unchecked Sendable {
                 output.removeSubrange(length...)
                 return output
             }
-            guard room < most else {
+            guard capacity < most else {
                 throw CompressionError(.tooLong, "a compressed buffer holds more than the \(most) bytes allowed")
             }
-            room = min(most, 4 * room)
+            capacity = min(most, 4 * capacity)
         }
     }
 
-    /// Deflate makes no more than 258 bytes of two bits (RFC 1951).
+    /// The maximum ratio of Deflate: two bits can encode at most 258 bytes (RFC 1951).
     private static let largestRatio = 1032
 
-    /// The length, or nil where there is more than fits.
+    /// Returns the decompressed length; nil if the result does not fit.
     private mutating func attempt(
         _ input: UnsafeRawBufferPointer, _ format: Format, into output: UnsafeMutableRawBufferPointer
     ) throws(CompressionError) -> Int? {

@@ -1,9 +1,9 @@
-/// Base64 and its form for URLs and file names (RFC 4648, sections 4 and 5).
+/// Base64 and its variant for URLs and file names (RFC 4648, sections 4 and 5).
 package enum Base64 {
     package enum Alphabet: Sendable {
         /// `+` and `/`, padded with `=`.
         case standard
-        /// `-` and `_`, without padding, as JSON Web Tokens have it (RFC 7515).
+        /// `-` and `_`, without padding, as in JSON Web Tokens (RFC 7515).
         case url
 
         fileprivate var digits: [UInt8] {
@@ -45,8 +45,10 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Strict: nil for a digit of the other alphabet, white space, a wrong length, bits left over that are not zero,
-    /// and in `.standard` for missing padding. In `.url` padding is taken where it is there.
+    /// Returns the decoded bytes; nil if the text is not valid.
+    ///
+    /// Strict: refuses digits of the other alphabet, white space, a wrong length, nonzero trailing
+    /// bits, and missing padding in `.standard`. In `.url` padding is optional.
     package static func decode(_ text: some StringProtocol, alphabet: Alphabet = .standard) -> [UInt8]? {
         var encoded = Array(text.utf8)
         if alphabet == .standard || encoded.last == padding {

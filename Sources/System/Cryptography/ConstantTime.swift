@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Comparison of secrets: the time it takes depends on the lengths only, never on where the bytes differ.
+/// Comparison of secrets. The time depends only on their lengths, not on where they differ.
 package enum ConstantTime {
     package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }

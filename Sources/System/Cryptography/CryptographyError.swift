@@ -1,12 +1,14 @@
 import COpenSSL
 
-/// A key that is not one, or OpenSSL refusing its work. Signatures and digests that do not match are answers, not errors.
+/// An invalid key, or an operation that OpenSSL refused. Signatures and digests that do not match
+/// are results, not errors.
 package struct CryptographyError: Error, CustomStringConvertible {
     package let message: String
 
     package var description: String { message }
 
-    /// Adds OpenSSL's reason, which never holds key material, and empties its queue.
+    /// Creates an error with OpenSSL's reason, which never contains key material, and clears
+    /// OpenSSL's error queue.
     init(_ what: String) {
         let code = ERR_peek_last_error()
         ERR_clear_error()

@@ -1,23 +1,24 @@
 import COpenSSL
 
-/// Galois message authentication code, NIST SP 800-38D, with AES-128 and always the same nonce: nine times as fast as SHA-256 where
-/// the processor has instructions for both.
+/// Galois message authentication code (NIST SP 800-38D) with AES-128 and a constant nonce. Nine
+/// times as fast as SHA-256 if the processor has instructions for both.
 ///
-/// With one nonce a tag is a universal hash. Two messages of up to 4 MiB have the same one with a probability of 2⁻¹⁰⁹ at most, as long
-/// as whoever made them knows neither the key nor a tag, from which it may be found out.
+/// With a constant nonce a tag is a universal hash. Two messages of up to 4 MiB have the same tag
+/// with a probability of at most 2⁻¹⁰⁹, provided that the author of the messages knows neither the
+/// key nor a tag, from which the key could be computed.
 package struct GMAC: Sendable {
     package static let keyByteCount = 16
     package static let tagByteCount = 16
 
     private let key: [UInt8]
 
-    /// - Parameter key: `keyByteCount` bytes, chosen at random.
+    /// Creates a code with a key of `keyByteCount` random bytes.
     package init(key: [UInt8]) {
         precondition(key.count == Self.keyByteCount, "a key has \(Self.keyByteCount) bytes")
         self.key = key
     }
 
-    /// - Parameter message: less than 2 GiB.
+    /// Returns the tag of a message, which must be smaller than 2 GiB.
     package func tag(of message: ArraySlice<UInt8>) -> [UInt8] {
         guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
         defer { EVP_CIPHER_CTX_free(context) }

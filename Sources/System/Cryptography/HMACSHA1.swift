@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// HMAC with SHA-1 (RFC 2104), for protocols that know nothing newer.
+/// HMAC with SHA-1 (RFC 2104), for protocols that support no newer algorithm.
 package enum HMACSHA1 {
-    /// - Returns: 20 bytes.
+    /// Returns the 20-byte code of a message.
     package static func authenticate(_ message: String, key: String) -> [UInt8] {
         let (message, key) = (Array(message.utf8), Array(key.utf8))
         return [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { output, count in

@@ -19,7 +19,7 @@ package enum HMACSHA256 {
         authenticate(Array(message.utf8), key: key)
     }
 
-    /// Whether `code` authenticates `message`; takes the same time whichever byte differs.
+    /// Whether `code` authenticates `message`. The comparison takes constant time.
     package static func isValid(_ code: [UInt8], for message: [UInt8], key: [UInt8]) -> Bool {
         ConstantTime.areEqual(code, authenticate(message, key: key).bytes)
     }

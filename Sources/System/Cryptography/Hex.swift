@@ -1,7 +1,7 @@
 /// Hexadecimal text (RFC 4648, section 8): written in lowercase, read in either case.
 package enum Hex {
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
-        // Bytes in one block, as a loop over any collection asks it for each.
+        // A contiguous buffer is faster than calls to a generic collection for each byte.
         bytes.withContiguousStorageIfAvailable(encode) ?? Array(bytes).withUnsafeBufferPointer(encode)
     }
 
@@ -15,7 +15,7 @@ package enum Hex {
         }
     }
 
-    /// Nil for an odd number of digits and for anything that is not one.
+    /// Returns the decoded bytes; nil for an odd number of digits or an invalid digit.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         text.utf8.withContiguousStorageIfAvailable(decode) ?? Array(text.utf8).withUnsafeBufferPointer(decode)
     }

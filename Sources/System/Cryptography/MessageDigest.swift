@@ -1,13 +1,14 @@
 import COpenSSL
 
-/// One running digest of OpenSSL's, which picks the processor's own instructions (SHA-NI, AVX2) where there are any.
+/// A digest in progress in OpenSSL, which uses processor instructions (SHA-NI, AVX2) if available.
 ///
-/// `@unchecked Sendable`: the context is owned by this value alone, which cannot be copied, and is only touched
-/// through `mutating` methods.
+/// `@unchecked Sendable`: the context is owned by this noncopyable value and only accessed in
+/// `mutating` methods.
 struct MessageDigest: ~Copyable, @unchecked Sendable {
-    /// An algorithm fetched once: looking it up by name costs more than hashing a short message.
+    /// An algorithm, fetched once: looking it up by name takes longer than hashing a short message.
     struct Algorithm: @unchecked Sendable {
-        // Immutable after the fetch, as EVP_MD_fetch(3) documents; never freed because it lives in a `static let`.
+        // Immutable after the fetch, according to EVP_MD_fetch(3). Never freed, because it is
+        // stored in a `static let`.
         fileprivate let method: OpaquePointer
         let byteCount: Int
 
@@ -37,7 +38,8 @@ struct MessageDigest: ~Copyable, @unchecked Sendable {
         precondition(EVP_DigestUpdate(context, base, bytes.count) == 1, "EVP_DigestUpdate failed")
     }
 
-    /// Writes the digest to `output`, which has room for `algorithm.byteCount` bytes, and starts anew.
+    /// Writes the digest to `output`, which must have at least `algorithm.byteCount` bytes, and
+    /// starts a new message.
     mutating func finish(into output: UnsafeMutableRawBufferPointer) {
         precondition(output.count >= algorithm.byteCount)
         precondition(

@@ -1,14 +1,15 @@
 import COpenSSL
 
-/// A key that makes RS256 signatures (RSASSA-PKCS1-v1_5 with SHA-256, RFC 7518 §3.3).
+/// A key that creates RS256 signatures (RSASSA-PKCS1-v1_5 with SHA-256, RFC 7518 §3.3).
 ///
-/// `@unchecked Sendable`: the key is never changed, and OpenSSL keys that are only read may be shared by threads.
+/// `@unchecked Sendable`: the key never changes, and OpenSSL allows threads to share keys that are
+/// only read.
 package final class RSAPrivateKey: @unchecked Sendable {
     package let publicKey: RSAPublicKey
 
     private let key: OpaquePointer
 
-    /// Makes a new key of 2048 bits; takes some tenths of a second.
+    /// Generates a new key of 2048 bits, which takes a few tenths of a second.
     package convenience init() throws {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else {
             throw CryptographyError("OpenSSL has no RSA")
@@ -21,15 +22,15 @@ package final class RSAPrivateKey: @unchecked Sendable {
         try self.init(owning: key)
     }
 
-    /// Reads an unencrypted PEM private key.
+    /// Creates a key from an unencrypted PEM private key.
     package convenience init(pem: [UInt8]) throws {
-        // The source only points into the bytes.
+        // The source refers to the bytes without copying them.
         let key = try pem.withUnsafeBytes { bytes in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {
                 throw CryptographyError("A private key could not be read")
             }
             defer { BIO_free(source) }
-            // The callback keeps OpenSSL from asking the terminal for a passphrase.
+            // The callback keeps OpenSSL from prompting for a passphrase on the terminal.
             guard let key = PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil) else {
                 throw CryptographyError("A private key is not unencrypted PEM")
             }
@@ -52,7 +53,7 @@ package final class RSAPrivateKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// The key as PEM (PKCS #8, not encrypted): for a file that only its owner can read.
+    /// Returns the key as unencrypted PEM (PKCS #8), for a file that only its owner can read.
     package func pem() throws -> [UInt8] {
         let failure = "A private key could not be written"
         guard let sink = BIO_new(BIO_s_mem()) else { throw CryptographyError(failure) }
@@ -77,7 +78,8 @@ package final class RSAPrivateKey: @unchecked Sendable {
         return Array(signature.prefix(count))
     }
 
-    /// Whether the numbers of the key belong together. A key with a damaged one may still sign: OpenSSL makes do without it.
+    /// Whether the components of the key are consistent. OpenSSL may sign with a key that has a
+    /// damaged component.
     package var isConsistent: Bool {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return false }
         defer { EVP_PKEY_CTX_free(context) }

@@ -1,16 +1,19 @@
 import COpenSSL
 
-/// A public key that checks RS256 signatures (RSASSA-PKCS1-v1_5 with SHA-256, RFC 7518 §3.3).
+/// A public key that verifies RS256 signatures (RSASSA-PKCS1-v1_5 with SHA-256, RFC 7518 §3.3).
 ///
-/// `@unchecked Sendable`: the key is never changed, and OpenSSL keys that are only read may be shared by threads.
+/// `@unchecked Sendable`: the key never changes, and OpenSSL allows threads to share keys that are
+/// only read.
 package final class RSAPublicKey: @unchecked Sendable {
-    /// Modulus and exponent as unsigned big-endian numbers without leading zeros, as `n` and `e` of a JWK have them.
+    /// The modulus as an unsigned big-endian number without leading zeros, as in `n` of a JWK.
     package let modulus: [UInt8]
+    /// The exponent as an unsigned big-endian number without leading zeros, as in `e` of a JWK.
     package let exponent: [UInt8]
 
     private let key: OpaquePointer
 
-    /// Takes keys from 2048 to 8192 bits; shorter ones are no longer safe, longer ones are an attack on the checker.
+    /// Creates a key of 2048 to 8192 bits. Shorter keys are not safe, and verification with longer
+    /// keys could be used to overload the process.
     package init(modulus: [UInt8], exponent: [UInt8]) throws {
         self.modulus = Array(modulus.drop { $0 == 0 })
         self.exponent = Array(exponent.drop { $0 == 0 })

@@ -23,7 +23,8 @@ package struct SHA256: Sendable {
         text.withUTF8 { update(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The digest of everything since the start or the last `finish`; what follows begins a new message.
+    /// Returns the digest of all bytes since the start or the last `finish`, and starts a new
+    /// message.
     package mutating func finish() -> SHA256Digest {
         let digest = SHA256Digest { output in
             _ = SHA256_Final(output.baseAddress?.assumingMemoryBound(to: UInt8.self), &context)

@@ -1,11 +1,12 @@
-/// The 32 bytes of a SHA-256, held inline: cheap to compare, hash and keep by the million.
+/// A SHA-256 digest of 32 bytes, stored inline so that it is cheap to compare, to hash and to keep
+/// by the million.
 package struct SHA256Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
     package static let byteCount = 32
 
-    // Big-endian words, so that the order of the words is the order of the bytes.
+    // Big-endian words, so that comparing words gives the same order as comparing bytes.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// Nil unless there are exactly 32 bytes.
+    /// Creates a digest; nil unless there are exactly 32 bytes.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         var words: [UInt64] = [0, 0, 0, 0]
@@ -13,13 +14,13 @@ package struct SHA256Digest: Hashable, Comparable, Sendable, CustomStringConvert
         self.words = (words[0], words[1], words[2], words[3])
     }
 
-    /// Nil unless the text is 64 hexadecimal digits.
+    /// Creates a digest from text; nil unless it is 64 hexadecimal digits.
     package init?(hex: some StringProtocol) {
         guard let bytes = Hex.decode(hex) else { return nil }
         self.init(bytes: bytes)
     }
 
-    /// Takes the first 32 bytes that `fill` has written.
+    /// Creates a digest from the 32 bytes that `fill` writes.
     init(filling fill: (UnsafeMutableRawBufferPointer) -> Void) {
         var raw: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &raw, fill)
@@ -32,13 +33,13 @@ package struct SHA256Digest: Hashable, Comparable, Sendable, CustomStringConvert
         withBytes { Array($0) }
     }
 
-    /// The 32 bytes, in their order.
+    /// Calls `body` with the 32 bytes in order.
     private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let raw = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
         return withUnsafeBytes(of: raw, body)
     }
 
-    /// 64 lowercase hexadecimal digits.
+    /// The digest as 64 lowercase hexadecimal digits.
     package var hex: String { withBytes { Hex.encode($0) } }
 
     package var description: String { hex }
@@ -48,7 +49,8 @@ package struct SHA256Digest: Hashable, Comparable, Sendable, CustomStringConvert
     package static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 
     package func hash(into hasher: inout Hasher) {
-        // The bytes of a digest are as good as random; a quarter of them is enough for a hash table.
+        // The bytes of a digest are effectively random, so a quarter of them suffices for a hash
+        // table.
         hasher.combine(words.0)
     }
 }

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// Messages that are hashed side by side, which takes less time than one after the other where the processor has instructions for it.
+/// Hashes several messages side by side, which is faster than one after the other on processors
+/// with suitable instructions.
 ///
 ///     var lanes = SHA256Lanes()
 ///     lanes.begin(0, SHA256(), bytes)
@@ -8,15 +9,17 @@ import COpenSSL
 ///         for (number, hash) in lanes.step() { … }
 ///     }
 package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
-    // `@unchecked Sendable`: who has it also owns what its pointers point to, see `begin`.
+    // `@unchecked Sendable`: the owner also owns the memory that the pointers refer to, see
+    // `begin`.
 
     private static let hasLanes = ferry_sha256_has_lanes() != 0
     private static let hasPairs = ferry_sha256_has_instructions() != 0
-    /// With fewer messages two at a time take less time than all at once.
+    /// The number of messages from which processing all lanes is faster than processing pairs.
     private static let leastAtOnce = hasPairs ? 7 : 2
-    /// Messages at once: more would take no less time.
+    /// The number of messages processed at once. More would not be faster.
     package static let count = hasLanes ? Int(ferry_sha256_lanes) : 2
-    /// What `step` takes of each message at most, so that those that come soon find a place.
+    /// The maximum number of blocks that `step` processes of each message, so that new messages can
+    /// begin soon.
     private static let blocksAtOnce = 512
 
     private struct Lane {
@@ -32,17 +35,18 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
     package init() {}
 
     package var isEmpty: Bool { lanes.isEmpty }
-    /// How many messages may begin now.
+    /// The number of messages that can begin now.
     package var room: Int { Self.count - lanes.count }
 
-    /// Goes on with a message. The bytes must stay where they are until it has ended.
+    /// Begins with a message, or continues one. The bytes must stay in place until the message has
+    /// ended.
     ///
     /// - Parameters:
-    ///   - number: the caller's, of any kind.
-    ///   - hash: of what came before.
+    ///   - number: an identifier chosen by the caller.
+    ///   - hash: the hash of the bytes before.
     package mutating func begin(_ number: Int, _ hash: SHA256, _ bytes: UnsafeBufferPointer<UInt8>) {
         precondition(room > 0)
-        // Lanes take whole blocks.
+        // Lanes process whole blocks only.
         let block = Int(SHA256_CBLOCK)
         let first = min(bytes.count, (block - Int(hash.context.num)) % block)
         var hash = hash
@@ -51,7 +55,8 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
         lanes.append(Lane(number: number, rest: UnsafeBufferPointer(rebasing: bytes[first...])))
     }
 
-    /// Takes some bytes of each message. Answers those that have ended, with the hash of all that they had.
+    /// Processes some bytes of each message. Returns the messages that have ended, with the hash of
+    /// all their bytes.
     package mutating func step() -> [(number: Int, hash: SHA256)] {
         if let blocks = lanes.map(\.blocks).min(), blocks > 0 { advance(min(blocks, Self.blocksAtOnce)) }
         var ended: [(number: Int, hash: SHA256)] = []
@@ -75,7 +80,7 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
         contexts.withUnsafeMutableBufferPointer { contexts in
             guard let contexts = contexts.baseAddress else { return }
             if takesAll, let first = places.first {
-                // Lanes without a message take the first one's, for nobody.
+                // Unused lanes process the first message again; their results are ignored.
                 ferry_sha256_lanes_update(
                     contexts, places + Array(repeating: first, count: Self.count - places.count), blocks)
                 return
@@ -98,13 +103,14 @@ package struct SHA256Lanes: ~Copyable, @unchecked Sendable {
 }
 
 extension SHA256 {
-    /// The digests of messages, in their order; hashed side by side, the longest first.
+    /// Returns the digests of messages, in their order. Messages are hashed side by side, the
+    /// longest first.
     package static func hash(each messages: [ArraySlice<UInt8>]) -> [SHA256Digest] {
         guard messages.count > 1 else { return messages.map { hash($0) } }
         var digests: [SHA256Digest?] = Array(repeating: nil, count: messages.count)
         var waiting = messages.indices.sorted { messages[$0].count < messages[$1].count }
         var lanes = SHA256Lanes()
-        // The storage of an array that nobody changes stays in its place.
+        // The storage of an array does not move while the array is not changed.
         withExtendedLifetime(messages) {
             while !waiting.isEmpty || !lanes.isEmpty {
                 while lanes.room > 0, let next = waiting.popLast() {

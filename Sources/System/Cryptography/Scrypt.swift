@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// The password-based key derivation of RFC 7914: slow and memory-hungry on purpose.
+/// The password-based key derivation of RFC 7914, which is deliberately slow and memory-intensive.
 package enum Scrypt {
-    /// What the work costs: about `128 * blockSize * cost` bytes of memory, and time in proportion to that and to
-    /// `parallelism`.
+    /// The cost of a derivation: about `128 * blockSize * cost` bytes of memory, and time
+    /// proportional to that and to `parallelism`.
     package struct Parameters: Hashable, Sendable {
-        /// A power of two.
+        /// The CPU and memory cost, a power of two.
         package var cost: Int
         package var blockSize: Int
         package var parallelism: Int
@@ -16,15 +16,17 @@ package enum Scrypt {
             self.parallelism = parallelism
         }
 
-        /// 32 MiB and 60 to 100 ms on a current core; twice the cost that RFC 7914 names for interactive logins.
+        /// Parameters that take 32 MiB and 60 to 100 ms on a current core: twice the cost that RFC
+        /// 7914 gives for interactive logins.
         package static let interactive = Parameters(cost: 1 << 15)
     }
 
-    /// Memory that a derivation may take, whatever parameters a file names.
+    /// The maximum memory of a derivation, even if the parameters come from a file.
     private static let memoryLimit: UInt64 = 256 << 20
 
-    /// Blocks its thread for as long as it takes, so call it off the cooperative pool. Throws for parameters that are
-    /// not allowed or need more than 256 MiB.
+    /// Derives a key. Blocks its thread, so it must not be called on Swift's cooperative pool.
+    ///
+    /// Throws for parameters that are not allowed or need more than 256 MiB.
     package static func derive(
         password: [UInt8], salt: [UInt8], _ parameters: Parameters, byteCount: Int = 32
     ) throws -> [UInt8] {

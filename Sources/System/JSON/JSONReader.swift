@@ -1,4 +1,4 @@
-/// A text that is not JSON, with the byte offset where it stops being so.
+/// A parse error: the text is not JSON from the byte at `offset` on.
 package struct JSONError: Error, Hashable, CustomStringConvertible {
     package let message: String
     package let offset: Int
@@ -7,19 +7,23 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
 }
 
 extension JSON {
-    /// Parses a whole text: one value, white space around it.
+    /// Creates a value by parsing a whole text: one value, with optional white space around it.
     ///
-    /// Invalid UTF-8, lone surrogates, duplicate keys, more than `depth` nested values and trailing text are refused.
+    /// Throws for invalid UTF-8, lone surrogates, duplicate keys, more than `depth` nested values
+    /// and text after the value.
     package init(parsing bytes: [UInt8], depth: Int = 64) throws(JSONError) {
         self = try JSONReader.read(bytes, depth: depth) { (reader) throws(JSONError) in try reader.value() }
     }
 
+    /// Creates a value by parsing a whole text, as `init(parsing:depth:)` does for its UTF-8.
     package init(parsing text: String, depth: Int = 64) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depth: depth)
     }
 }
 
-/// Recursive descent over the bytes, value by value: for those who need no tree of a long text.
+/// A recursive-descent parser over the bytes of a JSON text.
+///
+/// Callers that need no tree of a long text read it value by value.
 package struct JSONReader {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var depthLeft: Int
@@ -30,9 +34,11 @@ package struct JSONReader {
         self.depthLeft = depthLeft
     }
 
-    /// Reads a whole text: what `body` reads, and white space around it. The reader must not leave `body`.
+    /// Parses a whole text, which holds the value that `body` reads and optional white space around
+    /// it.
     ///
-    /// What `JSON(parsing:)` refuses is refused, except duplicate keys of objects that are read by `members`.
+    /// The reader must not escape `body`. Refuses what `JSON(parsing:)` refuses, except duplicate
+    /// keys of objects that are read with `members`.
     package static func read<Result>(
         _ bytes: [UInt8], depth: Int = 64, _ body: (inout JSONReader) throws(JSONError) -> Result
     ) throws(JSONError) -> Result {
@@ -53,7 +59,7 @@ package struct JSONReader {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    /// Reads one value, whatever it is.
+    /// Reads one value of any type.
     package mutating func value() throws(JSONError) -> JSON {
         skipSpace()
         switch peek {
@@ -70,7 +76,7 @@ package struct JSONReader {
         }
     }
 
-    /// Reads an object; `each` gets the keys in their order, and must read the value of each.
+    /// Reads an object. `each` is called with every key in order and must read the key's value.
     package mutating func members(
         _ each: (inout JSONReader, _ key: String) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -87,14 +93,15 @@ package struct JSONReader {
         depthLeft += 1
     }
 
-    /// Reads an array; `each` must read one element.
+    /// Reads an array. `each` must read one element per call.
     package mutating func elements(_ each: (inout JSONReader) throws(JSONError) -> Void) throws(JSONError) {
         guard try opens("[", closing: "]", "an array was expected") else { return }
         repeat { try each(&self) } while try another(closing: UInt8(ascii: "]"))
         depthLeft += 1
     }
 
-    /// False for one with nothing in it, which is then over.
+    /// Consumes the opening bracket. Returns false if the closing bracket follows at once, which is
+    /// then consumed too.
     private mutating func opens(
         _ opening: Unicode.Scalar, closing: Unicode.Scalar, _ expectation: String
     ) throws(JSONError) -> Bool {
@@ -116,7 +123,7 @@ package struct JSONReader {
         members.reserveCapacity(8)
         var seen = Set<String>()
         try self.members { (reader, key) throws(JSONError) in
-            // Few members are searched, many are hashed.
+            // For a few members a linear search is faster than hashing.
             if members.count < 16 {
                 guard !members.contains(where: { $0.key == key }) else { throw reader.error("the key comes twice") }
             } else {
@@ -190,7 +197,7 @@ package struct JSONReader {
         throw error("a string does not end")
     }
 
-    /// What stands before the next quote or backslash.
+    /// Reads the characters before the next quote or backslash.
     private mutating func plainText() throws(JSONError) -> String {
         let start = position
         var union: UInt8 = 0
@@ -200,7 +207,7 @@ package struct JSONReader {
             position += 1
         }
         let part = UnsafeBufferPointer(rebasing: bytes[start..<position])
-        // Of ASCII there is nothing to validate, which is what makes long lists quick.
+        // ASCII is always valid UTF-8. Skipping its validation makes long lists fast.
         if union < 0x80 { return String(decoding: part, as: UTF8.self) }
         guard let text = String(validating: part, as: UTF8.self) else { throw error("invalid UTF-8") }
         return text

@@ -1,12 +1,12 @@
 extension JSON {
-    /// The text in UTF-8, without white space, members in their order.
+    /// The JSON text in UTF-8, without white space, with the members in their order.
     package var bytes: [UInt8] {
         var writer = JSONWriter()
         writer.write(self)
         return writer.bytes
     }
 
-    /// The text with one member or element a line, indented by two spaces; for people.
+    /// The JSON text for people: one member or element a line, indented by two spaces.
     package var prettyBytes: [UInt8] {
         var writer = JSONWriter(isPretty: true)
         writer.write(self)
@@ -60,7 +60,7 @@ private struct JSONWriter {
         bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: depth * 2))
     }
 
-    /// JSON has no infinities and no NaN; they are written as null.
+    /// Writes a number. JSON has no infinities and no NaN; they are written as null.
     private mutating func write(_ value: Double) {
         bytes.append(contentsOf: value.isFinite ? "\(value)".utf8 : "null".utf8)
     }
@@ -69,15 +69,16 @@ private struct JSONWriter {
 }
 
 extension [UInt8] {
-    /// Appends a text as JSON has it, in quotes: for whoever writes thousands of documents of one form without making each a
-    /// `JSON` first.
+    /// Appends a text as a quoted JSON string.
+    ///
+    /// Lets a caller write thousands of documents of one form without building a `JSON` for each.
     package mutating func append(json text: String) {
         var text = text
         append(UInt8(ascii: "\""))
         text.withUTF8 { utf8 in
             var start = 0
             for index in utf8.indices where Self.isEscaped(utf8[index]) {
-                // What needs no escape is copied in runs, which is what makes long lists quick.
+                // Copying runs that need no escape makes long lists fast.
                 append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<index]))
                 append(escaped: utf8[index])
                 start = index + 1

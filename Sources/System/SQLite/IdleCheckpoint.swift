@@ -1,11 +1,11 @@
 import SystemIO
 
-/// Moves what the write-ahead logs of idle databases hold into the databases themselves.
+/// Moves the contents of idle databases' write-ahead logs into the databases.
 ///
-/// SQLite does it after so many pages only: on a server with few users the log of the accounts would hold everything since the
-/// start, and whoever copies or loses the database without it would lose that.
+/// SQLite does that after a number of pages only. On a server with few users the log of the accounts
+/// would hold everything since the start, and a copy of the database without its log would lack it.
 package struct IdleCheckpoint: Sendable {
-    /// What a log is like; it is idle where that stays the same.
+    /// The size and time of a log. The log is idle if both stay the same.
     struct LogState: Hashable, Sendable {
         var size: Int64
         var modified: FileTime
@@ -16,7 +16,8 @@ package struct IdleCheckpoint: Sendable {
 
     package init() {}
 
-    /// Whether a log is to be moved now: it has something in it, is as it was at the last look, and has not been moved since.
+    /// Whether to move a log now: it is not empty, has not changed since the last look, and has not been
+    /// moved since then.
     mutating func isDue(_ path: String, _ state: LogState?) -> Bool {
         defer { seen[path] = state }
         guard let state, state.size > 0 else { return false }

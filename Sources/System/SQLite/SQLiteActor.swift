@@ -1,14 +1,15 @@
-/// A database on a thread of its own, reached by closures.
+/// A database on a thread of its own, accessed with closures.
 ///
-/// Each closure runs alone and to its end; the database is valid only inside it. Closing waits for the closures before
-/// it.
+/// Closures run one at a time and to completion. The database is valid only inside a closure.
+/// Closing waits for the closures that were submitted before.
 package actor SQLiteActor {
     private let thread: SerialThread
     private let database: SQLiteDatabase
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Opens the file, and brings it up to date with `prepare`, on the calling thread.
+    /// Opens the file on the calling thread, and calls `prepare`, which typically migrates the
+    /// schema.
     package init(
         path: String, configuration: SQLiteConfiguration = SQLiteConfiguration(),
         prepare: (SQLiteDatabase) throws -> Void = { _ in }
@@ -25,7 +26,7 @@ package actor SQLiteActor {
         try body(database)
     }
 
-    /// Runs `body` in a transaction that is rolled back when it throws.
+    /// Runs `body` in a transaction, which is rolled back if it throws.
     package func transaction<Result: Sendable>(_ body: @Sendable (SQLiteDatabase) throws -> Result) throws -> Result {
         try database.transaction { try body(database) }
     }

@@ -2,7 +2,8 @@ import CSQLite
 import Glibc
 
 extension SQLiteDatabase {
-    /// Reads the whole file and answers what is wrong with it, one line each; empty when it is sound.
+    /// Checks the whole file and returns one line for each problem found; an empty array if the
+    /// file is sound.
     package func quickCheck(limit: Int = 100) throws -> [String] {
         var problems: [String] = []
         do {
@@ -13,10 +14,10 @@ extension SQLiteDatabase {
         return problems == ["ok"] ? [] : problems
     }
 
-    /// Writes a consistent copy to one file while others go on reading and writing.
+    /// Writes a consistent copy to one file while other connections read and write.
     ///
-    /// The copy appears under its name only when it is complete and on the disk, replacing an older one. Other
-    /// connections are never blocked. A cancelled task leaves nothing behind.
+    /// The copy appears under its name only when it is complete and on disk, and replaces an older
+    /// file. Other connections are never blocked. If the task is cancelled, no file is left.
     ///
     /// - Parameter finishing: changes the copy before it appears.
     package func backUp(
@@ -37,21 +38,23 @@ extension SQLiteDatabase {
         to destination: String, pagesAtOnce: Int32, finishing: (SQLiteDatabase) throws -> Void
     ) throws {
         var settings = SQLiteConfiguration()
-        // A copy into a file in WAL mode needs the same page size.
+        // Copying into a file in WAL mode requires the same page size.
         settings.pageSize = try first("PRAGMA page_size") { $0.int(0) } ?? configuration.pageSize
         let copy = try SQLiteDatabase(path: destination, configuration: settings)
         defer { copy.close() }
         try self.copy(into: copy, pagesAtOnce: pagesAtOnce)
         try finishing(copy)
-        // The copy inherits WAL mode; emptying the log leaves one file that can be moved about alone.
+        // The copy inherits WAL mode. Emptying the log leaves a single file that can be moved.
         try copy.checkpoint(truncating: true)
     }
 
-    /// Puts all that is in this database in the place of what another one has, whose page size is the same. Fails with `.misuse` inside
-    /// a transaction of this connection that has written something.
+    /// Replaces the content of another database, which must have the same page size, with the
+    /// content of this one.
+    ///
+    /// Throws `.misuse` inside a transaction of this connection that has written.
     package func copy(into copy: SQLiteDatabase, pagesAtOnce: Int32 = 4096) throws {
         let (source, target) = (try open(), try copy.open())
-        // SQLite would answer for ever that it is locked.
+        // Otherwise SQLite would report forever that the database is locked.
         guard sqlite3_txn_state(source, "main") != SQLITE_TXN_WRITE else {
             throw SQLiteError(
                 code: .misuse,
@@ -74,7 +77,8 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Moves the WAL into the file as far as readers allow. With `truncating`, waits for them and empties the log.
+    /// Copies the WAL into the file as far as active readers allow. If `truncating`, waits for the
+    /// readers and empties the log.
     package func checkpoint(truncating: Bool = false) throws(SQLiteError) {
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
         let code = sqlite3_wal_checkpoint_v2(try open(), nil, mode, nil, nil)
@@ -83,7 +87,7 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Gives cached pages back to the system.
+    /// Frees unused pages of the page cache.
     package func releaseMemory() {
         guard let connection = try? open() else { return }
         sqlite3_db_release_memory(connection)

@@ -1,15 +1,15 @@
 extension SQLiteDatabase {
-    /// Runs `body` in a transaction that is all or nothing: committed when it returns, rolled back when it throws.
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     ///
-    /// The write lock is taken at the start, so nothing fails with `.busy` in the middle. Inside another transaction it
-    /// is a savepoint of that one.
+    /// The write lock is acquired at the start, so that no later statement fails with `.busy`.
+    /// Inside another transaction a savepoint is used instead.
     package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isInTransaction else { return try savepoint(body) }
         return try enclosed(begin: "BEGIN IMMEDIATE", end: "COMMIT", undo: "ROLLBACK", body)
     }
 
-    /// As `transaction`, with another answer to when its commit reaches the disk than the connection's; part of a transaction that is
-    /// open already, it has no say in that.
+    /// Runs `body` in a transaction whose commit has a durability other than the connection's.
+    /// Inside another transaction `synchronous` has no effect.
     package func transaction<Result>(
         _ synchronous: SQLiteConfiguration.Synchronous, _ body: () throws -> Result
     ) throws -> Result {
@@ -19,13 +19,15 @@ extension SQLiteDatabase {
         return try transaction(body)
     }
 
-    /// Runs `body` on one unchanging view of the database. Inside another transaction it is just `body`.
+    /// Runs `body` on one unchanging snapshot of the database. Inside another transaction `body`
+    /// sees that transaction's state.
     package func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isInTransaction else { return try body() }
         return try enclosed(begin: "BEGIN", end: "COMMIT", undo: "ROLLBACK", body)
     }
 
-    /// Runs `body` in a savepoint: what it changed is undone when it throws, and the enclosing transaction goes on.
+    /// Runs `body` in a savepoint. If it throws, its changes are undone, and the enclosing
+    /// transaction continues.
     package func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         try enclosed(begin: "SAVEPOINT s", end: "RELEASE s", undo: "ROLLBACK TO s", body)
     }
@@ -39,7 +41,7 @@ extension SQLiteDatabase {
             try execute(end)
             return result
         } catch {
-            // A full disk and some I/O errors make SQLite roll back by itself; then there is nothing left to undo.
+            // After a full disk and some I/O errors SQLite has already rolled back automatically.
             if isInTransaction {
                 try execute(undo)
                 if undo != "ROLLBACK" { try execute(end) }

@@ -1,24 +1,27 @@
 import CSQLite
 
-/// A connection to one database file, always in WAL mode where its file system has that.
+/// A connection to one database file, in WAL mode if the file system supports it.
 ///
-/// Not thread safe: one owner (an actor, or a thread) each. Several connections may share a file; readers never wait
-/// for the writer. Statements made by `prepare` keep the connection open until they are gone.
+/// Not thread safe: each connection has one owner, an actor or a thread. Several connections may
+/// share a file; readers never wait for the writer. Statements created by `prepare` keep the
+/// connection open until they are released.
 package final class SQLiteDatabase {
     package let path: String
-    /// The WAL, which is there while a connection that writes is open: syncing it makes durable what `.normal` leaves undone.
+    /// The path of the WAL, which exists while a writing connection is open. Syncing it makes
+    /// commits with `.normal` durable.
     package var logPath: String { path + "-wal" }
     package let configuration: SQLiteConfiguration
     private var handle: OpaquePointer?
-    /// The statements of one text that nobody uses.
+    /// The cached statements of one SQL text that are not in use.
     private final class IdleStatements {
         var list: [SQLiteStatement] = []
     }
     private var idleStatements: [String: IdleStatements] = [:]
     private var idleCount = 0
 
-    /// Opens, and unless read-only creates, the file. Fails with `.corrupt` when it is damaged in a way that shows at
-    /// once, `.cannotOpen`, `.readOnly`.
+    /// Opens the file, and creates it unless the connection is read-only.
+    ///
+    /// Throws `.corrupt` if damage is found while opening, `.cannotOpen` or `.readOnly`.
     package init(path: String, configuration: SQLiteConfiguration = SQLiteConfiguration()) throws(SQLiteError) {
         _ = SQLiteDatabase.libraryIsConfigured
         self.path = path
@@ -40,7 +43,7 @@ package final class SQLiteDatabase {
         sqlite3_close_v2(handle)
     }
 
-    /// Closes the connection; every later call fails with `.misuse`. A second close does nothing.
+    /// Closes the connection. Every later call throws `.misuse`; a second close does nothing.
     package func close() {
         idleStatements = [:]
         idleCount = 0
@@ -71,13 +74,14 @@ package final class SQLiteDatabase {
             PRAGMA temp_store=MEMORY;
             PRAGMA trusted_schema=OFF;
             """)
-        // Reads the first page, so that a file which is no database is told now and not at the first use.
+        // Reads the first page, so that a file that is not a database is reported now and not at
+        // its first use.
         try executeScript("SELECT count(*) FROM sqlite_schema")
     }
 
     // MARK: Statements
 
-    /// Compiles one statement that the caller keeps.
+    /// Compiles one statement, which the caller owns.
     package func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         let connection = try open()
         var statement: OpaquePointer?
@@ -96,9 +100,10 @@ package final class SQLiteDatabase {
         return SQLiteStatement(database: self, handle: statement, sql: sql)
     }
 
-    /// Lends a cached statement, cleared before and after. Calls with the same text may nest.
+    /// Calls `body` with a cached statement, which is cleared before and after. Calls with the same
+    /// text may nest.
     package func withStatement<Result>(_ sql: String, _ body: (SQLiteStatement) throws -> Result) throws -> Result {
-        // Found once: these texts are long.
+        // Looked up once, because hashing these long texts is slow.
         let found = idleStatements[sql]
         let statement: SQLiteStatement
         if let idle = found?.list.popLast() {
@@ -110,21 +115,21 @@ package final class SQLiteDatabase {
         defer {
             statement.clear()
             if handle != nil, idleCount < 256 {
-                (found ?? keeper(sql)).list.append(statement)
+                (found ?? listOfIdleStatements(sql)).list.append(statement)
                 idleCount += 1
             }
         }
         return try body(statement)
     }
 
-    private func keeper(_ sql: String) -> IdleStatements {
+    private func listOfIdleStatements(_ sql: String) -> IdleStatements {
         if let known = idleStatements[sql] { return known }
         let new = IdleStatements()
         idleStatements[sql] = new
         return new
     }
 
-    /// Runs one statement with its values, dropping any rows.
+    /// Runs one statement with bound values and discards any rows.
     package func execute(_ sql: String, _ values: [SQLiteValue] = []) throws {
         try withStatement(sql) { statement in
             try statement.bind(values)
@@ -132,7 +137,7 @@ package final class SQLiteDatabase {
         }
     }
 
-    /// Calls `body` at each row.
+    /// Runs a query and calls `body` for each row.
     package func query(_ sql: String, _ values: [SQLiteValue] = [], _ body: (SQLiteStatement) throws -> Void) throws {
         try withStatement(sql) { statement in
             try statement.bind(values)
@@ -140,7 +145,7 @@ package final class SQLiteDatabase {
         }
     }
 
-    /// What `body` makes of the first row; nil when there is none.
+    /// Returns the result of `body` for the first row; nil if there is no row.
     package func first<Result>(
         _ sql: String, _ values: [SQLiteValue] = [], _ body: (SQLiteStatement) throws -> Result
     ) throws -> Result? {
@@ -156,16 +161,16 @@ package final class SQLiteDatabase {
         guard code == SQLITE_OK else { throw error(code, doing: "use", sql: sql) }
     }
 
-    /// The rowid of the latest insert of this connection.
+    /// The rowid of the latest insert on this connection.
     package var lastInsertedRowID: Int64 { handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
-    /// How many rows the latest statement changed.
+    /// The number of rows that the latest statement changed.
     package var changedRowCount: Int64 { handle.map { sqlite3_changes64($0) } ?? 0 }
 
     /// Whether a transaction is open on this connection.
     package var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
-    // MARK: For the other files of this room
+    // MARK: Shared with the extensions
 
     func open() throws(SQLiteError) -> OpaquePointer {
         guard let handle else {

@@ -1,13 +1,14 @@
 import CSQLite
 import Glibc
 
-/// What SQLite, or this wrapper, could not do.
+/// An operation that SQLite, or this wrapper, refused.
 ///
-/// `message` says what failed, in which file, and what to do. `sql` is the statement's text with its placeholders:
-/// bound values never appear in an error.
+/// `message` says what failed, in which file, and what to do. `sql` is the statement's text with
+/// its placeholders: bound values never appear in an error.
 package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
     package let code: Code
-    /// SQLite's extended result code (https://sqlite.org/rescode.html); 0 when the wrapper itself refused.
+    /// SQLite's extended result code (https://sqlite.org/rescode.html); 0 if the wrapper itself
+    /// refused.
     package let extendedCode: Int32
     package let message: String
     package let sql: String?
@@ -21,7 +22,7 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { sql.map { "\(message) [\($0)]" } ?? message }
 
-    /// The kinds of failure a caller can act on.
+    /// The kinds of failure that a caller can act on.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
             case full, corrupt, damagedRow, busy, readOnly, constraint, cannotOpen, inputOutput, interrupted,
@@ -31,13 +32,14 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
 
         private let kind: Kind
 
-        /// The disk, or the quota, is full. The transaction was rolled back.
+        /// The disk or the quota is full. The transaction was rolled back.
         package static let full = Code(kind: .full)
         /// The file is damaged, truncated, or not a database.
         package static let corrupt = Code(kind: .corrupt)
-        /// The values of a row are not what was stored, as their checksum tells. Other rows may be used.
+        /// The checksum of a row does not match its values. Other rows can be used.
         package static let damagedRow = Code(kind: .damagedRow)
-        /// Another connection held the lock for longer than the busy timeout. Trying again can help.
+        /// Another connection held the lock for longer than the busy timeout. Trying again may
+        /// succeed.
         package static let busy = Code(kind: .busy)
         /// The file, its directory, or this connection may not be written.
         package static let readOnly = Code(kind: .readOnly)
@@ -58,7 +60,7 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
         /// Anything else, most often an error in the SQL text.
         package static let other = Code(kind: .other)
 
-        /// Whether the same call may succeed later without anybody's help.
+        /// Whether the same call may succeed later without a change.
         package var isTransient: Bool { self == .busy }
 
         package var description: String { kind.rawValue }
@@ -66,7 +68,7 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
         init(resultCode: Int32) {
             switch resultCode & 0xFF {
             case SQLITE_FULL: self = .full
-            // An index that contradicts its table is made again from it.
+            // An index that contradicts its table can be rebuilt from the table.
             case SQLITE_CORRUPT where resultCode == csqlite_corrupt_index: self = .damagedRow
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: self = .corrupt
             case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
@@ -99,12 +101,13 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SQLiteError.Code {
-    /// The code of a failure, where a full disk is one however SQLite calls it.
+    /// Creates the code of a failure, and recognizes a full disk that SQLite reports as another
+    /// error.
     ///
     /// - Parameters:
-    ///   - systemError: the `errno` of the failing call; 0 where it is not known.
-    ///   - isRoomLeft: whether the file's disk has room for another page and inode.
-    init(resultCode: Int32, systemError: Int32, isRoomLeft: @autoclosure () -> Bool) {
+    ///   - systemError: the `errno` of the failed call; 0 if unknown.
+    ///   - hasSpace: whether the file's disk has space for another page and inode.
+    init(resultCode: Int32, systemError: Int32, hasSpace: @autoclosure () -> Bool) {
         let code = SQLiteError.Code(resultCode: resultCode)
         guard code == .inputOutput || code == .cannotOpen else {
             self = code
@@ -112,30 +115,31 @@ extension SQLiteError.Code {
         }
         switch systemError {
         case ENOSPC, EDQUOT: self = .full
-        // SQLite does not keep the reason for which it could not enlarge the WAL's index.
-        case 0 where !isRoomLeft(): self = .full
-        default: self = resultCode == csqlite_shm_size && !isRoomLeft() ? .full : code
+        // SQLite does not report why it could not enlarge the WAL's shared-memory file.
+        case 0 where !hasSpace(): self = .full
+        default: self = resultCode == csqlite_shm_size && !hasSpace() ? .full : code
         }
     }
 }
 
 extension SQLiteError {
-    /// Whether a file beside `path` could be enlarged.
-    private static func isRoomLeft(beside path: String) -> Bool {
+    /// Whether a file in the directory of `path` can be enlarged.
+    private static func hasSpace(beside path: String) -> Bool {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return true }
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return overflow || bytes >= 64 << 10
     }
 
-    /// An error from a result code and the connection's own words for it.
+    /// Creates an error from a result code and the connection's message.
     init(resultCode: Int32, connection: OpaquePointer?, path: String, doing action: String, sql: String? = nil) {
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? resultCode
-        // The connection's code describes its latest call; it is used only when it is about this failure.
+        // The connection's code describes its latest call. It is used only if that call is the one
+        // that failed.
         let best = extended & 0xFF == resultCode & 0xFF ? extended : resultCode
-        // Where a side file finds no room, SQLite calls that an I/O error.
+        // If the disk is full for a side file, SQLite reports an I/O error.
         let number = connection.map { sqlite3_system_errno($0) } ?? 0
-        let code = Code(resultCode: best, systemError: number, isRoomLeft: Self.isRoomLeft(beside: path))
+        let code = Code(resultCode: best, systemError: number, hasSpace: Self.hasSpace(beside: path))
         let words: String
         if code == .full, resultCode & 0xFF != SQLITE_FULL {
             words = "the disk is full"

@@ -1,4 +1,5 @@
-/// One step of a schema's history. Steps are numbered by their place in the list and never change once released.
+/// One step in the history of a schema. Steps are numbered by their position in the list and never
+/// change after a release.
 package struct SQLiteMigration: Sendable {
     package let name: String
     package let apply: @Sendable (SQLiteDatabase) throws -> Void
@@ -8,18 +9,19 @@ package struct SQLiteMigration: Sendable {
         self.apply = apply
     }
 
-    /// A step that is just SQL.
+    /// Creates a step that runs SQL statements.
     package init(_ name: String, sql: String) {
         self.init(name) { try $0.executeScript(sql) }
     }
 }
 
 extension SQLiteDatabase {
-    /// Brings the tables of one component up to date, each step in its own transaction.
+    /// Upgrades the tables of one component, each step in its own transaction.
     ///
-    /// Several components may share a file. Before a component that has data is upgraded, a copy of the file as it was last
-    /// committed is written to `<path>.before-<component>-<version>`. May be called inside a transaction. Fails with
-    /// `.newerSchema`, changing nothing, when a newer program has already upgraded the component.
+    /// Several components may share a file. Before a component with data is upgraded, a copy of the
+    /// last committed state of the file is written to `<path>.before-<component>-<version>`. May be
+    /// called inside a transaction. Throws `.newerSchema` and changes nothing if a newer program
+    /// has already upgraded the component.
     package func migrate(_ component: String, _ migrations: [SQLiteMigration]) throws {
         let current = try schemaVersion(component)
         guard current <= migrations.count else {
@@ -37,7 +39,7 @@ extension SQLiteDatabase {
                 PRIMARY KEY(component, version)) WITHOUT ROWID
             """)
         if current > 0 {
-            // A connection cannot copy what it is writing itself.
+            // A connection cannot copy a database in which it has uncommitted changes.
             let committed = try SQLiteDatabase(path: path, configuration: configuration.readOnly)
             defer { committed.close() }
             try committed.backUp(to: "\(path).before-\(component)-\(migrations.count)")
@@ -52,7 +54,8 @@ extension SQLiteDatabase {
         }
     }
 
-    /// How many steps of a component this file has; 0 for a new file.
+    /// Returns the number of steps of a component that have been applied to this file; 0 for a new
+    /// file.
     package func schemaVersion(_ component: String) throws -> Int {
         let hasTable = try first("SELECT 1 FROM sqlite_schema WHERE name='schema_migration'") { _ in true } ?? false
         guard hasTable else { return 0 }

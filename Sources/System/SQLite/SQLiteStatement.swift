@@ -2,8 +2,9 @@ import CSQLite
 
 /// A prepared statement: bind, step, read columns, reset.
 ///
-/// Parameters count from 1 and columns from 0, as in SQLite. A column that does not exist or has another type reads as
-/// SQLite converts it (0, empty), never traps. Belongs to its database's owner; not thread safe.
+/// Parameters count from 1 and columns from 0, as in SQLite. A column that does not exist or has
+/// another type is converted as SQLite does (0, empty) and never traps. Belongs to its database's
+/// owner; not thread safe.
 package final class SQLiteStatement {
     package let sql: String
     private let database: SQLiteDatabase
@@ -33,7 +34,7 @@ package final class SQLiteStatement {
         var value = value
         let code = value.withUTF8 { buffer in
             buffer.withMemoryRebound(to: CChar.self) { characters in
-                // A nil address would bind NULL, so the empty string needs one of its own.
+                // A nil address would bind NULL, so an empty string needs a non-nil address.
                 characters.baseAddress.map { csqlite_bind_text(handle, index, $0, sqlite3_uint64(buffer.count)) }
                     ?? csqlite_bind_text(handle, index, "", 0)
             }
@@ -45,7 +46,7 @@ package final class SQLiteStatement {
         try check(value.withUnsafeBytes { bindBlob(index, $0) })
     }
 
-    /// Copies the bytes; the buffer need not outlive the call.
+    /// Binds a blob by copying the bytes; the buffer need not outlive the call.
     package func bind(_ index: Int32, _ value: UnsafeRawBufferPointer) throws(SQLiteError) {
         try check(bindBlob(index, value))
     }
@@ -78,7 +79,8 @@ package final class SQLiteStatement {
 
     // MARK: Rows
 
-    /// Moves to the next row; false when there is none. The statement is then reset by the next `step()` or by hand.
+    /// Moves to the next row. Returns false if there is none; the next `step()` or `reset()` then
+    /// resets the statement.
     package func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -87,16 +89,16 @@ package final class SQLiteStatement {
         }
     }
 
-    /// Runs the statement to its end, drops its rows, and makes it ready to be bound again.
+    /// Runs the statement to completion, discards its rows, and resets it.
     package func run() throws(SQLiteError) {
         defer { reset() }
         while try step() {}
     }
 
-    /// Ends the current run and with it the read lock; the bindings stay.
+    /// Ends the current execution and releases the read lock. Bindings are kept.
     package func reset() { sqlite3_reset(handle) }
 
-    /// Resets and forgets the bindings, so that no large value stays in memory.
+    /// Resets the statement and its bindings, so that no large value stays in memory.
     package func clear() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
@@ -120,7 +122,7 @@ package final class SQLiteStatement {
 
     package func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
-    /// The text; invalid UTF-8 in the file is repaired with U+FFFD.
+    /// Returns a column as text. Invalid UTF-8 is replaced with U+FFFD.
     package func text(_ column: Int32) -> String {
         guard let address = sqlite3_column_text(handle, column) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, column))
@@ -129,7 +131,8 @@ package final class SQLiteStatement {
 
     package func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { [UInt8]($0) } }
 
-    /// The bytes of a blob or text in SQLite's own memory, valid only inside `body`.
+    /// Calls `body` with the bytes of a blob or text in SQLite's memory, which are valid only
+    /// during the call.
     package func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
         -> Result
     {
@@ -144,17 +147,19 @@ package final class SQLiteStatement {
 
     package func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
 
-    /// Whether a run of columns is what was stored, judged by the checksum in column `sum`: what the SQL function
-    /// `row_sum(…)` made of the same values in the same order.
+    /// Whether a range of columns has the values that were stored, according to the checksum in
+    /// column `sum`, which the SQL function `row_sum(…)` computed of the same values in the same
+    /// order.
     ///
-    /// SQLite itself does not notice a flipped bit in a value. A row whose sum is NULL counts as damaged.
+    /// SQLite does not detect a flipped bit in a value. A row whose checksum is NULL counts as
+    /// damaged.
     package func isIntact(_ columns: Range<Int32>, sum: Int32) -> Bool {
         guard sqlite3_column_type(handle, sum) == SQLITE_INTEGER else { return false }
         let expected = Int64(csqlite_column_sum(handle, columns.lowerBound, columns.upperBound))
         return sqlite3_column_int64(handle, sum) == expected
     }
 
-    /// Throws `.damagedRow` unless the columns are intact; see `isIntact`.
+    /// Throws `.damagedRow` if the columns are not intact; see `isIntact`.
     package func checkIntact(_ columns: Range<Int32>, sum: Int32) throws(SQLiteError) {
         guard !isIntact(columns, sum: sum) else { return }
         throw SQLiteError(

@@ -1,4 +1,4 @@
-/// A value as SQLite stores it (https://sqlite.org/datatype3.html).
+/// A value in one of SQLite's storage classes (https://sqlite.org/datatype3.html).
 package enum SQLiteValue: Sendable, Hashable {
     case null
     case integer(Int64)

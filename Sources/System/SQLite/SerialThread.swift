@@ -1,11 +1,13 @@
 import Glibc
 
-/// One thread of its own for work that blocks, in the order it was handed in.
+/// A thread for blocking work, which it runs in the order of submission.
 ///
-/// An actor whose `unownedExecutor` is this thread runs all of its methods there, away from Swift's shared pool, which
-/// must not be blocked. The thread begins with the first work, and lives until `stop()`; it then finishes what it was given.
+/// An actor whose `unownedExecutor` is this thread runs all of its methods there instead of on
+/// Swift's shared pool, which must not be blocked. The thread starts with the first work and runs
+/// until `stop()`; it then completes the work that was submitted before.
 ///
-/// `@unchecked Sendable`: every access to `queue` and `isStopping` is under `mutex`.
+/// `@unchecked Sendable`: `queue`, `isStarted`, `isStopping` and `identity` are only accessed under
+/// `mutex`.
 package final class SerialThread: SerialExecutor, @unchecked Sendable {
     private enum Work {
         case job(UnownedJob)
@@ -45,7 +47,7 @@ package final class SerialThread: SerialExecutor, @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Ends the thread once it has run what was handed in before.
+    /// Ends the thread after the work that was submitted before.
     package func stop() {
         pthread_mutex_lock(mutex)
         isStopping = true
@@ -53,7 +55,8 @@ package final class SerialThread: SerialExecutor, @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// Lets `assumeIsolated` work in closures given to `async`.
+    /// Traps if not called on this thread. Lets `assumeIsolated` work in closures passed to
+    /// `async`.
     package func checkIsolated() {
         pthread_mutex_lock(mutex)
         let isHere = identity.map { pthread_equal($0, pthread_self()) != 0 } ?? false
@@ -63,10 +66,10 @@ package final class SerialThread: SerialExecutor, @unchecked Sendable {
 
     package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
-    /// Runs `body` later on the thread, without waiting for it.
+    /// Runs `body` on the thread without waiting for it.
     package func async(_ body: @escaping @Sendable () -> Void) { add(.closure(body)) }
 
-    /// Runs `body` on the thread and answers its result.
+    /// Runs `body` on the thread and returns its result.
     package func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             add(.closure { continuation.resume(with: Swift.Result { try body() }) })

@@ -1,15 +1,17 @@
 import CLinux
 import Glibc
 
-/// Everyday work by path, links followed: for files of our own in directories of our own. In a tree that others write
-/// to use `Directory`.
+/// File operations by path, following symbolic links, for files and directories that only Ferry
+/// writes to.
+///
+/// In a tree that other programs write to, use `Directory`.
 package enum FileSystem {
-    /// More than `limit` bytes is the error `.tooLarge`.
+    /// Reads a file. Throws `.tooLarge` if it has more than `limit` bytes.
     package static func read(_ path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8] {
         try FileDescriptor(path: path, .read).readAll(limit: limit)
     }
 
-    /// Like `read`, with nil for a file that does not exist.
+    /// Reads a file, as `read` does; nil if the file does not exist.
     package static func readIfPresent(_ path: String, limit: Int = 64 << 20) throws(SystemError) -> [UInt8]? {
         do throws(SystemError) {
             return try read(path, limit: limit)
@@ -19,7 +21,7 @@ package enum FileSystem {
         }
     }
 
-    /// Sets a file's content in one step that survives power loss; see `Directory.replace`.
+    /// Replaces a file's content atomically and durably; see `Directory.replace`.
     package static func replace(
         _ path: String, with bytes: [UInt8], mode: UInt32 = 0o666, exclusive: Bool = false
     ) throws(SystemError) {
@@ -38,7 +40,8 @@ package enum FileSystem {
         !path.utf8.contains(0) && access(path, F_OK) == 0
     }
 
-    /// Makes the directory and those above it; one that exists is fine. New ones get `mode`, the umask applied.
+    /// Creates a directory and its missing ancestors with `mode`, to which the umask is applied.
+    /// Does nothing if it exists.
     package static func makeDirectories(_ path: String, mode: UInt32 = 0o777) throws(SystemError) {
         try checkPath(path, operation: "make the directory")
         if mkdir(path, mode_t(mode)) == 0 { return }
@@ -57,7 +60,7 @@ package enum FileSystem {
         }
     }
 
-    /// Removes a file or an empty directory; false where there was none.
+    /// Removes a file or an empty directory. Returns false if it does not exist.
     @discardableResult
     package static func remove(_ path: String) throws(SystemError) -> Bool {
         try checkPath(path, operation: "remove")
@@ -66,7 +69,8 @@ package enum FileSystem {
         throw .last("remove", path)
     }
 
-    /// Removes a directory and all in it without following links; fine where there is none.
+    /// Removes a directory and its content without following symbolic links. Does nothing if it
+    /// does not exist.
     package static func removeTree(_ path: String) throws(SystemError) {
         do throws(SystemError) {
             let directory = try Directory(FileDescriptor(path: path, [.read, .directory, .noFollow]))
@@ -84,10 +88,12 @@ package enum FileSystem {
         guard Glibc.rename(path, target) == 0 else { throw .last("rename", path) }
     }
 
-    /// Free bytes that a normal user may still use on the file system of `path`.
+    /// Returns the number of bytes that an unprivileged user can still store on the file system of
+    /// `path`.
     package static func freeSpace(_ path: String) throws(SystemError) -> Int64 { try space(path).available }
 
-    /// The bytes that a normal user may still use on the file system of `path`, and its size.
+    /// Returns the number of bytes that an unprivileged user can still store on the file system of
+    /// `path`, and the size of that file system.
     package static func space(_ path: String) throws(SystemError) -> (available: Int64, total: Int64) {
         try checkPath(path, operation: "examine the file system of")
         var status = statvfs()
@@ -99,7 +105,8 @@ package enum FileSystem {
         return (bytes(status.f_bavail), bytes(status.f_blocks))
     }
 
-    /// Everything before the last slash and what follows it: `("/a", "b")` for "/a/b", `(".", "b")` for "b".
+    /// Splits a path into the part before the last slash and the name after it: `("/a", "b")` for
+    /// "/a/b", `(".", "b")` for "b".
     package static func split(_ path: String) -> (parent: String, name: String) {
         var path = path[...]
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -110,7 +117,7 @@ package enum FileSystem {
 }
 
 extension Directory {
-    /// Removes all that is in it, links themselves and not what they name.
+    /// Removes everything in the directory. Symbolic links are removed, not their targets.
     package func removeContents() throws(SystemError) {
         for entry in try entries() {
             guard entry.invalidBytes == nil else {
@@ -127,7 +134,7 @@ extension Directory {
         }
     }
 
-    /// A Swift string cannot carry this name to the kernel.
+    /// Removes a name whose bytes are not UTF-8, which a Swift string cannot pass to the kernel.
     private func removeInvalid(_ entry: DirectoryEntry) throws(SystemError) {
         var name = (entry.invalidBytes ?? []).map { CChar(bitPattern: $0) }
         name.append(0)

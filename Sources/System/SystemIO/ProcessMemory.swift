@@ -1,22 +1,29 @@
 import CLinux
 
-/// What this process keeps of the machine's memory, and how it gives it back.
+/// Settings of the allocator, and the release of this process's memory to the kernel.
 package enum ProcessMemory {
-    /// Limits the allocator to `count` arenas, M_ARENA_MAX of mallopt(3): threads that mostly wait need no pages of their
-    /// own. Call it before threads start.
+    /// Limits the allocator to `count` arenas: M_ARENA_MAX of mallopt(3). Threads that mostly wait
+    /// then share the pages of an arena. Must be called before threads start.
     package static func limitArenas(to count: Int32) { ferry_limit_arenas(count) }
 
-    /// Allocations of at least so many bytes get pages of their own, M_MMAP_THRESHOLD of mallopt(3), which go back when they are
-    /// freed. Without this glibc puts buffers of a few MiB onto the heap once it has seen one freed, and what is between them
-    /// keeps their pages.
+    /// Gives allocations of at least `bytes` bytes pages of their own, which are unmapped when they
+    /// are freed: M_MMAP_THRESHOLD of mallopt(3).
+    ///
+    /// By default glibc raises this threshold once such a buffer is freed. Buffers of a few MiB
+    /// then go on the heap, where small allocations between them keep their pages in use.
     package static func mapAllocations(from bytes: Int32) { ferry_map_allocations(bytes) }
 
-    /// Each arena keeps up to so many free bytes at its end, M_TRIM_THRESHOLD of mallopt(3), until `giveBack`: with the 128 KiB of
-    /// glibc's the pages of a buffer go back with it and come again, one fault each, with the next one.
+    /// Lets each arena keep up to `bytes` free bytes at its end until `giveBack` is called:
+    /// M_TRIM_THRESHOLD of mallopt(3).
+    ///
+    /// With glibc's default of 128 KiB the pages of a freed buffer are unmapped, and the next
+    /// buffer causes a page fault for each of them.
     package static func keepFree(upTo bytes: Int32) { ferry_keep_free(bytes) }
 
-    /// Gives back free pages of the heap, malloc_trim(3), and the pages of code, which come back from the page cache when
-    /// they are used: most of what runs at the start and while thousands of files are taken in does not run again soon.
+    /// Returns free heap pages, malloc_trim(3), and pages of program code to the kernel.
+    ///
+    /// Code pages are read again from the page cache when they are used. Most code that runs at the
+    /// start, and while thousands of files are imported, does not run again soon.
     package static func giveBack() {
         ferry_trim_heap()
         guard let maps = try? FileSystem.read("/proc/self/maps", limit: 4 << 20) else { return }
@@ -25,14 +32,15 @@ package enum ProcessMemory {
         }
     }
 
-    /// Gives back free pages of the heap, malloc_trim(3).
+    /// Returns free heap pages to the kernel: malloc_trim(3).
     package static func trim() { ferry_trim_heap() }
 
-    /// Bytes of the heap that are in use, mallinfo2(3); allocations that have pages of their own are not counted.
+    /// The number of heap bytes in use: mallinfo2(3). Allocations with pages of their own are not
+    /// counted.
     package static var heapInUse: Int { Int(clamping: ferry_heap_in_use()) }
 
-    /// Of a line of proc_pid_maps(5): the addresses, if these are a file's pages that are run and never written, so that
-    /// dropping them loses nothing.
+    /// Returns the address range of a line of proc_pid_maps(5) if it maps a file's pages that are
+    /// executable and never written, so that dropping them loses nothing.
     static func codeRange(_ line: some StringProtocol) -> Range<UInt>? {
         let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
         guard fields.count == 6, fields[1] == "r-xp", fields[5].drop(while: { $0 == " " }).hasPrefix("/") else {

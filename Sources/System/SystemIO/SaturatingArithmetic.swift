@@ -1,7 +1,9 @@
-/// Arithmetic for numbers that come from elsewhere: documents, manifests, headers, answers of a server, state files.
+/// Arithmetic for numbers from untrusted sources: documents, manifests, headers, server responses,
+/// state files.
 ///
-/// `+`, `-` and `*` end the program where the result does not fit. These give the nearest value that does.
-/// `Tests/untrusted_numbers.py` finds the files that must use them, or say why they need not.
+/// The operators `+`, `-` and `*` end the program if the result overflows. These functions return
+/// the nearest representable value instead. `Tests/untrusted_numbers.py` finds files that must use
+/// them or state why they need not.
 extension FixedWidthInteger {
     package func saturatingAdded(to other: Self) -> Self {
         let (sum, overflows) = addingReportingOverflow(other)
@@ -20,7 +22,7 @@ extension FixedWidthInteger {
 }
 
 extension BinaryInteger {
-    /// How much of `total` this is, from 0 to 100; 100 for nothing of nothing.
+    /// Returns the share of `total` as a percentage from 0 to 100; 100 if `total` is 0.
     package func percentage(of total: Self) -> Int {
         guard total > 0, self < total else { return 100 }
         return self <= 0 ? 0 : Int(Double(self) / Double(total) * 100)
@@ -28,7 +30,7 @@ extension BinaryInteger {
 }
 
 extension FixedWidthInteger {
-    /// The nearest integer, rounded towards zero; 0 for what is no number.
+    /// Creates the nearest integer, rounded toward zero; 0 for NaN.
     package init(saturating value: Double) {
         if let exact = Self(exactly: value.rounded(.towardZero)) {
             self = exact

@@ -2,19 +2,24 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// What a component takes from its machine besides files and networks: time, chance, and a place to run.
+/// The machine that a component runs on, apart from files and networks: time, randomness and an
+/// executor.
 ///
-/// They come in as one value, so that the same code also runs where all three are made up and a run can be repeated.
+/// They are passed in as one value, so that tests can replace all three and repeat a run exactly.
 package struct Surroundings: Sendable {
-    /// On a clock that never goes back and goes on while the machine sleeps. Its start means nothing.
+    /// Returns the time of a monotonic clock that continues while the machine sleeps. Only
+    /// differences between readings are meaningful.
     package var now: @Sendable () -> Duration
-    /// Returns at that time of `now`; throws CancellationError as soon as the task is cancelled.
+    /// Returns when `now` has reached the given time. Throws CancellationError as soon as the task
+    /// is cancelled.
     package var sleepUntil: @Sendable (Duration) async throws -> Void
-    /// The local clock in milliseconds since 1970. It may say anything, so it is only ever shown.
+    /// Returns the local clock in milliseconds since 1970. It may be wrong, so it is used for
+    /// display only.
     package var wallClock: @Sendable () -> Int64
-    /// 64 unpredictable bits.
+    /// Returns 64 unpredictable bits.
     package var random: @Sendable () -> UInt64
-    /// Where an actor that blocks runs, asked once for each; nil: on a thread of its own.
+    /// Returns an executor for an actor that blocks; called once for each actor. If nil, such an
+    /// actor gets a thread of its own.
     package var executor: (@Sendable () -> any SerialExecutor)?
 
     package init(
@@ -29,7 +34,7 @@ package struct Surroundings: Sendable {
         self.executor = executor
     }
 
-    /// The real ones.
+    /// The clocks and the random source of this machine.
     package static let system = Surroundings(
         now: { ContinuousClock.now - start },
         sleepUntil: { try await Task.sleep(until: start + $0, tolerance: .zero, clock: .continuous) },
@@ -46,7 +51,7 @@ package struct Surroundings: Sendable {
 
     package func sleep(for duration: Duration) async throws { try await sleepUntil(now() + duration) }
 
-    /// Evenly spread over 0 ..< 1.
+    /// A random number, uniformly distributed over 0 ..< 1.
     package var fraction: Double {
         var generator = self
         return Double.random(in: 0..<1, using: &generator)

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// Unpredictable bytes from getrandom(2), good for keys and ids.
+/// Unpredictable bytes from the kernel, suitable for keys and ids.
 package enum SystemRandom {
-    /// Never fewer than `count` bytes.
+    /// Returns `count` random bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             fill(UnsafeMutableRawBufferPointer(buffer))
@@ -22,13 +22,14 @@ package enum SystemRandom {
         if let start = buffer.baseAddress { arc4random_buf(start, buffer.count) }
     }
 
-    /// `count` random bytes in lowercase hexadecimal, so twice as many characters.
+    /// Returns `count` random bytes in lowercase hexadecimal: twice as many characters.
     package static func hex(_ count: Int) -> String {
         hexadecimal(bytes(count))
     }
 }
 
-/// Words of randomness, fetched from the system many at a time: a call for each word costs more than all else in making an id.
+/// A pool of random words that is refilled from the system many words at a time. With one call per
+/// word, that call would dominate the cost of creating an id.
 struct RandomPool {
     private static let size = 64
 

@@ -1,10 +1,11 @@
-/// Says libyaml's terse grammar errors in words that a person who edits a task file can act on.
+/// Translates libyaml's terse grammar errors into instructions for a person who edits a task file.
 enum GrammarProblem {
     static func sentence(for problem: String) -> String {
         sentences[problem] ?? "this is not valid YAML (\(problem))"
     }
 
-    /// Whether libyaml notices `problem` somewhere after its cause, whose place is then the context's.
+    /// Whether libyaml detects `problem` after its cause, so that the error must be reported at the
+    /// position of the parser's context.
     static func isSeenLate(_ problem: String) -> Bool {
         switch problem {
         case "found unexpected end of stream", "found unexpected document indicator", "could not find expected ':'",
@@ -16,7 +17,7 @@ enum GrammarProblem {
 
     private static let sentences = [
         "mapping values are not allowed in this context":
-            "\": \" cannot stand here; put the value in quotes, or mend the line before",
+            "\": \" is not allowed here; put the value in quotes, or correct the line before",
         "did not find expected key": "this line does not belong to the key before it; check quotes and indentation",
         "could not find expected ':'": "a line is not \"key: value\"; add the \":\" or put a long value in quotes",
         "found character that cannot start any token":

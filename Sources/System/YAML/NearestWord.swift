@@ -1,7 +1,9 @@
-/// Finds what somebody probably meant to write.
+/// Finds the word that a misspelled word most likely stands for.
 package enum NearestWord {
-    /// The candidate with the fewest edits (insert, delete, replace, swap of neighbours) from `word`; the first of equals. nil
-    /// if even that one shares less than half of the longer word.
+    /// Returns the candidate with the fewest edits (insertion, deletion, replacement, transposition
+    /// of neighbors) from `word`; the first one if several are equal.
+    ///
+    /// Returns nil if the best candidate needs more edits than half the length of the longer word.
     package static func to(_ word: String, among candidates: [String]) -> String? {
         let scored = candidates.map { (candidate: $0, distance: distance(word, $0)) }
         guard let best = scored.min(by: { $0.distance < $1.distance }) else { return nil }
@@ -9,7 +11,7 @@ package enum NearestWord {
     }
 
     private static func distance(_ left: String, _ right: String) -> Int {
-        // Longer words are no near misses of any key, and the table below is quadratic.
+        // Words are cut, because no key is that long and the time is quadratic in the length.
         let a = Array(left.lowercased().utf8.prefix(100))
         let b = Array(right.lowercased().utf8.prefix(100))
         var beforeLast = [Int](repeating: 0, count: b.count + 1)

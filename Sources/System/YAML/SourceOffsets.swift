@@ -1,6 +1,6 @@
-/// Turns libyaml's positions, which count characters, into byte offsets.
+/// Converts libyaml's positions, which count characters, to byte offsets.
 ///
-/// ASCII text needs no table; for other text every 32nd character's offset is kept.
+/// ASCII text needs no table; for other text the offset of every 32nd character is stored.
 struct SourceOffsets {
     private static let step = 32
 
@@ -23,7 +23,8 @@ struct SourceOffsets {
         self.checkpoints = checkpoints
     }
 
-    /// The offset of character `index` of `text`, plus the base; the end for an index past the last character.
+    /// Returns the offset of the character `index` of `text`, plus the base; the end for an index
+    /// after the last character.
     func offset(ofCharacter index: Int, in text: UnsafeBufferPointer<UInt8>) -> Int {
         guard let checkpoints else { return base + min(index, text.count) }
         let slot = index / Self.step

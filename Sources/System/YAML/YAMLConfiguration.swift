@@ -1,14 +1,16 @@
-/// A mapping of a configuration file, read with types: a wrong type, an unknown key or a bad range is an error that names
-/// the key and its line.
+/// A mapping of a configuration file with typed accessors. A wrong type, an unknown key or a value
+/// out of range is an error that names the key and its line.
 ///
-/// A key that is absent, or present without a value, reads as nil.
+/// A key that is absent, or has no value, reads as nil.
 package struct YAMLConfiguration: Sendable {
-    /// The keys that lead here, for messages: empty at the top.
+    /// The prefix of this mapping's keys in messages; empty at the top level.
     private let path: String
     private let pairs: [YAMLPair]
     private let lineStarts: [Int]
 
-    /// - Throws: `YAMLError` if the text is no YAML mapping of plain keys. An empty text is an empty mapping.
+    /// Parses a configuration. An empty text is an empty mapping.
+    ///
+    /// - Throws: `YAMLError` if the text is not a YAML mapping with plain keys.
     package init(parsing bytes: [UInt8], limits: YAMLLimits = YAMLLimits()) throws(YAMLError) {
         let root = try YAMLParser.parse(bytes, limits: limits)
         lineStarts = [0] + bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.map { $0 + 1 }
@@ -29,10 +31,12 @@ package struct YAMLConfiguration: Sendable {
         self.lineStarts = lineStarts
     }
 
-    /// In the order of the file.
+    /// The keys in the order of the file.
     package var keys: [String] { pairs.compactMap { $0.key.scalar?.text } }
 
-    /// - Throws: `unknownKey` for the first key that is not one of `known`, with the nearest one.
+    /// Checks that all keys are known.
+    ///
+    /// - Throws: `unknownKey` for the first key that is not in `known`, with the nearest known key.
     package func allow(_ known: [String]) throws(YAMLError) {
         for pair in pairs {
             guard let name = pair.key.scalar?.text else {
@@ -46,14 +50,14 @@ package struct YAMLConfiguration: Sendable {
         }
     }
 
-    /// Any scalar as text.
+    /// Returns a scalar of any type as text.
     package func string(_ key: String) throws(YAMLError) -> String? {
         guard let node = node(key) else { return nil }
         guard let scalar = node.scalar else { throw wrong(key, "one value", node) }
         return scalar.text
     }
 
-    /// A list of scalars; a single scalar is a list of one.
+    /// Returns a list of scalars as text; a single scalar is a list of one.
     package func strings(_ key: String) throws(YAMLError) -> [String]? {
         guard let node = node(key) else { return nil }
         if let scalar = node.scalar { return [scalar.text] }
@@ -62,7 +66,9 @@ package struct YAMLConfiguration: Sendable {
         return texts
     }
 
-    /// - Throws: `invalidValue` if the value is no whole number or outside `range`.
+    /// Returns an integer.
+    ///
+    /// - Throws: `invalidValue` if the value is not an integer or outside `range`.
     package func integer(_ key: String, in range: ClosedRange<Int> = Int.min...Int.max) throws(YAMLError) -> Int? {
         guard let node = node(key) else { return nil }
         guard let text = node.scalar?.text, let value = Int(text) else { throw wrong(key, "a whole number", node) }
@@ -72,7 +78,9 @@ package struct YAMLConfiguration: Sendable {
         return value
     }
 
-    /// - Throws: `invalidValue` if the value is no number or outside `range`.
+    /// Returns a number.
+    ///
+    /// - Throws: `invalidValue` if the value is not a number or outside `range`.
     package func number(_ key: String, in range: ClosedRange<Double>) throws(YAMLError) -> Double? {
         guard let node = node(key) else { return nil }
         guard let text = node.scalar?.text, let value = Double(text) else { throw wrong(key, "a number", node) }
@@ -82,7 +90,7 @@ package struct YAMLConfiguration: Sendable {
         return value
     }
 
-    /// `true`, `yes`, `on` or `false`, `no`, `off`, in any case.
+    /// Returns a Boolean: `true`, `yes`, `on` or `false`, `no`, `off`, in any case.
     package func boolean(_ key: String) throws(YAMLError) -> Bool? {
         guard let node = node(key) else { return nil }
         switch node.scalar?.text.lowercased() {
@@ -92,7 +100,7 @@ package struct YAMLConfiguration: Sendable {
         }
     }
 
-    /// One of a few words.
+    /// Returns one of a fixed set of words.
     package func choice(_ key: String, among words: [String]) throws(YAMLError) -> String? {
         guard let node = node(key) else { return nil }
         guard let text = node.scalar?.text, words.contains(text) else {
@@ -101,14 +109,14 @@ package struct YAMLConfiguration: Sendable {
         return text
     }
 
-    /// A mapping inside this one.
+    /// Returns a nested mapping.
     package func mapping(_ key: String) throws(YAMLError) -> YAMLConfiguration? {
         guard let node = node(key) else { return nil }
         guard let inner = node.mapping else { throw wrong(key, "lines of \"key: value\", indented below it", node) }
         return YAMLConfiguration(path: "\(path)\(key).", pairs: inner, lineStarts: lineStarts)
     }
 
-    /// An error about the value of `key`, for checks that the caller makes itself.
+    /// Returns an error about the value of `key`, for checks that the caller performs.
     package func invalid(_ key: String, mustBe expectation: String) -> YAMLError {
         pairs.first { $0.key.scalar?.text == key }.map { wrong(key, expectation, $0.value) }
             ?? YAMLError(.invalidValue, "\(path)\(key) must be \(expectation)", line: 1, column: 1)
@@ -127,7 +135,8 @@ package struct YAMLConfiguration: Sendable {
     private func error(_ code: YAMLError.Code, _ message: String, at node: YAMLNode) -> YAMLError {
         let offset = node.span.lowerBound
         let line = lineStarts.lastIndex { $0 <= offset } ?? 0
-        // Keys and values of a configuration are hardly ever preceded by non-ASCII text on their line.
+        // The column counts bytes, which is right unless non-ASCII text precedes the value on its
+        // line.
         return YAMLError(code, message, line: line + 1, column: offset - lineStarts[line] + 1)
     }
 }

@@ -1,13 +1,14 @@
-/// What a plain scalar means by YAML 1.2's core schema. (YAML 1.1's `yes`, `12:30` and dates are strings in it.)
+/// The meaning of a plain scalar in the core schema of YAML 1.2, in which `yes`, `12:30` and dates,
+/// typed by YAML 1.1, are strings.
 package enum YAMLCoreValue: Sendable, Hashable {
     case null
     case boolean(Bool)
     case integer(Int64)
-    /// Also integers beyond 64 bits.
+    /// A floating-point number, or an integer that does not fit in 64 bits.
     case double(Double)
     case string
 
-    /// What `text` means where it is written without quotes.
+    /// Creates the meaning of `text` written without quotes.
     package init(plain text: String) {
         switch text {
         case "", "~", "null", "Null", "NULL": self = .null
@@ -48,7 +49,7 @@ package enum YAMLCoreValue: Sendable, Hashable {
             rest = rest[exponent.endIndex...]
         }
         guard rest.isEmpty else { return nil }
-        // strtod knows "1." and ".5"; what it cannot take (too many digits never happen) stays text.
+        // strtod accepts "1." and ".5" too. A text that it refuses stays a string.
         return Double(text).map { .double($0) }
     }
 

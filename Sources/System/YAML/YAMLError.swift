@@ -1,15 +1,15 @@
-/// Why a YAML text was refused, and where.
+/// The reason for which a YAML text was refused, and its position.
 package struct YAMLError: Error, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
         /// The text does not follow YAML's grammar.
         case malformed
-        /// The text is not UTF-8, or holds control characters that YAML forbids.
+        /// The text is not UTF-8, or contains control characters that YAML forbids.
         case invalidCharacter
-        /// A mapping has the same key twice.
+        /// A mapping contains the same key twice.
         case duplicateKey
         /// `*name` refers to another part of the text.
         case alias
-        /// More depth, nodes or bytes than allowed.
+        /// The text exceeds the limits of depth, nodes or bytes.
         case overLimit
         /// A second document follows the first.
         case multipleDocuments
@@ -17,16 +17,17 @@ package struct YAMLError: Error, Hashable, CustomStringConvertible {
         case unknownKey
         /// A value of the wrong kind or out of range.
         case invalidValue
-        /// libyaml could not get the memory it needs.
+        /// libyaml could not allocate memory.
         case outOfMemory
     }
 
     package let code: Code
-    /// What is wrong and what to do, as a sentence without its place; holds no content of the text except names of keys.
+    /// The problem and its remedy as a sentence without the position. Contains no text of the file
+    /// except names of keys.
     package let message: String
-    /// From 1.
+    /// The line, counted from 1.
     package let line: Int
-    /// From 1, in characters.
+    /// The column in characters, counted from 1.
     package let column: Int
 
     package init(_ code: Code, _ message: String, line: Int, column: Int) {

@@ -1,8 +1,8 @@
-/// Bounds on what a YAML text may hold. Aliases are refused altogether, so a tree is never larger than its text.
+/// Limits on the size of a YAML text. Aliases are refused, so a tree is never larger than its text.
 package struct YAMLLimits: Sendable {
-    /// Collections inside one another.
+    /// The maximum nesting depth of collections.
     package var depth: Int
-    /// Scalars and collections in total.
+    /// The maximum number of scalars and collections in total.
     package var nodes: Int
     package var bytes: Int
 

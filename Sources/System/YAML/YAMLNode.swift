@@ -1,6 +1,7 @@
-/// A node of a YAML tree, with the bytes it was read from.
+/// A node of a YAML tree, with the range of bytes from which it was parsed.
 ///
-/// Comments are not part of the tree; they stay where they are in the source, outside every span that does not enclose them.
+/// Comments are not part of the tree. They stay in the source, outside every span that does not
+/// enclose them.
 package struct YAMLNode: Sendable, Hashable {
     package enum Content: Sendable, Hashable {
         case scalar(YAMLScalar)
@@ -10,10 +11,11 @@ package struct YAMLNode: Sendable, Hashable {
     }
 
     package var content: Content
-    /// Offsets of the node's bytes, tag and anchor included, from its first byte to the end of its last.
+    /// The byte range of the node, including its tag and anchor.
     ///
-    /// A block collection ends where its last child ends; a block scalar ends before its last line break (and, unless it keeps
-    /// them with `+`, before the blank lines after it). An absent value has an empty span where it would stand.
+    /// A block collection ends where its last child ends. A block scalar ends before its last line
+    /// break (and, unless it keeps them with `+`, before the blank lines after it). An absent value
+    /// has an empty span at the position where it would be.
     package var span: Range<Int>
     /// The explicit tag, such as `tag:yaml.org,2002:str`.
     package var tag: String?
@@ -30,7 +32,7 @@ package struct YAMLNode: Sendable, Hashable {
     package var sequence: [YAMLNode]? { if case .sequence(let nodes, _) = content { nodes } else { nil } }
     package var mapping: [YAMLPair]? { if case .mapping(let pairs, _) = content { pairs } else { nil } }
 
-    /// Whether nothing is written where the value would stand (`key:`).
+    /// Whether the value is missing, as in `key:`.
     package var isAbsent: Bool { span.isEmpty }
 }
 
@@ -45,7 +47,7 @@ package struct YAMLPair: Sendable, Hashable {
     }
 }
 
-/// A scalar's text, unescaped and unfolded, and how it was written.
+/// A scalar's text, unescaped and unfolded, and the style in which it was written.
 package struct YAMLScalar: Sendable, Hashable {
     package enum Style: Sendable, Hashable {
         case plain
@@ -65,8 +67,8 @@ package struct YAMLScalar: Sendable, Hashable {
 }
 
 package enum YAMLCollectionStyle: Sendable, Hashable {
-    /// One entry a line, by indentation.
+    /// Entries on lines of their own, structured by indentation.
     case block
-    /// In brackets or braces.
+    /// Entries in brackets or braces, separated by commas.
     case flow
 }

@@ -1,11 +1,12 @@
 import CYAML
 
-/// Reads a YAML text into a tree with byte spans.
+/// Parses a YAML text into a tree with byte ranges.
 package enum YAMLParser {
-    /// The tree of the only document in `bytes[range]` (all bytes if nil); nil if there is none but comments and blank lines.
+    /// Returns the tree of the only document in `bytes[range]` (all bytes if nil); nil if the text
+    /// has only comments and blank lines.
     ///
-    /// A byte-order mark at the start of the range is skipped. Spans are offsets into `bytes`, lines count from the start of
-    /// `bytes`.
+    /// A byte-order mark at the start of the range is skipped. Spans are offsets into `bytes`, and
+    /// lines count from the start of `bytes`.
     package static func parse(
         _ bytes: [UInt8], in range: Range<Int>? = nil, limits: YAMLLimits = YAMLLimits()
     ) throws(YAMLError) -> YAMLNode? {
@@ -16,9 +17,9 @@ package enum YAMLParser {
                 .overLimit, "the text is longer than \(limits.bytes) bytes; shorten it", line: firstLine, column: 1)
         }
         let start = bytes[range].starts(with: [0xEF, 0xBB, 0xBF]) ? range.lowerBound + 3 : range.lowerBound
-        // libyaml asserts that there is an address, which an empty text may lack.
+        // libyaml asserts that the address is not nil, which it may be for an empty text.
         guard start < range.upperBound else { return nil }
-        // A Result crosses the closure, whose rethrow would lose the error's type.
+        // A Result is used because a rethrowing closure would lose the error's type.
         let result = bytes.withUnsafeBufferPointer { all -> Result<YAMLNode?, YAMLError> in
             let text = UnsafeBufferPointer(rebasing: all[start..<range.upperBound])
             do throws(YAMLError) {
@@ -32,7 +33,7 @@ package enum YAMLParser {
     }
 }
 
-/// One run over libyaml's events. The text must outlive it.
+/// Builds a tree from libyaml's events. The text must outlive the value.
 private struct YAMLTreeBuilder: ~Copyable {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let text: UnsafeBufferPointer<UInt8>
@@ -50,7 +51,7 @@ private struct YAMLTreeBuilder: ~Copyable {
         offsets = SourceOffsets(text, base: base)
         parser = .allocate(capacity: 1)
         guard yaml_parser_initialize(parser) == 1 else {
-            // libyaml has cleared the structure; deleting it again in deinit is harmless.
+            // libyaml has cleared the structure, so deleting it again in deinit is harmless.
             throw YAMLError(.outOfMemory, "not enough memory to read it", line: firstLine, column: 1)
         }
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
@@ -192,7 +193,8 @@ private struct YAMLTreeBuilder: ~Copyable {
         pointer.map { String(cString: $0) }
     }
 
-    /// libyaml ends a block scalar at the start of the next token; this takes the line breaks after its content away.
+    /// Returns the end of a block scalar without the line breaks after its content, which libyaml
+    /// includes up to the next token.
     private func endOfBlockScalar(_ start: Int, _ end: Int) -> Int {
         let shift = offsets.offset(ofCharacter: 0, in: text)
         let source = text[(start - shift)..<(end - shift)]
@@ -242,7 +244,7 @@ private struct YAMLTreeBuilder: ~Copyable {
 }
 
 extension Slice<UnsafeBufferPointer<UInt8>> {
-    /// What follows the last line feed.
+    /// The part after the last line feed.
     fileprivate var lastLine: Self {
         lastIndex(of: UInt8(ascii: "\n")).map { self[($0 + 1)...] } ?? self
     }

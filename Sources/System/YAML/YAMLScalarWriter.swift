@@ -1,18 +1,19 @@
-/// Writes strings as YAML scalars on one line that read back as the same strings.
+/// Writes strings as YAML scalars on one line. They are parsed as the same strings.
 package struct YAMLScalarWriter: Sendable {
-    /// Where the scalar will stand.
+    /// The position of the scalar in the text.
     package enum Place: Sendable {
         case block
-        /// Inside brackets or braces.
+        /// A value inside brackets or braces.
         case flow
         case key
     }
 
-    /// Which readers must see a string.
+    /// The parsers that must read the scalar as a string.
     package enum Readers: Sendable {
-        /// Those that follow YAML 1.2's core schema: `no`, `12:30` and dates stay without quotes.
+        /// Parsers that follow the core schema of YAML 1.2: `no`, `12:30` and dates are written
+        /// without quotes.
         case coreSchema
-        /// Any: also what YAML 1.1 takes for something else is quoted.
+        /// All parsers: scalars to which YAML 1.1 gives another type are quoted too.
         case all
     }
 
@@ -24,12 +25,13 @@ package struct YAMLScalarWriter: Sendable {
         self.readers = readers
     }
 
-    /// `text` as a plain scalar where that is safe, else in double quotes.
+    /// Returns `text` as a plain scalar if that is safe, otherwise in double quotes.
     package func write(_ text: String) -> String {
         isPlainSafe(text) ? text : Self.doubleQuoted(text)
     }
 
-    /// As `write`, but in `style` where that can carry the text; literal and folded styles are not kept.
+    /// Returns `text` in `style` if that style can represent it. Literal and folded styles are not
+    /// preserved.
     package func write(_ text: String, like style: YAMLScalar.Style) -> String {
         switch style {
         case .plain, .literal, .folded: write(text)
@@ -38,7 +40,7 @@ package struct YAMLScalarWriter: Sendable {
         }
     }
 
-    /// Whether `text` can stand without quotes.
+    /// Whether `text` can be written without quotes.
     package func isPlainSafe(_ text: String) -> Bool {
         let utf8 = text.utf8
         guard let first = utf8.first, let last = utf8.last else { return false }
@@ -82,7 +84,7 @@ package struct YAMLScalarWriter: Sendable {
         }
     }
 
-    /// YAML 1.1's booleans, and all that looks like one of its numbers, dates or times.
+    /// Whether YAML 1.1 may read the text as a Boolean, number, date or time.
     private static func isTypedByYAML11(_ text: String) -> Bool {
         switch text.lowercased() {
         case "y", "n", "yes", "no", "on", "off", "=", "<<": return true
@@ -98,7 +100,8 @@ package struct YAMLScalarWriter: Sendable {
         }
     }
 
-    /// What may stand unescaped in a scalar on one line: no line breaks, tabs, controls, byte-order marks.
+    /// Whether a character may be unescaped in a scalar on one line. Line breaks, tabs, control
+    /// characters and byte-order marks may not.
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20...0x7E, 0xA0...0x2027, 0x202A...0xD7FF, 0xE000...0xFEFE, 0xFF00...0xFFFD: true
@@ -107,7 +110,7 @@ package struct YAMLScalarWriter: Sendable {
         }
     }
 
-    /// nil where single quotes cannot carry the text on one line.
+    /// Returns the text in single quotes; nil if these cannot represent it on one line.
     package static func singleQuoted(_ text: String) -> String? {
         guard text.unicodeScalars.allSatisfy(isPrintable) else { return nil }
         var result = "'"

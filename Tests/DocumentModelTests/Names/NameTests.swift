@@ -35,7 +35,7 @@ import Testing
         ("projects/p/databases/d/documents/__c__/a", "Collection id \"__c__\" is invalid because it is reserved."),
         ("projects/p/databases/d/documents/c/..", "Resource id \"..\" is invalid."),
     ])
-    func `a malformed name is refused with what it lacks`(text: String, message: String) {
+    func `the error of a malformed name says what it lacks`(text: String, message: String) {
         #expect(throws: NameError(message)) { try DocumentName(parsing: text) }
     }
 

@@ -1,6 +1,7 @@
 import DocumentModel
 
-/// Random values from a small alphabet, so that equal and nearly equal ones meet often.
+/// A generator of random values from a small alphabet, so that equal and nearly equal values are
+/// frequent.
 struct ValueGenerator {
     var random: SeededGenerator
 

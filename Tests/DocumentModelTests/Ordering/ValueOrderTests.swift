@@ -9,7 +9,7 @@ import Testing
 
     private static let prefix = "projects/p/databases/d/documents"
 
-    /// §3.4 of the contract; values in one row are equal.
+    /// The values of §3.4 of the contract; the values in one row are equal.
     private static let ascending: [[Value]] = [
         [.null],
         [.boolean(false)], [.boolean(true)],
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `strict equality tells apart what queries take as equal`() {
+    @Test func `strict equality distinguishes values that are equal in queries`() {
         #expect(Value.integer(3) != .double(3))
         #expect(Value.double(0) != .double(-0.0))
         #expect(Value.double(.nan) == .double(-.nan))

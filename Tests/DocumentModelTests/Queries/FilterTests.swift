@@ -5,7 +5,8 @@ import Testing
 @Suite struct FilterTests {
     private let sample = QuerySample()
 
-    /// What each index holds: 0 missing, 1 null, 2 NaN, 3 int, 4 double equal to it, 5 greater double, 6 string, 7 array, 8 map.
+    /// The values by index: 0 missing, 1 null, 2 NaN, 3 int, 4 double equal to it, 5 greater
+    /// double, 6 string, 7 array, 8 map.
     private static let values: [Value?] = [
         nil, .null, .double(.nan), .integer(3), .double(3), .double(3.5), .string("x"),
         .array([.integer(3), .null, .double(.nan), .array([])]), .map(["a": .integer(3), "b": .null]),

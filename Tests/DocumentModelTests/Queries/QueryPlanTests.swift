@@ -74,7 +74,7 @@ import Testing
         #expect(try sample.ids(query, among: documents) == ["00"])
     }
 
-    @Test func `offset and limit cut the sorted results, and the offset says what it skipped`() throws {
+    @Test func `offset and limit cut the sorted results, and the number of skipped results is returned`() throws {
         let documents = try sample.documents([.integer(2), .integer(1), .integer(0)])
         var query = sample.query(orders: [Query.Order(.f)])
         query.offset = 1

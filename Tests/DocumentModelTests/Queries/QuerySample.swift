@@ -14,7 +14,7 @@ struct QuerySample {
             createTime: Timestamp(microseconds: 1), updateTime: Timestamp(microseconds: 1))
     }
 
-    /// `c/00`, `c/01` … with the field `f`; nil: without it.
+    /// Returns `c/00`, `c/01` … with the field `f`, or without it for nil.
     func documents(_ values: [Value?]) throws -> [Document] {
         try values.enumerated().map { index, value in
             try document("c/\(index / 10)\(index % 10)", value.map { ["f": $0] } ?? [:])
@@ -23,7 +23,7 @@ struct QuerySample {
 
     func reference(_ path: String) -> Value { .reference("\(database.documentsRoot)/\(path)") }
 
-    /// The ids of the results, in order.
+    /// Returns the ids of the results, in order.
     func ids(_ query: Query, among documents: [Document]) throws -> [String] {
         try QueryPlan(query).results(among: documents.shuffled()).documents.map(\.name.id)
     }

@@ -14,7 +14,7 @@ import Testing
         #expect(Value.vector([1, 2]) == ["__type__": "__vector__", "value": [1.0, 2.0]])
     }
 
-    @Test func `a path reads and changes what lies in maps`() throws {
+    @Test func `a path reads and changes values in maps`() throws {
         var fields: [String: Value] = ["m": ["a": 1, "b": 2], "s": "x"]
         #expect(fields.value(at: ["m", "a"]) == 1)
         #expect(fields.value(at: ["s", "a"]) == nil)

@@ -204,7 +204,7 @@ import Testing
         _ = try apply(try update(["a": .array([.map(["b": .array([])])])]), to: nil)
     }
 
-    @Test func `a document over one mebibyte is refused, whoever made it so large`() throws {
+    @Test func `a document over one mebibyte is rejected, whichever write made it so large`() throws {
         let half = Value.string(String(repeating: "x", count: 600_000))
         let error = refusal(try update(["a": half, "b": half]), of: nil)
         #expect(

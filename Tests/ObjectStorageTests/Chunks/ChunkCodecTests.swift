@@ -47,7 +47,8 @@ import Testing
         #expect(try codec(text, .plain, .off) == .raw)
         #expect(try codec(Noise.bytes(100_000), .octetStream) == .raw)
         #expect(try codec(Noise.bytes(100_000), .plain) == .raw)
-        // Order-0 noise is judged by its bytes alone, base64 of noise gains a quarter.
+        // Random bytes are recognized by their entropy alone; base64 of random bytes can be
+        // compressed by a quarter.
         let base64 = Noise.bytes(100_000).map {
             Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)[Int($0 & 63)]
         }

@@ -40,7 +40,7 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         let normal = 4 << Int.random(in: 10...16, using: &generator)
         let sizes = ChunkSizes(minimum: normal / 4, normal: normal, maximum: 4 * normal)
-        // A run of one byte has no place, or one everywhere.
+        // A run of one byte has no cut, or one everywhere.
         let content =
             Noise.bytes(Int.random(in: 0...600_000, using: &generator), seed: seed)
             + [UInt8](repeating: UInt8.random(in: 0...255, using: &generator), count: 100_000)
@@ -48,7 +48,7 @@ import Testing
         #expect(Chunker.lengths(of: content, sizes: sizes) == oneByOne(content, sizes), "seed \(seed)")
     }
 
-    /// The definition: a word for each byte, and the hash is asked behind each.
+    /// Returns the lengths by definition: one word per byte, and a test of the hash after each.
     private func oneByOne(_ content: [UInt8], _ sizes: ChunkSizes) -> [Int] {
         var words: [UInt64] = []
         var state: UInt64 = 0x6665_7272_7963_6463

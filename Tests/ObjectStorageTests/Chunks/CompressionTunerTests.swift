@@ -3,13 +3,15 @@ import Testing
 @testable import ObjectStorage
 
 @Suite struct CompressionTunerTests {
-    /// Bytes a second of one processor, and stored bytes to raw ones: of logs and tables, but for 8, whose gain there is no
-    /// larger than measures differ here.
+    /// The bytes per second of one processor, and the ratio of compressed to raw bytes, measured on
+    /// logs and tables. Level 8 is different: its gain there is not larger than the measurement
+    /// error here.
     private static let zlib: [Int: (rate: Double, ratio: Double)] = [
         1: (566e6, 0.259), 6: (100e6, 0.214), 8: (27e6, 0.180),
     ]
 
-    /// The levels chosen for the last of many chunks on a link of so many bytes a second; measures differ by up to a tenth.
+    /// Returns the levels chosen for the last of many chunks with a network of this speed in bytes
+    /// per second. Measurements vary by up to a tenth.
     private func levels(link: Double, seed: UInt64, processors: Int = 2, changing: Double? = nil) -> [Int?] {
         var generator = SeededGenerator(seed: seed)
         var tuner = CompressionTuner(processors: processors)
@@ -39,11 +41,11 @@ import Testing
     }
 
     @Test(arguments: 0..<10)
-    func `what is slower than the link by half goes as it is, with a look now and then`(seed: UInt64) {
+    func `chunks are not compressed if that is twice as slow as the network, except for probes`(seed: UInt64) {
         let chosen = levels(link: 4e9, seed: seed)
         #expect(chosen.count { $0 == nil } >= 95)
         #expect(chosen.contains(1))
-        // The same link is no quicker than eight processors compress.
+        // The same network is no faster than eight processors compress.
         #expect(levels(link: 4e9, seed: seed, processors: 8).allSatisfy { $0 == 1 })
     }
 

@@ -33,7 +33,7 @@ import Testing
             ))
     }
 
-    @Test func `what is written is read`() throws {
+    @Test func `an encoded manifest parses to the same value`() throws {
         #expect(try Manifest(parsing: manifest.bytes) == manifest)
         #expect(manifest.size == 5001)
     }

@@ -4,14 +4,16 @@ import Testing
 
 @testable import ObjectStorage
 
-/// Machines that put and forget, a collector that is killed now and then, and every order of what they do, drawn by a seed.
+/// Devices that put and forget objects, and a collector that is killed from time to time, in an
+/// order generated from a seed.
 struct CollectionRaceTests {
     private static let day: Int64 = 24 * 3600
     private static let grace = 30 * day
     private static let contents: [[UInt8]] = (0..<3).map { [UInt8($0), 1, 2] }
     private static let machines = 3
 
-    /// What documents refer to, by the machine and the index of the content, and since when each machine is at an upload.
+    /// The references of documents by device and index of the content, and the time since which
+    /// each device is uploading.
     private final class Documents: Sendable {
         struct State {
             var references: Set<[Int]> = []
@@ -19,7 +21,8 @@ struct CollectionRaceTests {
             var isOver = false
             var commits = 0
             var removals = 0
-            /// Times that a machine put what was condemned, and that it was told to do so later.
+            /// The number of times that a device put a marked object, and that its put was rejected
+            /// until later.
             var refusals = 0
         }
 
@@ -32,7 +35,7 @@ struct CollectionRaceTests {
     init() throws { namespace = try ObjectNamespace(user: "alice") }
 
     @Test(arguments: 0..<8)
-    func `what documents refer to is never lost, and what they do not goes`(block: UInt64) throws {
+    func `objects in use are never lost, and unused ones are deleted`(block: UInt64) throws {
         var (commits, removals, refusals) = (0, 0, 0)
         for seed in block * 50..<(block + 1) * 50 {
             let (done, removed, refused) = try run(seed: seed)
@@ -40,7 +43,7 @@ struct CollectionRaceTests {
             removals += removed
             refusals += refused
         }
-        // Otherwise nothing was tried.
+        // Otherwise the test has tested nothing.
         #expect(commits > 100 && removals > 0 && refusals > 0, "\(commits) \(removals) \(refusals)")
     }
 
@@ -75,7 +78,7 @@ struct CollectionRaceTests {
                 let steps: [Int64] = [1, 60, 600, 850, 3600, Self.day, 12 * Self.day, 28 * Self.day]
                 let step = steps.randomElement(using: &random) ?? 1
                 let start = documents.state.withLock { $0.uploads.values.min() } ?? store.now
-                // The grace is longer than any upload takes.
+                // The grace period is longer than any upload takes.
                 if store.now + step - start < Self.grace - 2 * Self.day { store.advance(by: step) }
             default: store.step(using: &random)
             }
@@ -88,7 +91,7 @@ struct CollectionRaceTests {
         store.kill(Self.machines)
         while !store.isIdle { store.step(using: &random) }
         documents.state.withLock { $0.references = [] }
-        // Condemned, removed.
+        // One collection marks the object, another deletes it.
         for _ in 0..<3 {
             store.advance(by: Self.grace + Self.day)
             let last = Task(executorPreference: store.executor) { try await collectOnce(store, documents) }
@@ -126,7 +129,7 @@ struct CollectionRaceTests {
                     state.references.insert(reference)
                     state.commits += 1
                 }
-            } catch let error as ObjectStorageError where error.message.contains("is being removed") {
+            } catch let error as ObjectStorageError where error.message.contains("are being deleted") {
                 documents.state.withLock { $0.refusals += 1 }
             } catch {}
             documents.state.withLock { $0.uploads[machine] = nil }

@@ -24,7 +24,7 @@ struct ObjectCollectorTests {
         namespace = try ObjectNamespace(user: "alice")
     }
 
-    /// As a machine sees it that has just come.
+    /// The view of a device that has just connected.
     private var seen: CollectedObjectStore {
         CollectedObjectStore(store, namespace: namespace, storeTime: { [clock] in clock.now })
     }
@@ -48,7 +48,7 @@ struct ObjectCollectorTests {
         return key
     }
 
-    @Test func `what nothing needs is condemned and, after the grace, removed`() async throws {
+    @Test func `an unused object is marked and, after the grace period, deleted`() async throws {
         let (old, needed) = (try await put("old"), try await put("needed"))
         let needs: Set<ContentHash> = [ContentHash(of: Array("needed".utf8))]
         #expect(try await collect(needs).unused.count == 1)
@@ -75,7 +75,7 @@ struct ObjectCollectorTests {
         #expect(try await CondemnedObjects.read(of: namespace, in: store).since.isEmpty)
     }
 
-    @Test func `what is put again, or needed again, is acquitted`() async throws {
+    @Test func `an object that is put again or in use again is unmarked`() async throws {
         let (first, second) = (try await put("first"), try await put("second"))
         clock.advance(days: 2)
         _ = try await collect()
@@ -84,14 +84,13 @@ struct ObjectCollectorTests {
         clock.advance(days: 20)
         #expect(try await collect([ContentHash(of: Array("second".utf8))]).removed.isEmpty)
         #expect(try await seen.head(second) != nil)
-        // Its last put is 20 days old, and nothing needs it.
+        // The last put is 20 days old, and the object is unused.
         #expect(try await seen.head(first) != nil)
         _ = try await collect()
         #expect(try await seen.head(first) == nil)
     }
 
-    @Test func `while a removal is announced nothing that is condemned can be put, and other things can`() async throws
-    {
+    @Test func `during a deletion marked objects cannot be put, and others can`() async throws {
         let key = try await put("old")
         clock.advance(days: 2)
         _ = try await collect()
@@ -103,7 +102,7 @@ struct ObjectCollectorTests {
             (error as? ObjectStorageError)?.code == .transient
         }
         _ = try await put("other", through: seen)
-        // A request of somebody who was cut short may come late, and clocks differ.
+        // A request of an interrupted collector may arrive late, and clocks differ.
         clock.advance(days: 30)
         condemned.beginRemoval(until: clock.now - 1800)
         try await store.put(namespace.condemned, condemned.bytes)
@@ -117,7 +116,7 @@ struct ObjectCollectorTests {
         #expect(try await store.head(key) == nil)
     }
 
-    @Test func `the list of what is condemned keeps its form`() throws {
+    @Test func `the list of marked objects keeps its form`() throws {
         var list = CondemnedObjects()
         let id = ContentHash(of: [1])
         list.condemn(.chunk(id), at: 7)

@@ -2,10 +2,10 @@ import Synchronization
 
 @testable import ObjectStorage
 
-/// A store whose every operation takes effect, and is answered, when whoever drives it says so; with a clock that stands until it
-/// is moved. All that uses it runs on the thread that drives it.
+/// A store whose operations take effect and return when the test says so, with a clock that only
+/// moves when it is set. All code that uses it runs on the thread of the test.
 ///
-/// As a real one it does not take a request that is older than a quarter of an hour.
+/// Like a real store it rejects a request that is older than a quarter of an hour.
 final class SteppedStore: Sendable {
     private struct Stored {
         var content: [UInt8]
@@ -22,10 +22,10 @@ final class SteppedStore: Sendable {
     private struct Operation {
         let owner: Int
         let issued: Int64
-        /// Some are much slower than others.
+        /// A value that makes some operations much slower than others.
         let slowness: Int
         var answer: Result<Answer, any Error>?
-        /// nil: nobody waits for it any more.
+        /// The continuation of the caller; nil if the caller no longer waits.
         var asker: CheckedContinuation<Answer, any Error>?
         let perform: @Sendable (inout [ObjectKey: Stored], Int64) -> Answer
     }
@@ -54,7 +54,7 @@ final class SteppedStore: Sendable {
 
     var isIdle: Bool { state.withLock { $0.operations.isEmpty } }
 
-    /// Lets one of the operations take effect, or be answered, and runs what follows from that.
+    /// Lets one of the operations take effect or return, and runs what follows.
     func step(using random: inout SeededGenerator) {
         let asker: (CheckedContinuation<Answer, any Error>, Result<Answer, any Error>)? = state.withLock { state in
             guard let index = state.operations.indices.randomElement(using: &random),
@@ -77,7 +77,7 @@ final class SteppedStore: Sendable {
         executor.drain()
     }
 
-    /// Whoever it is asks nothing any more; what he has asked may still take effect.
+    /// Kills a client. It makes no more requests, but those in flight may still take effect.
     func kill(_ owner: Int) {
         let askers = state.withLock { state in
             state.operations.indices.filter { state.operations[$0].owner == owner }.compactMap { index in
@@ -89,10 +89,10 @@ final class SteppedStore: Sendable {
         executor.drain()
     }
 
-    /// The store as one of its users sees it.
+    /// Returns the store as seen by one of its clients.
     func face(of owner: Int) -> some ObjectStore { Face(store: self, owner: owner) }
 
-    /// An operation that does nothing.
+    /// Performs an operation that does nothing.
     func pause(_ owner: Int) async throws { _ = try await ask(owner) { _, _ in .nothing } }
 
     private func ask(
@@ -163,7 +163,7 @@ final class SteppedStore: Sendable {
     }
 }
 
-/// Runs what is to run when it is told to, on the thread that tells it.
+/// An executor that runs its jobs when the test says so, on the thread of the test.
 final class HandExecutor: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 
@@ -172,7 +172,7 @@ final class HandExecutor: TaskExecutor {
         jobs.withLock { $0.append(job) }
     }
 
-    /// Until all that runs here waits for something else.
+    /// Runs jobs until all tasks wait for something else.
     func drain() {
         while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
             job.runSynchronously(on: asUnownedTaskExecutor())

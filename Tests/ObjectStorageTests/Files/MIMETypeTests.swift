@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["", "text", "text/", "/plain", "text/plain/x", "te xt/pl@in", "text/\u{e9}", ".a/b", "a/<b>"])
-    func `what is no type is refused`(text: String) {
+    func `text that is no type is rejected`(text: String) {
         #expect(MIMEType(text) == nil)
     }
 
@@ -21,11 +21,11 @@ import Testing
         ("archive.lzh", .lzh), ("page.htm", .html), ("drawing.svg", .svg), ("clip.mp4", .mp4), ("x.webp", .webp),
         ("old.pjpeg", .pjpeg), ("table.csv", .csv), ("style.css", .css), ("script.js", .javascript),
     ])
-    func `a name tells the type`(name: String, type: MIMEType) {
+    func `a type is detected from a name`(name: String, type: MIMEType) {
         #expect(MIMEType(fileName: name) == type)
     }
 
-    @Test func `the longest known extension tells`() {
+    @Test func `the longest known extension decides`() {
         #expect(MIMEType(fileName: "backup.tar.gz")?.description == "application/gzip")
         #expect(MIMEType(fileName: "backup.2026.tar") == .tar)
     }

@@ -16,7 +16,7 @@ import Testing
         #expect(Set(waits).count == waits.count)
     }
 
-    @Test func `what the server asks for is waited at least`() {
+    @Test func `the delay is at least the one that the server asks for`() {
         var generator = SeededGenerator(seed: 2)
         var backoff = Backoff(first: .milliseconds(1), attempts: 3)
         #expect(backoff.wait(asked: .seconds(7), using: &generator) == .seconds(7))
@@ -43,7 +43,7 @@ import Testing
         let key = try ObjectKey("k")
         let content = (0..<1_500_000).map { UInt8(truncatingIfNeeded: $0 &* $0) }
         try await memory.put(key, content)
-        // Operation 1 opens, 2 and 3 read parts, 4 breaks; 5 opens the rest.
+        // Operation 1 opens the object, 2 and 3 read parts, 4 fails, and 5 opens the rest.
         let faulty = FaultyObjectStore(memory, failing: { $0 == 4 || $0 == 7 })
         let store = RetryingObjectStore(faulty, sleep: { _ in })
         #expect(
@@ -69,11 +69,11 @@ import Testing
         #expect(bucket.take(500, now: start) == .zero)
         #expect(bucket.take(1000, now: start) == .seconds(1))
         #expect(bucket.take(1000, now: start + .seconds(1)) == .seconds(1))
-        // After a long rest no more than the burst has gathered.
+        // After a long rest only the burst is available.
         #expect(bucket.take(1500, now: start + .seconds(100)) == .seconds(1))
     }
 
-    @Test func `a limited store waits for what it moved, up and down`() async throws {
+    @Test func `a limited store waits for the bytes that it transferred, up and down`() async throws {
         let waits = Mutex<Duration>(.zero)
         let store = LimitedObjectStore(
             MemoryObjectStore(), up: 1000, down: 2000, surroundings: .still { wait in waits.withLock { $0 = wait } })
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 1_000_000])
-    func `who waits goes on when the rate has changed`(rate: Int?) async throws {
+    func `a waiting operation continues when the rate changes`(rate: Int?) async throws {
         let limited = Mutex<LimitedObjectStore?>(nil)
         let waits = Mutex<[Duration]>([])
         let store = LimitedObjectStore(
@@ -109,7 +109,7 @@ import Testing
 }
 
 extension Surroundings {
-    /// Where time stands still, and nobody waits.
+    /// Returns an environment in which time stands still and sleeping returns at once.
     static func still(onSleep: @escaping @Sendable (Duration) -> Void) -> Surroundings {
         var surroundings = system
         surroundings.now = { .zero }

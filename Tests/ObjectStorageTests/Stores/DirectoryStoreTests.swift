@@ -22,7 +22,7 @@ import Testing
         #expect(page.objects.map(\.key) == [key])
     }
 
-    @Test func `what another program left in the directory is no object`() async throws {
+    @Test func `files of another program in the directory are no objects`() async throws {
         let directory = try TemporaryDirectory()
         let store = try DirectoryObjectStore(path: directory.path)
         try await store.put(ObjectKey("real"), [1])

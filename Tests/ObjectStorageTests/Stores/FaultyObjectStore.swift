@@ -1,8 +1,8 @@
 import ObjectStorage
 import Synchronization
 
-/// A store whose every operation (and every part that is read) is counted and fails where the script says so, before
-/// it does anything.
+/// A store whose operations (and parts that are read) are counted and fail if the script says so,
+/// before they have an effect.
 final class FaultyObjectStore: ObjectStore {
     private let store: any ObjectStore
     private let failing: @Sendable (Int) -> Bool

@@ -3,7 +3,8 @@ import Testing
 
 @testable import ObjectStorage
 
-/// Downloads that take from an earlier version of the file, on this machine, what is the same.
+/// Tests of downloads that take unchanged chunks from an earlier version of the file on this
+/// device.
 @Suite struct BaseFileTests {
     private let memory = MemoryObjectStore()
     private let namespace: ObjectNamespace
@@ -17,7 +18,7 @@ import Testing
 
     private var path: String { directory.path + "/base" }
 
-    /// The earlier version with something inserted in its middle.
+    /// The earlier version with an insertion in its middle.
     private var content: [UInt8] {
         earlier[..<(earlier.count / 2)] + Array("inserted".utf8) + earlier[(earlier.count / 2)...]
     }
@@ -35,7 +36,7 @@ import Testing
         try Manifest(parsing: try await memory.read(namespace.manifest(file.manifest), limit: Manifest.byteLimit))
     }
 
-    @Test func `what an earlier version has does not travel, even where it is moved`() async throws {
+    @Test func `chunks of an earlier version are not transferred, even if they have moved`() async throws {
         try FileSystem.replace(path, with: earlier)
         let file = try await upload(content)
         let task = DownloadTask(
@@ -47,7 +48,7 @@ import Testing
         #expect(task.snapshot.bytesOnWire < 5 << 20)
     }
 
-    @Test func `a file that has changed since it was cut gives its chunks only to who verifies none`() async throws {
+    @Test func `a file that has changed since it was cut returns its chunks only without verification`() async throws {
         try FileSystem.replace(path, with: earlier)
         let wanted = try await manifest(upload(earlier))
         let base = try #require(await BaseFile.find(wanted, in: path, listing: nil))
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1 << 20])
-    func `a file that is not what its listing says costs a second look, and what comes is right`(
+    func `a file that differs from its listing costs a second pass, and the result is correct`(
         place: Int
     ) async throws {
         let earlier = Noise.bytes(3 << 20, seed: 3)
@@ -84,11 +85,12 @@ import Testing
         let marks = try #require(try await task.outcome.marks)
         #expect(try FileSystem.read(directory.path + "/got") == content)
         #expect(task.snapshot.bytesOnWire < 1 << 20)
-        // Whoever has downloaded it recognises what comes again, as who has uploaded it does.
+        // A device that has downloaded the file recognizes its chunks like one that has uploaded
+        // it.
         #expect(try await upload(content, sizes: .small, marks: marks).marks == marks)
     }
 
-    @Test func `a listing tells where chunks are, and one of another length tells nothing`() async throws {
+    @Test func `a listing locates the chunks, and one of a different length is ignored`() async throws {
         try FileSystem.replace(path, with: earlier)
         let wanted = try await manifest(upload(earlier))
         let chunks = wanted.chunks

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStorage
 
-/// Content that is cut with the help of the manifest of an earlier version.
+/// Tests of cutting content with the manifest of an earlier version.
 @Suite struct ChunkReaderTests {
     private let namespace: ObjectNamespace
 
@@ -19,7 +19,8 @@ import Testing
         return Manifest(sha256: ContentHash(of: content), chunks: chunks)
     }
 
-    /// The chunks of `content`, of which so many at once are given out before they are looked at, and how many of them were expected.
+    /// Reads the chunks of `content`, several at once before they are identified. Returns them with
+    /// the number of expected ones.
     private static func read(
         _ content: [UInt8], after earlier: Manifest, ahead: Int
     ) throws -> (chunks: [ContentHash], expected: Int) {
@@ -71,8 +72,7 @@ import Testing
         }
     }
 
-    @Test func `behind the first chunk that comes again and behind what was inserted, chunks are not cut anew`() throws
-    {
+    @Test func `after the first unchanged chunk and after an insertion, chunks are not searched for again`() throws {
         let earlier = Noise.bytes(800_000, seed: 3)
         let manifest = Self.manifest(earlier)
         #expect(try Self.read(earlier, after: manifest, ahead: 1).expected == manifest.chunks.count - 1)
@@ -119,14 +119,14 @@ import Testing
         return task
     }
 
-    @Test func `marks say of chunks what their ids say, for whatever version they were made`() async throws {
+    @Test func `fingerprints identify the same chunks as ids, for any version`() async throws {
         let store = MemoryObjectStore()
         let earlier = Noise.bytes(3_000_000, seed: 3)
         let first = try await upload(earlier, to: store, marks: ChunkMarks()).outcome
         let marks = try #require(first.marks)
         #expect(marks.marks.count == first.chunkCount)
         #expect(ChunkMarks(bytes: marks.bytes) == marks)
-        // One that came, one that has changed by a bit, and one of another file.
+        // An unchanged chunk, one with a changed bit, and one of another file.
         var changed = earlier
         changed[earlier.count / 3] ^= 1
         let other = earlier[..<1_500_000] + Noise.bytes(100, seed: 4) + earlier[1_500_000...]

@@ -1,8 +1,8 @@
 import ObjectStorage
 import Synchronization
 
-/// A store that counts what it is asked and holds every put and read at a gate while the gate is closed; a cancelled
-/// task leaves the gate with `CancellationError`.
+/// A store that counts its operations and holds every put and read at a gate while the gate is
+/// closed. A cancelled task leaves the gate with `CancellationError`.
 final class GatedObjectStore: ObjectStore {
     struct Counts: Sendable, Equatable {
         var puts = 0
@@ -18,14 +18,14 @@ final class GatedObjectStore: ObjectStore {
         var held: [Int: CheckedContinuation<Void, any Error>] = [:]
         var cancelled: Set<Int> = []
         var next = 0
-        /// Let through, and not ended yet.
+        /// The number of operations that have passed the gate and have not ended.
         var underWay = 0
         var arrivals: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-        /// How many operations stand at the gate while nothing moves behind it.
+        /// The number of operations at the gate, if all others have ended; otherwise 0.
         var resting: Int { underWay == 0 ? held.count : 0 }
 
-        /// Those who have waited for what is now so.
+        /// Returns the continuations whose condition holds now.
         mutating func takeArrivals() -> [CheckedContinuation<Void, Never>] {
             let count = resting
             let arrived = arrivals.filter { $0.count <= count }
@@ -34,7 +34,7 @@ final class GatedObjectStore: ObjectStore {
         }
     }
 
-    /// An operation that was let through; it ends when this value goes away.
+    /// An operation that has passed the gate; it ends when this object is released.
     private final class Passage: Sendable {
         private let store: GatedObjectStore
 
@@ -56,7 +56,7 @@ final class GatedObjectStore: ObjectStore {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// Lets `operations` more puts and reads pass, then closes.
+    /// Lets this number of puts and reads pass, then closes the gate.
     func close(after operations: Int) {
         state.withLock { state in
             state.closesAfter = operations
@@ -75,8 +75,8 @@ final class GatedObjectStore: ObjectStore {
         for continuation in held { continuation.resume() }
     }
 
-    /// Returns once at least `count` operations are held and all that were let through have ended: puts are in the store
-    /// and counted, contents are read. Until the gate is opened nothing changes any more.
+    /// Waits until at least `count` operations are held and all that passed have ended: puts are in
+    /// the store and counted, contents are read. Until the gate is opened nothing changes.
     func waitForHeld(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

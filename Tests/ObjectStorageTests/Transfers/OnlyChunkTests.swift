@@ -4,7 +4,7 @@ import Testing
 
 @testable import ObjectStorage
 
-/// Files of one chunk without a manifest, as the daemon stores them.
+/// Tests of files of one chunk without a manifest, as the daemon stores them.
 @Suite struct OnlyChunkTests {
     private let memory = MemoryObjectStore()
     private let namespace: ObjectNamespace
@@ -88,7 +88,8 @@ import Testing
     @Test func `a manifest of another size is refused, and one of more chunks than there can be is not read`()
         async throws
     {
-        // 128 times one chunk, 5 bytes declared; and as many bytes as are declared, in far too many chunks.
+        // 128 times one chunk where 5 bytes are declared; and the declared number of bytes in far
+        // too many chunks.
         for (count, length, declared) in [(128, 16 << 20, Int64(5)), (100_000, 1, 100_000)] {
             let chunk = ChunkReference(id: ContentHash(of: [1]), length: length, storedLength: 17)
             let manifest = Manifest(sha256: ContentHash(of: []), chunks: Array(repeating: chunk, count: count))
@@ -155,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: ["flipped", "cut", "other", "html", "bomb"])
-    func `what is not that chunk is never taken for it`(damage: String) async throws {
+    func `a wrong chunk is never accepted`(damage: String) async throws {
         let up = try await uploaded(Noise.bytes(50_000))
         let key = up.content.key(in: namespace)
         var object = try await memory.read(key, limit: 1 << 20)
@@ -174,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [50_000, 3 << 20])
-    func `what is not the file that its owner knows is never taken for it`(count: Int) async throws {
+    func `a file with another size or hash than expected is never accepted`(count: Int) async throws {
         let content = Noise.bytes(count)
         let up = try await uploaded(content)
         #expect(await code(up.content, sha256: ContentHash(of: [1])) == .corrupt)
@@ -183,7 +184,7 @@ import Testing
         #expect(try directory.read("got") == content)
     }
 
-    @Test func `of many files the store is asked in a listing, and what was there is not sent again`() async throws {
+    @Test func `for many files the store is listed, and existing chunks are not sent again`() async throws {
         let old = (0..<20).map { Noise.bytes(500, seed: UInt64($0)) }
         for content in old { _ = try await uploaded(content) }
         let store = GatedObjectStore(memory)
@@ -205,7 +206,7 @@ import Testing
         for _ in 0..<100 { #expect(try await inventory.size(of: chunk) == nil) }
         let asked = store.counts.heads
         _ = try await uploaded(content)
-        // Others' puts are not known at once; that costs a put.
+        // Puts of other devices are not known at once; that costs a put.
         #expect(try await inventory.size(of: chunk) == nil)
         #expect(store.counts.heads == asked)
         time.withLock { $0 = .seconds(31) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SharedHashingTests {
     @Test(arguments: [1, 2, 3, 7, 30], [1, 8])
-    func `what many have hashed at once is what each would have hashed alone`(fileCount: Int, processors: Int) async {
+    func `hashes computed in a batch are those computed alone`(fileCount: Int, processors: Int) async {
         let hashing = SharedHashing(processors: processors)
         await withTaskGroup { group in
             for file in 0..<fileCount {

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { namespace = try ObjectNamespace(user: "alice") }
 
-    @Test func `one result says what was saved, what was deleted and what failed`() async throws {
+    @Test func `one result has the saved, the deleted and the failed files`() async throws {
         let old = UploadTask(File(name: "old", bytes: [9]), to: memory, namespace: namespace)
         old.start()
         let manifest = try await old.outcome.manifest
@@ -35,7 +35,7 @@ import Testing
         #expect(last?.state == .done)
     }
 
-    @Test func `a paused batch goes on with what is not done`() async throws {
+    @Test func `a paused batch continues with the remaining files`() async throws {
         let store = GatedObjectStore(memory)
         store.close(after: 6)
         var batch = StorageBatch()

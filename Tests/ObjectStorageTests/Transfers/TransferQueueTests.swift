@@ -28,7 +28,7 @@ import Testing
         #expect(order == [ids[2], ids[4], ids[0], ids[1], ids[3]])
     }
 
-    @Test func `what waits for another try keeps no other from running, and tries again in time`() {
+    @Test func `a waiting transfer keeps no other from running, and is retried in time`() {
         var queue = queue(limit: 1)
         _ = queue.handle(.added(ids[0], priority: 9, isPaused: false), now: start)
         _ = queue.handle(.added(ids[1], priority: 0, isPaused: false), now: start)
@@ -87,7 +87,8 @@ import Testing
         #expect(tries == 5)
     }
 
-    /// Drives the queue together with real machines, as `Transfers` does, by random commands and endings.
+    /// Controls the queue together with real state machines, as `Transfers` does, by random
+    /// commands and ends.
     @Test(arguments: 0..<100)
     func `queue and machines stay of one mind whatever happens`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -160,7 +161,7 @@ import Testing
             }
             #expect(active <= 3, "\(active) run; seed \(seed): \(steps.suffix(12))")
         }
-        // Left alone, everything that is not paused or cancelled comes to its end.
+        // Without further commands everything that is not paused or cancelled ends.
         if isSuspended { feed(.resumed) }
         for round in 0..<100 {
             now += .seconds(120)

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1000, 4687, 78_125])
-    func `what goes up comes down whole`(count: Int) async throws {
+    func `an uploaded file is downloaded unchanged`(count: Int) async throws {
         let content = Noise.bytes(count, seed: 5)
         let up = try await uploaded(File(name: "f.bin", bytes: content))
         #expect(up.size == Int64(count))
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a cancellation that nobody asked for ends a transfer as a failure`() async throws {
+    func `an unrequested cancellation ends a transfer as a failure`() async throws {
         let store = try S3ObjectStore(
             S3Configuration(endpoint: "http://127.0.0.1:9", bucket: "ferry", region: "us-east-1"),
             credentials: { throw CancellationError() }, client: HTTPClient())
@@ -86,14 +86,14 @@ import Testing
         #expect(store.counts.putKeys.dropLast().allSatisfy { $0.hasPrefix("alice/chunks/") })
     }
 
-    @Test func `for a large file the store is asked once what it has`() async throws {
+    @Test func `for a large file the store is listed once`() async throws {
         let content = Noise.bytes(700_000)
         let first = try await uploaded(File(name: "f", bytes: content))
         let store = GatedObjectStore(memory)
         let edited = content[..<350_000] + [1, 2, 3] + content[350_000...]
         let second = try await uploaded(File(name: "f", bytes: Array(edited)), to: store)
         #expect(second.manifest != first.manifest)
-        // Nor for the manifest, which lists a chunk that was not there.
+        // The manifest is not looked up either, because it lists a chunk that was missing.
         #expect(store.counts.heads == 0)
         #expect((2...6).contains(store.counts.puts), "\(store.counts.puts) puts for three bytes")
     }
@@ -118,7 +118,9 @@ import Testing
         #expect(late == [.done])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a watcher that is cancelled while snapshots come holds nobody up`() async {
+    @Test(.timeLimit(.minutes(1))) func `an observer that is cancelled between snapshots does not block the transfer`()
+        async
+    {
         let task = UploadTask(File(name: "f", bytes: [1]), to: memory, namespace: namespace, sizes: .small)
         task.pause()
         let showing = Task.detached {
@@ -143,7 +145,7 @@ import Testing
         up.limit(bytesPerSecond: 1000)
         up.start()
         let uploaded = try await up.outcome
-        // The bucket's time stands still, so that what each part waits for is all that went before it.
+        // The time of the bucket stands still, so each part waits for all previous parts.
         #expect(waited.withLock { $0 } > .seconds(46))
 
         waited.withLock { $0 = .zero }
@@ -158,7 +160,7 @@ import Testing
         #expect(waited.withLock { $0 } == .zero)
     }
 
-    @Test func `a pause stops the traffic, and resuming sends only what was under way`() async throws {
+    @Test func `a pause stops the traffic, and a resume sends only the chunks in flight again`() async throws {
         let content = Noise.bytes(187_500)
         let store = GatedObjectStore(memory)
         store.close(after: 5)
@@ -224,7 +226,7 @@ import Testing
         #expect(directory.names().isEmpty)
     }
 
-    @Test func `a download takes up what an earlier one has left, after checking it`() async throws {
+    @Test func `a download continues the partial file of an earlier one, after verifying it`() async throws {
         let content = Noise.bytes(125_000)
         let up = try await uploaded(File(name: "f", bytes: content))
         let store = GatedObjectStore(memory)
@@ -238,7 +240,7 @@ import Testing
         task?.pause()
         for await snapshot in states where snapshot.state == .paused { break }
         task = nil
-        // One byte of what is there goes bad meanwhile.
+        // One byte of the partial file is damaged meanwhile.
         var damaged = try directory.read("partial")
         let first = try #require(damaged.firstIndex { $0 != 0 })
         damaged[first] ^= 1
@@ -250,7 +252,8 @@ import Testing
         again.start()
         _ = try await again.outcome
         #expect(try directory.read("got") == content)
-        // The manifest, what was under way, and the damaged chunk; the rest was there.
+        // The manifest, the chunks in flight and the damaged chunk are fetched; the rest is in the
+        // partial file.
         #expect(store.counts.gets - before < up.chunkCount)
         #expect(directory.names() == ["got"])
     }
@@ -279,7 +282,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is not what it should be is not published`() async throws {
+    @Test func `a file with an unexpected hash is not published`() async throws {
         var file = File(name: "f", bytes: [1, 2, 3])
         file.sha256 = ContentHash(of: [1, 2, 4])
         #expect(await code { _ = try await uploaded(file) } == .corrupt)
@@ -320,7 +323,7 @@ import Testing
         #expect(try directory.read("got") == content)
     }
 
-    @Test func `what is missing is named`() async throws {
+    @Test func `the error of a missing object names it`() async throws {
         let up = try await uploaded(File(name: "f", bytes: Noise.bytes(31_250)))
         let page = try await memory.list(prefix: namespace.chunkPrefix, after: nil, limit: 10)
         try await memory.delete(try #require(page.objects.last?.key))
@@ -361,7 +364,8 @@ import Testing
 
     @Test func `compressible content travels small and comes back`() async throws {
         let content = Array(String(repeating: "the quick brown fox\n", count: 5000).utf8)
-        // A level that is told: what pays on a link as fast as memory is another question.
+        // A fixed level, because which level is best with a network as fast as memory is another
+        // question.
         let task = UploadTask(
             File(name: "f.txt", bytes: content), to: memory, namespace: namespace, compression: .level(6), sizes: .small
         )
@@ -376,7 +380,7 @@ import Testing
     }
 }
 
-/// Flips a bit in the first read of each key.
+/// A store that flips a bit in the first read of each key.
 private final class GarblingObjectStore: ObjectStore {
     private let store: any ObjectStore
     private let seen = Mutex<Set<ObjectKey>>([])

@@ -25,7 +25,7 @@ import Testing
             directory: "\(directory.path)/\(name)", store: store ?? memory, namespace: namespace, options: options)
     }
 
-    /// As the disk would be after kill -9 at this moment.
+    /// Copies the disk in its state at this moment, as after kill -9.
     private func crash(to name: String) throws {
         try FileSystem.makeDirectories("\(directory.path)/\(name)/spool")
         for file in directory.names(below: "state") where !file.hasSuffix("-shm") {
@@ -63,7 +63,7 @@ import Testing
         #expect(try await open().all.isEmpty)
     }
 
-    @Test func `what an older program has begun goes on`() async throws {
+    @Test func `a transfer of an older program continues`() async throws {
         let transfers = try await open()
         _ = try await transfers.upload(UploadRequest(File(name: "b", bytes: Array("bytes".utf8)), label: "task-1"))
         try crash(to: "older")
@@ -105,7 +105,7 @@ import Testing
         #expect(directory.names(below: "state/spool").isEmpty)
     }
 
-    @Test func `after a crash an upload goes on, and sends no chunk twice but those under way`() async throws {
+    @Test func `after a crash an upload continues, and sends only the chunks in flight twice`() async throws {
         let content = Noise.bytes(312_500)
         let path = try directory.file("f.bin", content)
         let store = GatedObjectStore(memory)
@@ -131,7 +131,7 @@ import Testing
         await runningAgain.value
     }
 
-    @Test func `after a crash a download goes on, and fetches no chunk twice but those under way`() async throws {
+    @Test func `after a crash a download continues, and fetches only the chunks in flight twice`() async throws {
         let content = Noise.bytes(312_500)
         let single = UploadTask(File(name: "f", bytes: content), to: memory, namespace: namespace, sizes: .small)
         single.start()
@@ -154,7 +154,8 @@ import Testing
         let handle = try #require(await recovered.transfer(task.id) as? DownloadTask)
         _ = try await handle.outcome
         #expect(try directory.read("got") == content)
-        // The manifest once more, and of the eight chunks that had come through the gate at most those not yet written.
+        // The manifest again, and of the eight chunks that passed the gate at most those that were
+        // not written.
         #expect(second.counts.gets <= uploaded.chunkCount + 1)
         #expect(handle.snapshot.bytesOnWire < Int64(content.count))
         runningAgain.cancel()
@@ -165,7 +166,7 @@ import Testing
         let path = try directory.file("f.bin", Noise.bytes(46_875))
         let transfers = try await open()
         let up = try await transfers.upload(UploadRequest(File(path: path)))
-        // One that would take half a day.
+        // A transfer that would take half a day.
         up.limit(bytesPerSecond: 1)
         up.pause()
         let running = Task { await transfers.run() }
@@ -211,7 +212,7 @@ import Testing
         await runningAgain.value
     }
 
-    @Test func `a cancelled upload takes back what it alone has put, if nobody else writes`() async throws {
+    @Test func `a cancelled upload deletes its own objects if it is the sole writer`() async throws {
         let shared = Noise.bytes(31_250, seed: 9)
         let store = GatedObjectStore(memory)
         var options = TransferOptions()
@@ -228,7 +229,7 @@ import Testing
         #expect(memory.count > before)
         large.cancel()
         await end(of: large, .cancelled)
-        // What had been noted is gone; what was put in the last moments is left to the collection of garbage.
+        // Recorded chunks are deleted; those of the last moments are left to garbage collection.
         #expect(memory.count < before + 40)
         await #expect(throws: ObjectStorageError.self) { _ = try await large.outcome }
         running.cancel()
@@ -254,7 +255,7 @@ import Testing
         await running.value
     }
 
-    @Test func `what fails for good is remembered with its reason`() async throws {
+    @Test func `a permanent failure is stored with its reason`() async throws {
         let transfers = try await open()
         let running = Task { await transfers.run() }
         let task = try await transfers.download(
@@ -279,7 +280,7 @@ import Testing
                 try await transfers.upload(
                     UploadRequest(File(name: "f\(seed)", bytes: Noise.bytes(23_437, seed: UInt64(seed))))))
         }
-        // Four run, none of which can end; the others are never launched.
+        // Four run and cannot end, so the others are never launched.
         for task in tasks.prefix(4) { await end(of: task, .running) }
         await store.waitForHeld()
         transfers.suspendAll()

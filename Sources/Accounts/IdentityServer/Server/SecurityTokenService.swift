@@ -1,8 +1,8 @@
 import Cryptography
 import HTTPMessages
 import HTTPServer
-import XML
 import IdentityProtocol
+import XML
 
 /// STS `AssumeRoleWithWebIdentity` (AWS's query API of 2011-06-15): an ID token for credentials of the object store that
 /// reach the user's own prefix only. The role and its session name are taken as they come.

@@ -1,10 +1,11 @@
 package import JSON
 
-/// One thing that `ferry doctor` looked at.
+/// The result of one check of `ferry doctor`.
 package struct HealthCheck: JSONCodable, Hashable {
+    /// The outcome of a check.
     package enum State: String, Sendable {
         case ok
-        /// Works, but somebody should look.
+        /// It works, but the user should look at it.
         case attention
         case failed
         case unknown
@@ -13,9 +14,9 @@ package struct HealthCheck: JSONCodable, Hashable {
     /// A short word for scripts: `root`, `watches`, `disk`, `clock` …
     package var code: String
     package var state: State
-    /// One sentence.
+    /// The message for the user, one sentence.
     package var message: String
-    /// The command or step that helps.
+    /// The command or step that helps; nil if none is known.
     package var remedy: String?
 
     package init(_ code: String, _ state: State, _ message: String, remedy: String? = nil) {
@@ -38,14 +39,15 @@ package struct HealthCheck: JSONCodable, Hashable {
     }
 }
 
-/// A machine of the account.
+/// A device of the account.
 package struct DeviceSummary: JSONCodable, Hashable {
-    /// Of its replica.
+    /// The id of the replica on the device.
     package var id: String
     package var name: String
-    /// Of Ferry there.
+    /// The version of Ferry on the device; nil if it is not known.
     package var version: String?
-    /// RFC 3339 by the remote's clock, to the hour; nil until the remote has heard of it.
+    /// The hour in which the device was last seen, in RFC 3339 by the remote's clock; nil until the
+    /// remote has reported it.
     package var lastSeen: String?
     package var isThisOne: Bool
 
@@ -72,7 +74,7 @@ package struct DeviceSummary: JSONCodable, Hashable {
 
 /// One line of the daemon's log.
 package struct LogLine: JSONCodable, Hashable {
-    /// RFC 3339 by the local clock.
+    /// The time by the local clock, in RFC 3339.
     package var time: String
     /// `debug`, `info`, `notice`, `warning`, `error` or `critical`.
     package var level: String
@@ -93,12 +95,13 @@ package struct LogLine: JSONCodable, Hashable {
     package var json: JSON { .members(("time", time.asJSON), ("level", level.asJSON), ("text", text.asJSON)) }
 }
 
-/// One setting of the daemon as it is in force.
+/// One setting of the daemon that is in effect.
 package struct SettingSummary: JSONCodable, Hashable {
     package var key: String
-    /// Empty where there is none.
+    /// The value as text; empty if there is none.
     package var value: String
-    /// Where the value comes from: a flag, a variable, a file with its path, or `default`.
+    /// The origin of the value: a flag, an environment variable, a file with its path, or
+    /// `default`.
     package var source: String
 
     package init(key: String, value: String, source: String) {

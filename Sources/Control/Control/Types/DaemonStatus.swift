@@ -2,19 +2,21 @@ package import JSON
 
 /// The state of the daemon, as `ferry status` shows it.
 package struct DaemonStatus: JSONCodable, Hashable {
+    /// The overall state of the daemon.
     package enum State: String, Sendable {
         case starting
-        /// In touch with the remote.
+        /// The daemon is connected to the remote.
         case running
-        /// Paused by the user.
+        /// Syncing is paused by the user.
         case paused
-        /// The remote cannot be reached; `reason` says why and when the next try is.
+        /// The remote cannot be reached; `reason` tells why and when the next attempt is made.
         case offline
-        /// No account, or the remote refuses the session.
+        /// There is no account, or the remote rejects the session.
         case needsSignIn = "needs-sign-in"
-        /// The tasks directory is missing, replaced or unreadable: nothing is sent.
+        /// The tasks directory is missing, replaced or unreadable. Nothing is sent.
         case rootHeld = "root-held"
-        /// The server is another one than before, or was put back to an earlier state; nothing is sent or applied.
+        /// The server is not the same as before, or was restored to an earlier state. Nothing is
+        /// sent or applied.
         case serverHeld = "server-held"
         case stopping
         case unknown
@@ -22,39 +24,40 @@ package struct DaemonStatus: JSONCodable, Hashable {
 
     package var version: String
     package var state: State
-    /// One sentence for any state but `running`.
+    /// The reason for any state but `running`, one sentence.
     package var reason: String?
-    /// The step that helps.
+    /// The step that helps; nil if none is known.
     package var hint: String?
     package var account: AccountSummary?
-    /// Absolute path.
+    /// The absolute path of the tasks directory.
     package var tasksDirectory: String
     package var taskCount: Int
     package var openTaskCount: Int
-    /// Mutations that the remote has not acknowledged.
+    /// The number of mutations that the remote has not acknowledged.
     package var pendingUp: Int
-    /// Remote changes not yet in files.
+    /// The number of remote changes that are not in files yet.
     package var pendingDown: Int
-    /// Seconds since the oldest unacknowledged change was made.
+    /// The age of the oldest unacknowledged change in seconds; nil if there is none.
     package var oldestPendingSeconds: Double?
-    /// RFC 3339, by the remote's clock: the last boundary.
+    /// The time at which everything was last in sync, in RFC 3339 by the remote's clock.
     package var lastSync: String?
     package var activeTransfers: Int
     package var waitingTransfers: Int
-    /// Why one of them waits to be tried again; nil where all only wait for their turn.
+    /// The reason why a transfer waits to be retried; nil if all waiting transfers only wait for
+    /// their turn.
     package var transfersWaitFor: String?
-    /// Transfers that a command has paused.
+    /// The number of transfers that a command has paused.
     package var pausedTransfers = 0
-    /// Transfers that are not tried again by themselves.
+    /// The number of failed transfers that are not retried automatically.
     package var failedTransfers = 0
-    /// Changes that the remote refused; they are kept.
+    /// The number of changes that the remote has rejected. They are kept on this device.
     package var rejected = 0
     package var heldDeletes: Int
     package var conflicts: Int
     package var trashed: Int
-    /// Invitations that wait for an answer of this account.
+    /// The number of invitations that this account has not answered.
     package var invitations: Int
-    /// Invitations of this account that have not been answered.
+    /// The number of invitations of this account that are not answered.
     package var sentInvitations: Int
     package var problems: [Problem]
 
@@ -119,24 +122,26 @@ package struct DaemonStatus: JSONCodable, Hashable {
             ("problems", problems.json))
     }
 
-    /// Whether a person should look: a held delete, a conflict, a rejected change, a paused or failed transfer, or a problem.
+    /// Whether the user should look: there is a held delete, a conflict, a rejected change, a
+    /// paused or failed transfer, or a problem.
     package var needsAttention: Bool {
         heldDeletes > 0 || rejected > 0 || pausedTransfers > 0 || failedTransfers > 0 || conflicts > 0
             || !problems.isEmpty || state == .rootHeld || state == .serverHeld
     }
 
-    /// Whether everything known here is on the remote and everything known there is here.
+    /// Whether all local changes are on the remote and all remote changes are in files.
     package var isInSync: Bool {
         state == .running && pendingUp == 0 && pendingDown == 0 && activeTransfers == 0 && waitingTransfers == 0
             && pausedTransfers == 0 && failedTransfers == 0 && rejected == 0
     }
 }
 
-/// Something that waits for a person: a file that cannot be read, a document that the remote refuses, a limit reached.
+/// A problem that the user has to solve: a file that cannot be read, a document that the remote
+/// rejects, or a limit that is reached.
 package struct Problem: JSONCodable, Hashable {
     /// A short word for scripts: `malformed-front-matter`, `symlink`, `disk-full` …
     package var code: String
-    /// The file or task it is about, if one.
+    /// The file or task that has the problem; nil if it concerns none.
     package var subject: String?
     package var message: String
     package var hint: String?
@@ -160,10 +165,10 @@ package struct Problem: JSONCodable, Hashable {
     }
 }
 
-/// Who is signed in, and where.
+/// The account that is signed in, and its server.
 package struct AccountSummary: JSONCodable, Hashable {
     package var userID: String
-    /// nil for an anonymous account.
+    /// The e-mail address; nil for an anonymous account.
     package var email: String?
     package var server: String
 
@@ -183,7 +188,7 @@ package struct AccountSummary: JSONCodable, Hashable {
     }
 }
 
-/// What the account uses on the server and may use there.
+/// The resources that the account uses on the server, and their limits.
 package struct AccountUsageSummary: JSONCodable, Hashable {
     package var objectBytes: Int64
     package var objectBytesLimit: Int64
@@ -218,20 +223,22 @@ package struct AccountUsageSummary: JSONCodable, Hashable {
     }
 }
 
-/// How to sign in. The password crosses the socket only, never an argument or a log.
+/// The data to sign in. The password is sent only over the socket; it is never an argument of a
+/// command or in a log.
 package struct SignInRequest: JSONCodable, Hashable {
-    /// The server's HTTP address, whose discovery document names the rest.
+    /// The HTTP address of the server, whose discovery document contains the other addresses.
     package var server: String
-    /// nil for an anonymous account, and where `code` says which.
+    /// The e-mail address; nil for an anonymous account, and if `code` identifies the account.
     package var email: String?
     package var password: String?
-    /// Make the account rather than expect it.
+    /// Whether to create the account.
     package var create: Bool
-    /// For a new account on a server that asks for invitations.
+    /// The invitation to the server, if it requires one for new accounts.
     package var invitation: String?
-    /// A code of the server's administrator that makes `password` the account's.
+    /// A code of the server's administrator, which sets the password of an account to `password`.
     package var code: String?
-    /// Whether tasks that belong to another account are to be united with this one's.
+    /// Whether tasks in the tasks directory that belong to another account are merged into this
+    /// one.
     package var merges: Bool
 
     package init(

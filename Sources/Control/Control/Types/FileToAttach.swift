@@ -1,10 +1,10 @@
 package import JSON
 
-/// A file that the daemon shall copy into a task's attachments.
+/// A file to copy into the attachments of a task.
 package struct FileToAttach: JSONCodable, Hashable {
-    /// Absolute.
+    /// The absolute path of the file.
     package var path: String
-    /// The attachment's name; nil for the file's own.
+    /// The name of the attachment; nil for the name of the file.
     package var name: String?
 
     package init(path: String, name: String? = nil) {

@@ -1,36 +1,39 @@
 package import JSON
 
-/// A value that a merge displaced: a conflict until somebody has looked at it, and history for good.
+/// A value that a merge has displaced. It is a conflict until the user has resolved it, and stays
+/// in the history.
 package struct ConflictSummary: JSONCodable, Hashable {
     package var id: String
-    /// Short, for people to type; commands take it, or its beginning, for the id.
+    /// A short id for users to type. Commands accept it, or a prefix of it, instead of the id.
     package var handle: String
     package var taskID: String
     package var title: String
-    /// The field's path in the task's document, or `__document__`.
+    /// The path of the field in the document of the task, or `__document__`.
     package var field: String
-    /// The field as people say it: `due`, `list`, `attachment a.pdf`.
+    /// The name of the field for users: `due`, `list`, `attachment a.pdf`.
     package var label: String
-    /// The value that stands, in words; empty where there is none.
+    /// The current value as text; empty if there is none.
     package var standing: String
-    /// The value that was displaced, in words; empty where there was none.
+    /// The displaced value as text; empty if there was none.
     package var displaced: String
-    /// RFC 3339, the remote's timestamp of the commit that displaced it; nil until it is ordered.
+    /// The time of the commit that displaced the value, in RFC 3339 by the remote's clock; nil
+    /// until the remote has ordered it.
     package var replacedTime: String?
-    /// Whose change displaced it: the id of a replica, and the name of its device.
+    /// The id of the replica whose change displaced the value, followed by the name of its device.
     package var replica: String
     package var device: String
-    /// Who set the value that stands now, and when by the remote's clock.
+    /// The device that set the current value, followed by the time by the remote's clock.
     package var standingDevice: String?
     package var standingTime: String?
-    /// Who had set the displaced value, and when by the remote's clock; nil where that is not known.
+    /// The device that set the displaced value, followed by the time by the remote's clock; nil if
+    /// they are not known.
     package var displacedDevice: String?
     package var displacedTime: String?
-    /// `changedOnBothSides`, `overlappingText`, `editSurvivesDelete`.
+    /// The reason: `changedOnBothSides`, `overlappingText` or `editSurvivesDelete`.
     package var reason: String
-    /// What happened, as one sentence.
+    /// The explanation for the user, one sentence.
     package var explanation: String
-    /// Whether it waits for somebody to look at it.
+    /// Whether the conflict is not resolved yet.
     package var isOpen: Bool
 
     package init(
@@ -85,11 +88,12 @@ package struct ConflictSummary: JSONCodable, Hashable {
     }
 }
 
-/// Why a task says what it says.
+/// The origin of each value of a task.
 package struct TaskExplanation: JSONCodable, Hashable {
     package var task: TaskSummary
     package var fields: [FieldExplanation]
-    /// What else there is to know: a change by a program that leaves no name, what keeps the task out of sync.
+    /// Further sentences for the user, for example on a change by a program without a name, or on
+    /// what keeps the task out of sync.
     package var remarks: [String]
 
     package init(task: TaskSummary, fields: [FieldExplanation], remarks: [String] = []) {
@@ -109,20 +113,22 @@ package struct TaskExplanation: JSONCodable, Hashable {
     }
 }
 
-/// Who made one field of a task what it is.
+/// The origin of one field of a task.
 package struct FieldExplanation: JSONCodable, Hashable {
-    /// The field's path in the task's document.
+    /// The path of the field in the document of the task.
     package var field: String
-    /// The field as people say it.
+    /// The name of the field for users.
     package var label: String
-    /// In words.
+    /// The value as text.
     package var value: String
     package var device: String
-    /// RFC 3339, the remote's time of the commit; nil until it is ordered.
+    /// The time of the commit, in RFC 3339 by the remote's clock; nil until the remote has ordered
+    /// it.
     package var time: String?
-    /// `created`, `changed`, `merged`, `changedOnBothSides` or `overlappingText`.
+    /// The rule that decided: `created`, `changed`, `merged`, `changedOnBothSides` or
+    /// `overlappingText`.
     package var rule: String
-    /// The rule as a sentence.
+    /// The rule as a sentence for the user.
     package var explanation: String
 
     package init(
@@ -152,11 +158,11 @@ package struct FieldExplanation: JSONCodable, Hashable {
     }
 }
 
-/// What undoing did to one task, or would do.
+/// The effect of undoing on one task.
 package struct UndoneSummary: JSONCodable, Hashable {
     package var taskID: String
     package var title: String
-    /// Sentences: what became of the task and its fields, and what was left alone.
+    /// Sentences for the user: what happened to the task and its fields, and what was not changed.
     package var effects: [String]
 
     package init(taskID: String, title: String, effects: [String]) {

@@ -1,19 +1,19 @@
 package import JSON
 
-/// An invitation to a list that has not been answered.
+/// An invitation to a list that is not answered.
 ///
-/// The texts come from the other account: whoever shows them escapes them.
+/// Its texts come from another account, so a program that displays them has to escape them.
 package struct InvitationSummary: JSONCodable, Hashable {
-    /// Eight hexadecimal digits.
+    /// The id, eight hexadecimal digits.
     package var id: String
     package var list: String
-    /// The address of the list's owner.
+    /// The e-mail address of the owner of the list.
     package var from: String
-    /// The address of the invited account.
+    /// The e-mail address of the invited account.
     package var to: String
-    /// Whether this account sent it.
+    /// Whether this account has sent the invitation.
     package var isSent: Bool
-    /// RFC 3339; nil until the server has ordered it.
+    /// The time of the invitation in RFC 3339; nil until the server has ordered it.
     package var time: String?
 
     package init(id: String, list: String, from: String, to: String, isSent: Bool, time: String?) {
@@ -38,10 +38,10 @@ package struct InvitationSummary: JSONCodable, Hashable {
     }
 }
 
-/// An account whose invitations are refused.
+/// An account whose invitations are declined automatically.
 package struct BlockSummary: JSONCodable, Hashable {
     package var userID: String
-    /// The e-mail address under which it was blocked, or its id.
+    /// The e-mail address with which the account was blocked, or its id.
     package var name: String
 
     package init(userID: String, name: String) {

@@ -1,11 +1,12 @@
 package import JSON
 
-/// A delete that waits for approval because it came with too many others.
+/// A delete that waits for approval because too many came at once.
 package struct HeldDelete: JSONCodable, Hashable {
     package var taskID: String
     package var title: String
     package var list: String
-    /// RFC 3339 by the local clock, for reading only.
+    /// The time since which the delete is held, in RFC 3339 by the local clock. It is only for
+    /// display.
     package var since: String
 
     package init(taskID: String, title: String, list: String, since: String) {
@@ -31,9 +32,11 @@ package struct TrashedTask: JSONCodable, Hashable {
     package var taskID: String
     package var title: String
     package var list: String
-    /// The remote's timestamp, RFC 3339; nil until it has ordered the delete.
+    /// The time of the delete, in RFC 3339 by the remote's clock; nil until the remote has ordered
+    /// it.
     package var deletedTime: String?
-    /// Until when it is kept, RFC 3339; nil for ever, or until the remote has ordered the delete.
+    /// The time until which the task is kept, in RFC 3339; nil if it is kept forever or the remote
+    /// has not ordered the delete.
     package var keptUntil: String?
 
     package init(taskID: String, title: String, list: String, deletedTime: String?, keptUntil: String? = nil) {

@@ -1,20 +1,23 @@
 package import JSON
 
-/// What a sync would do now.
+/// The steps that a sync would perform now.
 package struct SyncPlan: JSONCodable, Hashable {
-    /// What keeps it from being done, and what is not known: paused, offline, the directory is not the known one.
+    /// The reason why they cannot be performed, or why they are not completely known: paused,
+    /// offline, or an unknown directory.
     package var remark: String?
     package var steps: [Step]
 
+    /// One step of a sync.
     package struct Step: JSONCodable, Hashable {
-        /// `send`, `upload`, `delete`, `hold`, `write`, `download`, `remove` or `leave`.
+        /// The kind of the step: `send`, `upload`, `delete`, `hold`, `write`, `download`, `remove`
+        /// or `leave`.
         package var action: String
-        /// A path relative to the tasks directory, or a title.
+        /// The subject of the step: a path relative to the tasks directory, or a title.
         package var subject: String
         package var taskID: String?
-        /// What about it, in a few words.
+        /// Further details in a few words.
         package var detail: String?
-        /// Bytes of an attachment.
+        /// The size of an attachment in bytes.
         package var size: Int64?
 
         package init(action: String, subject: String, taskID: String?, detail: String?, size: Int64?) {

@@ -1,31 +1,35 @@
 package import JSON
 
-/// What to make or change of a task: nil leaves a field as it is (or at its default, for a new task).
+/// The fields of a new task, or the changes of fields of a task. Nil leaves a field unchanged, or
+/// at its default in a new task.
 package struct TaskChange: JSONCodable, Hashable {
     package var title: String?
-    /// A list's name; empty for the default list. A new name makes a list.
+    /// The name of a list; empty for the default list. A new name creates a list.
     package var list: String?
     package var isCompleted: Bool?
     package var priority: TaskSummary.Priority?
-    /// A date or an RFC 3339 time; empty removes it.
+    /// A date or an RFC 3339 time; empty to remove it.
     package var due: String?
-    /// Replaces all tags.
+    /// The tags that replace all tags of the task.
     package var tags: [String]?
     package var addTags: [String]
     package var removeTags: [String]
     package var notes: String?
-    /// Custom fields as YAML source; empty text removes the field.
+    /// The custom fields as YAML source. Empty source removes a field.
     package var fields: [String: String]
-    /// Custom fields as text, quoted in the file as YAML needs; empty text removes the field.
+    /// The custom fields as text, which is quoted in the file if YAML requires it. Empty text
+    /// removes a field.
     package var texts: [String: String] = [:]
-    /// For a new task: the head of the file that it comes from, its front matter with the fences. The other members win over it.
+    /// The head of the file from which a new task comes: its front matter with the fences. The
+    /// other members override it.
     package var head: String?
-    /// For a new task: the name of the file that it comes from, without `.md`.
+    /// The name without `.md` of the file from which a new task comes.
     package var fileName: String?
-    /// For a new task: what it is called where it comes from. What was added under a key, on whichever machine of the account, is
-    /// not added again: `already-there`.
+    /// The id of a new task in the program from which it is imported. If any device of the account
+    /// has added a task with this key before, it is not added again and the error is
+    /// `already-there`.
     package var importKey: String?
-    /// For a new task: only look whether it could be added.
+    /// Whether only to check if a new task could be added.
     package var isTrial = false
 
     package init(
@@ -93,18 +97,19 @@ package struct TaskChange: JSONCodable, Hashable {
     }
 }
 
-/// Which tasks to list; absent parts do not restrict.
+/// A filter of tasks. Members that are nil or empty do not restrict it.
 package struct TaskFilter: JSONCodable, Hashable {
-    /// Words that the title, a tag or the list's name contains, ignoring case; all of them.
+    /// The words that the title, a tag or the name of the list must contain, ignoring case; all of
+    /// them must occur.
     package var words: [String]
-    /// A list's name, ignoring case; empty for the default list.
+    /// The name of a list, ignoring case; empty for the default list.
     package var list: String?
     package var tags: [String]
-    /// nil for both; the default of `ferry list` is false.
+    /// Whether the tasks are completed; nil for both. The default of `ferry list` is false.
     package var isCompleted: Bool?
-    /// `today` (and before), `week`, `overdue`, `none`, or a date: due on it.
+    /// The due date: `today` (or before), `week`, `overdue`, `none`, or a date.
     package var due: String?
-    /// The civil date on the user's machine, `2026-11-30`, that relative `due` words refer to.
+    /// The current date on the device of the user, `2026-11-30`, to which the words in `due` refer.
     package var today: String?
 
     package init(
@@ -135,16 +140,16 @@ package struct TaskFilter: JSONCodable, Hashable {
 
 /// A list of tasks.
 package struct ListSummary: JSONCodable, Hashable {
-    /// Empty for the default list.
+    /// The id; empty for the default list.
     package var id: String
     package var name: String
     package var openCount: Int
     package var taskCount: Int
-    /// What the account is called whose list it is; nil: this one's.
+    /// The name of the account that owns the list; nil if it is this account.
     package var owner: String?
-    /// What the accounts are called that use it besides its owner.
+    /// The names of the other accounts that use the list, without the owner.
     package var sharedWith: [String]
-    /// What the accounts are called that are invited and have not answered.
+    /// The names of the invited accounts that have not answered.
     package var invited: [String]
 
     package init(

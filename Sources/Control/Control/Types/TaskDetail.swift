@@ -1,21 +1,24 @@
 package import JSON
 
-/// What `ferry show` shows of a task.
+/// A task as `ferry show` displays it.
 package struct TaskDetail: JSONCodable, Hashable {
     package var summary: TaskSummary
     package var notes: String
-    /// Custom front matter: key and its source text.
+    /// The source text of the custom front matter, by key.
     package var fields: [String: String]
     package var attachments: [AttachmentSummary]
-    /// RFC 3339; nil until the remote has ordered the write that set it.
+    /// The time of creation in RFC 3339; nil until the remote has ordered the write, as are the
+    /// next two.
     package var createdTime: String?
     package var updatedTime: String?
     package var completedTime: String?
-    /// Sentences about values that were kept without being understood, or what holds the task out of sync.
+    /// Sentences for the user about values that were kept but not understood, or about what keeps
+    /// the task out of sync.
     package var remarks: [String]
-    /// Its attachments are kept here whatever the machine takes otherwise.
+    /// Whether its attachments are kept on this device whatever the download policy is.
     package var isPinned = false
-    /// All that stands in the task's file before its notes, byte for byte: a byte-order mark, and the front matter with its fences.
+    /// The bytes of the file before its notes: a byte-order mark, and the front matter with its
+    /// fences.
     package var head = ""
 
     package init(
@@ -59,14 +62,15 @@ package struct TaskDetail: JSONCodable, Hashable {
 
 /// One attachment of a task.
 package struct AttachmentSummary: JSONCodable, Hashable {
+    /// The place of the content of an attachment.
     package enum State: String, Sendable {
-        /// The file is here, whole.
+        /// The complete file is on this device.
         case here
         case uploading
         case downloading
-        /// Queued, or waiting for another machine's upload.
+        /// The transfer is queued, or waits for the upload by another device.
         case waiting
-        /// Only on the remote, by the download policy.
+        /// The content is only on the remote, because of the download policy.
         case remote
         case missing
         case damaged
@@ -76,12 +80,13 @@ package struct AttachmentSummary: JSONCodable, Hashable {
     package var id: String
     package var name: String
     package var mimeType: String
-    /// In bytes.
+    /// The size in bytes.
     package var size: Int64
-    /// In hex; empty until it is known.
+    /// The hash in hexadecimal digits; empty until it is known.
     package var sha256: String
     package var state: State
-    /// Relative to the tasks directory; nil while the file is not here.
+    /// The path of the file relative to the tasks directory; nil while the file is not on this
+    /// device.
     package var path: String?
 
     package init(

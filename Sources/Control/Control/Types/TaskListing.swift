@@ -1,25 +1,30 @@
 package import HTTPMessages
 import JSON
 
-/// The tasks that a filter lets through, in order, as the document that goes over the socket. A list of a hundred thousand is
-/// never in the daemon's memory: it is written page by page while it is read.
+/// The tasks that match a filter, in order, as the JSON document for the socket. A hundred thousand
+/// tasks are never in the memory of the daemon at the same time: the document is written page by
+/// page while it is sent.
 package struct TaskListing: Sendable {
-    /// `{"schemaVersion":1,"tasks":[…]}`
+    /// The document: `{"schemaVersion":1,"tasks":[…]}`.
     package let body: HTTPBody
 
-    /// - Parameter nextPage: the tasks that follow; nil: there are no more.
+    /// Creates a listing from pages.
+    ///
+    /// - Parameter nextPage: Returns the next tasks; nil at the end.
     package init(pages nextPage: @escaping @Sendable () async throws -> [TaskSummary]?) {
         let writer = Writer(nextPage: nextPage)
         body = .stream { try await writer.next() }
     }
 
-    /// What comes over the socket; it is not looked at before `summaries()`.
+    /// Creates a listing from a response, which is not parsed before `summaries()`.
     init(body: HTTPBody) { self.body = body }
 
-    /// The document itself; once.
+    /// Reads the document. It can be read once.
     package func bytes() async throws -> [UInt8] { try await body.collect(limit: 1 << 30) }
 
-    /// - Throws: `ControlError` for what is no such document.
+    /// Reads and parses the document.
+    ///
+    /// - Throws: `ControlError` if it is no such document.
     package func summaries() async throws -> [TaskSummary] {
         let bytes = try await bytes()
         do { return try Self.summaries(in: bytes) } catch { throw ControlError.unreadable(error) }
@@ -41,7 +46,7 @@ package struct TaskListing: Sendable {
         return summaries
     }
 
-    /// Makes the document's text of pages.
+    /// Writes the text of the document from pages.
     private actor Writer {
         private let nextPage: @Sendable () async throws -> [TaskSummary]?
         private var isBegun = false
@@ -72,7 +77,7 @@ package struct TaskListing: Sendable {
 }
 
 extension TaskSummary {
-    /// Appends the text of `json`, without making it a `JSON` first.
+    /// Appends the text of `json` without creating a `JSON` first.
     func write(to bytes: inout [UInt8]) {
         bytes += #"{"id":"#.utf8
         bytes.append(json: id)

@@ -1,15 +1,16 @@
 package import JSON
 
-/// What `ferry list` shows of a task.
+/// A task as `ferry list` displays it.
 package struct TaskSummary: JSONCodable, Hashable {
+    /// Whether the task is in sync, or why it is not.
     package enum Sync: String, Sendable {
-        /// The remote has acknowledged everything.
+        /// The remote has acknowledged all changes.
         case synced
-        /// Local changes wait for the remote.
+        /// Local changes are not acknowledged by the remote yet.
         case pending
-        /// A merge displaced a value; see `ferry conflicts`.
+        /// A merge has displaced a value; see `ferry conflicts`.
         case conflict
-        /// The file cannot be synced, or the remote refused it; see `ferry status`.
+        /// The file cannot be synced, or the remote has rejected it; see `ferry status`.
         case problem
         case unknown
     }
@@ -25,14 +26,14 @@ package struct TaskSummary: JSONCodable, Hashable {
     package var title: String
     package var isCompleted: Bool
     package var priority: Priority
-    /// `2026-11-30`, or RFC 3339 with time and offset.
+    /// The due date, `2026-11-30`, or an RFC 3339 time with an offset; nil if there is none.
     package var due: String?
     package var tags: [String]
-    /// The list's name; empty for the default list.
+    /// The name of the list; empty for the default list.
     package var list: String
     package var attachmentCount: Int
     package var sync: Sync
-    /// Relative to the tasks directory; nil while there is no file.
+    /// The path of the file relative to the tasks directory; nil while there is no file.
     package var path: String?
 
     package init(
@@ -57,7 +58,7 @@ package struct TaskSummary: JSONCodable, Hashable {
         try validate()
     }
 
-    /// Without the members that must be there.
+    /// A summary without the required members.
     static var blank: TaskSummary { TaskSummary(id: "", title: "", sync: .unknown) }
 
     mutating func set(_ key: String, _ value: JSON) {

@@ -12,7 +12,7 @@ package struct TransferSummary: JSONCodable, Hashable {
         case queued
         case running
         case paused
-        /// Failed for now; `reason` says why, and it is tried again by itself.
+        /// The transfer has failed for now and is retried automatically; `reason` tells why.
         case waiting
         case done
         case failed
@@ -27,11 +27,11 @@ package struct TransferSummary: JSONCodable, Hashable {
     package var name: String
     package var bytesDone: Int64
     package var bytesTotal: Int64
-    /// Of `bytesDone`, those that the store had already.
+    /// The part of `bytesDone` that the store had already.
     package var bytesDeduplicated: Int64
-    /// Compressed bytes that went over the network.
+    /// The number of compressed bytes that were sent over the network.
     package var bytesOnWire: Int64
-    /// Bytes a second, over the last seconds; nil while it is not known.
+    /// The rate in bytes per second over the last few seconds; nil while it is not known.
     package var rate: Double?
     package var reason: String?
 
@@ -71,5 +71,6 @@ package struct TransferSummary: JSONCodable, Hashable {
             ("bytesOnWire", bytesOnWire.asJSON), ("rate", rate?.asJSON), ("reason", reason?.asJSON))
     }
 
+    /// Whether the transfer has ended.
     package var isOver: Bool { state == .done || state == .failed || state == .cancelled }
 }

@@ -1,22 +1,28 @@
 package import SystemIO
 
-/// How a client behaves, apart from where it keeps its state and what it talks to.
+/// The settings of a client, apart from its state file and its remote.
 public struct ClientOptions: Sendable {
+    /// The rebase policies of the collections.
     public var policies = RebasePolicies()
+    /// The document with which commits are signed; nil for none.
     public var receipt: CommitReceipt?
-    /// Names this copy in history. Only used when the state file is made; ids of a replica never change. Empty: made up.
+    /// The id that identifies this replica in history. If empty, an id is generated. Used only when
+    /// the state file is created: the id of a replica never changes.
     public var replicaID = ""
-    /// Who the remote is: server, database and account in any fixed form. A state file remembers it; nil: not checked.
+    /// The identity of the remote: server, database and account in any fixed form. It is stored in
+    /// the state file and compared when the file is opened; nil for no comparison.
     public var remoteIdentity: String?
-    /// How long a listen stream may be silent before it counts as dead.
+    /// The time without messages after which a listen stream is considered dead.
     public var silence = Duration.seconds(120)
-    /// Memory for pages of the state file.
+    /// The size of the state file's page cache in KiB.
     public var cacheKiB = 2048
-    /// Whether the state file is searched for damaged rows when it is opened: after an error that `isDamage`.
+    /// Whether the state file is searched for damaged rows when it is opened, which is useful after
+    /// an error that `isDamage`.
     package var repairs = false
     package var surroundings = Surroundings.system
-    /// As `SQLiteConfiguration.fileSystem`.
+    /// The SQLite VFS of the state file; see `SQLiteConfiguration.fileSystem`.
     package var fileSystem: String?
 
+    /// Creates the default settings.
     public init() {}
 }

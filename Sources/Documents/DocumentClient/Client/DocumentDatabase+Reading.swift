@@ -2,30 +2,31 @@ public import DocumentModel
 import SystemIO
 
 extension DocumentDatabase {
-    /// Where results come from.
+    /// The origin of a query's results.
     public enum Source: Sendable, Hashable {
-        /// From this copy, kept fresh by the remote as long as somebody watches.
+        /// This replica, kept up to date by the remote while there are listeners.
         case watched
-        /// From this copy only.
+        /// This replica only.
         case cache
     }
 
-    /// The document as this copy has it.
+    /// Returns the document as this replica has it.
     public func document(_ name: DocumentName) throws -> DocumentSnapshot {
         try checkOpen()
         return try replica.snapshot(name)
     }
 
-    /// The documents that match a query in this copy.
+    /// Returns the documents of this replica that match a query.
     public func documents(_ query: Query) throws -> [DocumentSnapshot] {
         try checkOpen()
         return try replica.results(of: plan(query))
     }
 
-    /// Keeps the results of these queries here and fresh from now on, until `run` ends.
+    /// Keeps the results of these queries in this replica and up to date from now on, until `run`
+    /// ends.
     ///
-    /// - Parameter areOptional: whether the client counts as current without those that the remote refuses to watch. It asks
-    ///   for them again with each new connection.
+    /// - Parameter areOptional: whether the client counts as current without the queries that the
+    ///   remote refuses to watch. They are requested again with each new connection.
     public func keep(_ queries: [Query], areOptional: Bool = false) async throws {
         try checkOpen()
         for query in queries {
@@ -37,7 +38,7 @@ extension DocumentDatabase {
         updateStatus()
     }
 
-    /// Takes back `keep`.
+    /// Stops keeping queries; see `keep`.
     public func release(_ queries: [Query]) async throws {
         for query in queries {
             status.refusedOptionalQueries[query] = nil
@@ -46,12 +47,12 @@ extension DocumentDatabase {
         updateStatus()
     }
 
-    /// The snapshots of a query.
+    /// Returns the snapshots of a query.
     public nonisolated func snapshots(of query: Query, from source: Source = .watched) -> QuerySnapshots {
         QuerySnapshots { try await self.subscribe(query, source) }
     }
 
-    /// The snapshots of one document; each has it or is empty.
+    /// Returns the snapshots of one document, each of which contains the document or is empty.
     public nonisolated func snapshots(of name: DocumentName, from source: Source = .watched) -> QuerySnapshots {
         let parent = name.parent.map { ParentName($0) } ?? ParentName(name.database)
         let isIt = Query.Filter.field(.documentName, .equal, .reference(name.description))

@@ -3,8 +3,8 @@ import SQLite
 import SystemIO
 
 extension DocumentDatabase {
-    /// Keeps the copy in step with the remote until the task is cancelled. Nothing that the network does ends it; it throws
-    /// only when the state file fails.
+    /// Keeps the copy in step with the remote until the task is cancelled. Nothing that the network
+    /// does ends it; it throws only when the state file fails.
     public func run() async throws {
         try checkOpen()
         guard !isRunning else { throw DocumentClientError(.invalid, "The document client runs already.") }
@@ -23,7 +23,7 @@ extension DocumentDatabase {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.send() }
             group.addTask { try await self.listen() }
-            group.addTask { await self.watchSilence() }
+            group.addTask { await self.reconnectAfterSilence() }
             try await group.next()
             group.cancelAll()
         }
@@ -42,7 +42,7 @@ extension DocumentDatabase {
                 try await sendOnce()
                 noteStorage(nil)
             } catch let error as SQLiteError where error.code == .full || error.code == .busy {
-                // Nothing is lost: what could not be recorded is found out again.
+                // Nothing is lost: an outcome that could not be recorded is determined again.
                 noteStorage(error)
                 await pause(Self.storageDelay)
             }
@@ -50,7 +50,8 @@ extension DocumentDatabase {
     }
 
     private func sendOnce() async throws {
-        // A remote that was put back to an earlier state is known by its stream: nothing goes to one that is not known yet.
+        // A remote that was restored to an earlier state is recognized by its stream, so nothing is
+        // sent before the stream has responded.
         guard !isBlocked, hasMetRemote || !session.isWanted, let request = try replica.nextRequest() else {
             return await sendWakeup.wait()
         }
@@ -59,7 +60,8 @@ extension DocumentDatabase {
         switch verdict {
         case .goOn(wait: false), .park: break
         case .goOn(wait: true):
-            // A commit's fate also decides about what was heard meanwhile, so the next attempt must come.
+            // Boundaries may be waiting for the outcome of the commit, so the next attempt must
+            // follow.
             await pause(sendDelay.next(random: surroundings.fraction))
         case .signIn: requireSignIn()
         }
@@ -93,7 +95,7 @@ extension DocumentDatabase {
         }
     }
 
-    /// Waits, unless somebody knows better (`networkChanged`).
+    /// Waits for a duration, or until `networkChanged` is called.
     private func pause(_ duration: Duration) async {
         let deadline = surroundings.now() + duration
         isHurried = false
@@ -131,20 +133,20 @@ extension DocumentDatabase {
         _ = await listenWakeup.wait(atMost: duration, in: surroundings)
     }
 
-    /// One stream from its opening to its end. Answers how it ended.
+    /// Follows one stream from its opening to its end. Returns the code with which it ended.
     private func followStream() async throws -> RemoteError.Code {
         do {
             for case .open(let targets) in session.open() {
                 lastHeard = surroundings.now()
-                unsaid = []
+                unsent = []
                 stream = try await remote.listen(targets, seen: try replica.newestCommit())
-                try await perform(unsaid)
+                try await perform(unsent)
             }
             guard let stream else { return .transient }
             while let events = try await Self.nextEvents(of: stream) {
                 lastHeard = surroundings.now()
                 if case .lineage(let lineage)? = events.first, try replica.isOther(lineage: lineage) {
-                    holdOff("The server was put back to an earlier state, perhaps from a backup.")
+                    hold("The server was put back to an earlier state, perhaps from a backup.")
                     return .transient
                 }
                 heardFromRemote()
@@ -165,8 +167,8 @@ extension DocumentDatabase {
         }
     }
 
-    /// Events up to the next word about targets, so that a large result costs few turns of the actor. What a stream says of the
-    /// remote comes alone.
+    /// Returns the events up to the next target change, so that a large result takes few turns of
+    /// the actor. A lineage event is returned alone.
     private nonisolated static func nextEvents(of stream: any RemoteListen) async throws -> [RemoteEvent]? {
         var events: [RemoteEvent] = []
         while events.count < 256, let event = try await stream.next() {
@@ -197,7 +199,7 @@ extension DocumentDatabase {
     }
 
     private func tell(_ action: ListenSession.Action) async {
-        guard let stream else { return unsaid.append(action) }
+        guard let stream else { return unsent.append(action) }
         switch action {
         case .add(let target): await stream.add(target)
         case .remove(let target): await stream.remove(target)
@@ -205,10 +207,10 @@ extension DocumentDatabase {
         }
     }
 
-    /// What applying boundaries asks for.
+    /// Performs the follow-up work of applying boundaries.
     private func handle(_ outcome: Replica.ListenOutcome) async throws {
         if outcome.wentBack {
-            return holdOff("The server is older than what was seen of it; perhaps it was restored from a backup.")
+            return hold("The server is older than what was seen of it; perhaps it was restored from a backup.")
         }
         if !outcome.mismatched.isEmpty {
             try replica.forgetTokens(of: outcome.mismatched)
@@ -218,18 +220,19 @@ extension DocumentDatabase {
             missing += outcome.missing
             try await resolveMissing()
         }
-        if !outcome.untold.isEmpty { try await resolveUntold(outcome.untold) }
+        if !outcome.unreported.isEmpty { try await resolveUnreported(outcome.unreported) }
     }
 
-    /// Nothing is sent or applied any more.
-    private func holdOff(_ reason: String) {
+    /// Stops sending and applying.
+    private func hold(_ reason: String) {
         status.connection = .otherRemote(reason)
         updateStatus()
         stream?.close()
     }
 
-    /// Documents that a target lost without a word are asked for by name: only the remote can say that they are gone. Where it
-    /// refuses to tell of one of many, they are asked for in smaller parts, so that it tells of the others.
+    /// Reads documents that a target lost without a reason by name: only the remote can say whether
+    /// they were deleted. If it refuses to show one of many, they are requested in smaller parts,
+    /// so that the others can be read.
     private func resolveMissing() async throws {
         var nameCount = 300
         while !missing.isEmpty {
@@ -248,7 +251,8 @@ extension DocumentDatabase {
                     continue
                 }
                 if error.code == .damaged, names.count > 1 {
-                    // One of them: what is known of it here stays, and the others are asked for alone.
+                    // One of them is damaged. Its local copy is kept, and the others are requested
+                    // alone.
                     for name in names { try await resolveMissing(alone: name) }
                 } else if error.code != .damaged {
                     try await handle(try replica.resolveMissing(names, nil))
@@ -271,37 +275,39 @@ extension DocumentDatabase {
         }
     }
 
-    /// Asked again with a later boundary where there is no answer now.
-    private func resolveUntold(_ names: [DocumentName]) async throws {
+    /// Reads documents that no target has reported. If there is no response now, they are requested
+    /// again with a later boundary.
+    private func resolveUnreported(_ names: [DocumentName]) async throws {
         for start in stride(from: 0, to: names.count, by: 300) {
             let names = Array(names[start..<min(start + 300, names.count)])
             do {
-                try await handle(try replica.resolveUntold(names, try await remote.documents(names)))
+                try await handle(try replica.resolveUnreported(names, try await remote.documents(names)))
             } catch let error as RemoteError {
                 if error.code.isTransient || error.code == .unauthenticated { return }
-                try await handle(try replica.resolveUntold(names, nil))
+                try await handle(try replica.resolveUnreported(names, nil))
             } catch is CancellationError {
                 return
             }
         }
     }
 
-    private func watchSilence() async {
+    private func reconnectAfterSilence() async {
         while !Task.isCancelled {
             let left = lastHeard + options.silence - surroundings.now()
             if left > .zero {
                 try? await surroundings.sleep(for: left)
             } else {
-                // The stream's reader sees it end, and goes on from the last boundary.
+                // The reader sees the end of the stream and resumes from the last boundary.
                 stream?.close()
                 lastHeard = surroundings.now()
             }
         }
     }
 
-    // MARK: What the outside knows
+    // MARK: Notifications from outside
 
-    /// The network came back or changed, or the machine woke up: tries again now, and does not trust a silent stream.
+    /// Reports that the network has returned or changed, or that the machine woke up. The client
+    /// retries immediately and replaces its stream, which may be dead.
     public func networkChanged() {
         remote.networkChanged()
         isHurried = true
@@ -312,7 +318,7 @@ extension DocumentDatabase {
         stream?.close()
     }
 
-    /// Somebody signed in (again).
+    /// Reports that the user has signed in (again).
     public func signedIn() {
         needsSignIn = false
         if status.connection == .needsSignIn { status.connection = .connecting }
@@ -320,8 +326,8 @@ extension DocumentDatabase {
         networkChanged()
     }
 
-    /// Goes on with the remote as it is now: everything here is offered to it, everything there comes here, nothing is
-    /// deleted on either side.
+    /// Continues with the remote in its present state. All documents of this replica are offered to
+    /// the remote and merged with its documents; nothing is deleted on either side.
     public func adoptRemote() throws {
         try checkOpen()
         try replica.adoptRemote(options.remoteIdentity)

@@ -10,13 +10,13 @@ extension DocumentDatabase {
             statusStreams[id] = continuation
             continuation.yield(status)
             continuation.onTermination = { [weak self] _ in
-                // Runs wherever the reader ended; taking the stream out is the actor's own work.
+                // Called in any context; the actor removes the stream.
                 Task { await self?.dropStatusStream(id) }
             }
         }
     }
 
-    /// The status now.
+    /// The present status.
     public var currentStatus: ClientStatus { status }
 
     private func dropStatusStream(_ id: Int) { statusStreams[id] = nil }

@@ -11,42 +11,44 @@ extension DocumentDatabase {
         return name
     }
 
-    /// Makes the document exactly this.
+    /// Replaces the content of the document, and creates it if it does not exist.
     public func set(_ name: DocumentName, _ fields: [String: Value], transforms: [FieldTransform] = []) throws {
         try write([.set(name, fields, transforms: transforms)])
     }
 
-    /// Changes fields of a document, making it if there is none. A nil value removes the field.
+    /// Changes fields of a document, and creates it if it does not exist. A nil value removes the
+    /// field.
     public func merge(
         _ name: DocumentName, _ changes: [FieldPath: Value?], transforms: [FieldTransform] = []
     ) throws {
         try write([.merge(name, changes, transforms: transforms)])
     }
 
-    /// Changes fields of a document that exists. A nil value removes the field.
+    /// Changes fields of an existing document. A nil value removes the field.
     ///
-    /// - Throws: `DocumentClientError` with `notFound` if it is known not to exist.
+    /// - Throws: `DocumentClientError` with `notFound` if the document is known not to exist.
     public func update(
         _ name: DocumentName, _ changes: [FieldPath: Value?], transforms: [FieldTransform] = []
     ) throws {
         try write([.update(name, changes, transforms: transforms)])
     }
 
-    /// Deletes the document. If others edited it before the remote saw the delete, their edit survives.
+    /// Deletes the document. An edit that others committed before the remote received the delete is
+    /// kept.
     public func delete(_ name: DocumentName) throws { try write([.delete(name)]) }
 
-    /// Adds the mutations in one transaction of the journal.
+    /// Adds mutations to the journal in one transaction.
     ///
-    /// - Parameter asOne: the remote applies all of them in one commit or none.
+    /// - Parameter asOne: whether the remote must apply all of them in one commit or none.
     public func write(_ mutations: [Mutation], asOne: Bool = false) throws {
         try checkOpen()
         try replica.append(mutations, asOne: asOne)
         published()
     }
 
-    // MARK: What waits
+    // MARK: Pending mutations
 
-    /// Returns when everything written before this call was ordered by the remote, or refused for good.
+    /// Returns when everything written before this call was committed by the remote or rejected.
     public func waitForPendingWrites() async throws {
         try checkOpen()
         let position = replica.latestNumber
@@ -54,20 +56,20 @@ extension DocumentDatabase {
         try await withCheckedThrowingContinuation { settleWaiters.append((position, $0)) }
     }
 
-    /// The mutations that the remote has not ordered, oldest first.
+    /// Returns the mutations that the remote has not committed, oldest first.
     public func pendingMutations(limit: Int = .max, parkedOnly: Bool = false) throws -> [PendingMutation] {
         try checkOpen()
         return try replica.pending(limit: limit, parkedOnly: parkedOnly)
     }
 
-    /// Sends a parked mutation again.
+    /// Sends a rejected mutation again.
     public func retry(_ id: PendingMutation.ID) throws {
         try checkOpen()
         try replica.unpark(id)
         published()
     }
 
-    /// Gives up a parked mutation; the document goes back to what the remote has.
+    /// Discards a rejected mutation. The document reverts to the remote's version.
     public func discard(_ id: PendingMutation.ID) throws {
         try checkOpen()
         try replica.discard(id)

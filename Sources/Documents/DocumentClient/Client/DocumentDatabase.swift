@@ -4,9 +4,10 @@ import SystemIO
 
 /// A local-first client of a document database.
 ///
-/// Reads answer from a durable copy; writes go to a durable journal and show at once. `run` keeps both in step with the
-/// remote: it sends what waits, watches queries, merges what others changed, and outlives every interruption. All work on the
-/// state file happens on a thread of the client's own.
+/// Reads answer from a durable copy; writes go to a durable journal and show at once. `run` keeps
+/// both in step with the remote: it sends what waits, watches queries, merges what others changed,
+/// and outlives every interruption. All work on the state file happens on a thread of the client's
+/// own.
 public actor DocumentDatabase {
     private let executor: any SerialExecutor
     let replica: Replica
@@ -21,16 +22,17 @@ public actor DocumentDatabase {
     // Listening
     var session = ListenSession()
     var stream: (any RemoteListen)?
-    /// What is to be said to a stream that is being opened.
-    var unsaid: [ListenSession.Action] = []
-    /// Whether the present stream has said something, and so which remote it is.
+    /// Requests for a stream that is being opened.
+    var unsent: [ListenSession.Action] = []
+    /// Whether the present stream has delivered a message, by which the remote was identified.
     var hasMetRemote = false
     let listenWakeup = AsyncSignal()
     var listenDelay = Backoff()
     var currentTargets: Set<Int32> = []
     var targetUses: [Int32: Int] = [:]
-    /// Those that the remote may refuse to watch, and those of them that it has refused on the present stream.
+    /// The targets that the remote may refuse to watch.
     var optionalTargets: Set<Int32> = []
+    /// The optional targets that the remote has refused on the present stream.
     var dispensedTargets: Set<Int32> = []
     var missing: [DocumentName] = []
     var lastHeard: Duration
@@ -46,9 +48,10 @@ public actor DocumentDatabase {
     var isClosed = false
     var needsSignIn = false
 
+    /// The executor of the thread that accesses the state file.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Opens, or makes, the state file. Blocks while it is brought up to date.
+    /// Opens the state file, and creates it if necessary. Blocks while the file is migrated.
     package init(
         path: String, database: DatabaseName, remote: any RemoteDocuments, options: ClientOptions = ClientOptions()
     ) throws {
@@ -73,17 +76,19 @@ public actor DocumentDatabase {
         executor = surroundings.executor?() ?? SerialThread()
     }
 
-    /// What opening the state file found damaged; empty unless it was opened for repair.
+    /// The damage found when the state file was opened; empty unless it was opened for repair.
     package var repairs: Repairs { replica.repaired }
 
     deinit { (executor as? SerialThread)?.stop() }
 
     // MARK: Transactions of the file
 
-    /// Runs `body` as one transaction of the state file: documents, journal, and the caller's own tables. What it appends is
-    /// sent, and what it changes is shown to listeners, once it is on the disk. An error undoes all of it.
+    /// Runs `body` as one transaction of the state file: documents, journal, and the caller's own
+    /// tables. Mutations are sent, and changes are shown to listeners, once the transaction is on
+    /// disk. If `body` throws, everything is undone.
     ///
-    /// - Parameter waitingForDisk: false where a power cut may undo it, and only that: for the caller's own tables.
+    /// - Parameter waitingForDisk: if false, a power failure may undo the transaction, but nothing
+    ///   else. Meant for the caller's own tables.
     package func transaction<Result: Sendable>(
         waitingForDisk: Bool = true, _ body: @Sendable (ReplicaTransaction) throws -> Result
     ) throws -> Result {
@@ -95,13 +100,13 @@ public actor DocumentDatabase {
         return result
     }
 
-    /// Reads without a transaction of its own; `body` must not change anything.
+    /// Reads without a transaction. `body` must not change anything.
     package func reading<Result: Sendable>(_ body: @Sendable (ReplicaTransaction) throws -> Result) throws -> Result {
         try checkOpen()
         return try body(ReplicaTransaction(replica: replica))
     }
 
-    /// Returns when there is a change of any document after `sequence`.
+    /// Returns when any document has changed after `sequence`.
     package func waitForChanges(after sequence: Int64) async throws {
         let wakeup = AsyncSignal()
         let id = nextListener
@@ -119,7 +124,7 @@ public actor DocumentDatabase {
         if isClosed { throw DocumentClientError(.closed, "The document client was closed.") }
     }
 
-    /// After every transaction: wakes the sender and whoever watches.
+    /// Wakes the sender and the listeners after a transaction.
     func published() {
         let changed = replica.changedPaths
         replica.changedPaths = []
@@ -143,7 +148,8 @@ public actor DocumentDatabase {
         }
     }
 
-    /// Gives up the state file. What waits in the journal is sent by the next client on it. End `run` before.
+    /// Closes the state file. The next client that opens it sends the pending writes. `run` must
+    /// have ended.
     public func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -1,15 +1,15 @@
 package import SystemIO
 
-/// Ids for documents that nobody named.
+/// Generates ids for new documents.
 public enum DocumentID {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
-    /// 20 letters and digits from the system's randomness, as the official clients make them.
+    /// Returns 20 random letters and digits, as the official clients do.
     public static func make() -> String {
         make(in: .system)
     }
 
-    /// The same with the randomness of `surroundings`.
+    /// Returns an id generated with the randomness of `surroundings`.
     package static func make(in surroundings: Surroundings) -> String {
         var random = surroundings
         return make(using: &random)

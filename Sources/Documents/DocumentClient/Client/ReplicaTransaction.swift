@@ -1,28 +1,31 @@
 package import DocumentModel
 package import SQLite
 
-/// The replica inside one transaction of its file. Valid only in the closure that it is given to.
+/// A replica inside one transaction of its file. Valid only in the closure to which it is passed.
 package struct ReplicaTransaction {
     let replica: Replica
 
-    /// The file, for tables of the caller's own. Do not touch tables that begin with `client_`.
+    /// The file, for the caller's own tables. Tables with names that begin with `client_` must not
+    /// be accessed.
     package var database: SQLiteDatabase { replica.database }
 
-    /// Names this replica in history.
+    /// The id that identifies this replica in history.
     package var replicaID: String { replica.replicaID }
 
-    /// The database that all documents are in.
+    /// The database that contains all documents.
     package var databaseName: DatabaseName { replica.databaseName }
 
-    /// The remote's clock when it last told of news; nil before it first did. Goes back only where another remote is adopted.
+    /// The remote's time of the last boundary; nil before the first one. Goes back only when
+    /// another remote is adopted.
     package var remoteTime: Timestamp? {
         get throws { try replica.remoteTime }
     }
 
-    /// The document as this replica sees it: the remote's version with the journal on top.
+    /// Returns the document as this replica sees it: the remote's version with the journal applied.
     package func document(_ name: DocumentName) throws -> DocumentSnapshot { try replica.snapshot(name) }
 
-    /// The remote's version without local changes; nil if it does not exist or was never seen.
+    /// Returns the remote's version without local changes; nil if it does not exist or was never
+    /// received.
     package func base(_ name: DocumentName) throws -> Document? {
         guard let row = try replica.row(name.path), case .exists(let fields, let time) = try replica.base(row) else {
             return nil
@@ -30,33 +33,36 @@ package struct ReplicaTransaction {
         return Document(name: name, fields: fields, createTime: row.created, updateTime: time)
     }
 
-    /// The documents that match a query here.
+    /// Returns the documents of this replica that match a query.
     package func documents(_ query: Query) throws -> [DocumentSnapshot] {
         try replica.results(of: QueryPlan(query))
     }
 
-    /// Every document of a collection that matches a query of it, in no order, `limit` at a time: for results that need not be
-    /// in memory at once. What is changed between two pages may be in neither or in both.
+    /// Returns the documents of one collection that match a query, in no order, a page at a time,
+    /// for results that need not be in memory at once. A document that changes between two pages
+    /// may be in neither or in both.
     ///
     /// - Parameters:
-    ///   - row: nil for the first page, then what the page before answered. Nil is answered behind the last.
-    ///   - keys: the fields to read; the snapshots may lack all others.
+    ///   - row: nil for the first page, then `last` of the page before.
+    ///   - keys: the fields to read. The snapshots may lack all others.
+    /// - Returns: Nil after the last page.
     package func documents(
         _ query: Query, only keys: Set<String>, after row: Int64?, limit: Int
     ) throws -> (found: [DocumentSnapshot], last: Int64)? {
         try replica.results(of: QueryPlan(query), only: keys, after: row ?? .min, limit: limit)
     }
 
-    /// Adds a mutation to the journal; it is sent when the transaction has been committed.
+    /// Adds a mutation to the journal. It is sent after the transaction has been committed.
     package func append(_ mutation: Mutation) throws { try replica.append([mutation]) }
 
     /// Adds mutations that take effect in one commit or not at all.
     package func append(asOne mutations: [Mutation]) throws { try replica.append(mutations, asOne: true) }
 
-    /// What changed after the last acknowledgement of `consumer`, whoever changed it, oldest first.
+    /// Returns the changes after the last acknowledgement of `consumer`, oldest first, including
+    /// its own.
     ///
-    /// Until a change is acknowledged it is handed out again, also after a crash. Acknowledging in the transaction that
-    /// records what was made of it makes handling exactly once.
+    /// A change is returned again until it is acknowledged, also after a crash. If it is
+    /// acknowledged in the transaction that records its effects, it is processed exactly once.
     package func changes(for consumer: String, limit: Int = 500) throws -> [DocumentChangeNotice] {
         try replica.changes(after: replica.acknowledged(by: consumer), limit: limit)
     }
@@ -69,16 +75,18 @@ package struct ReplicaTransaction {
         try replica.acknowledge(sequence, by: consumer)
     }
 
-    /// The mutations of a document that the remote has not ordered, oldest first.
+    /// Returns the mutations of a document that the remote has not committed, oldest first.
     package func pending(_ name: DocumentName) throws -> [PendingMutation] {
         try replica.pending(of: name)
     }
 
-    /// Gives up what was not sent of a document; what may be on its way stays.
+    /// Discards the mutations of a document that were not sent. Those that may be in flight are
+    /// kept.
     package func giveUp(_ name: DocumentName) throws { try replica.giveUp(name.path) }
 
-    /// Takes the results of a query away from here, where no other one has them. Release it before, and do not keep it again
-    /// before the transaction has ended.
+    /// Removes the results of a query from this replica, except documents that are results of
+    /// another query. The query must have been released, and must not be kept again before the
+    /// transaction has ended.
     package func forget(_ query: Query) throws { try replica.forget(query) }
 
     /// The number of the newest change.

@@ -1,6 +1,8 @@
-/// Waiting times between attempts: each half to all of a limit that grows by 1.5 from one second to one minute.
+/// The waiting times between attempts: each is between half of a limit and the limit, which grows
+/// by a factor of 1.5 from half a second to one minute.
 ///
-/// The values are those of the official mobile clients. Randomness comes in as a value, so that a run can be repeated.
+/// The values are those of the official mobile clients. Randomness is passed in as a value, so that
+/// a run can be repeated.
 package struct Backoff: Sendable, Hashable {
     static let first = Duration.milliseconds(500)
     static let longest = Duration.seconds(60)
@@ -10,11 +12,12 @@ package struct Backoff: Sendable, Hashable {
 
     package init() {}
 
-    /// The time to wait before the next attempt.
+    /// Returns the time to wait before the next attempt.
     ///
     /// - Parameters:
-    ///   - random: evenly spread over 0 ..< 1.
-    ///   - isOverloaded: the remote asked for patience (RESOURCE_EXHAUSTED); goes to the longest wait at once.
+    ///   - random: a number uniformly distributed over 0 ..< 1.
+    ///   - isOverloaded: whether the remote asked to wait (RESOURCE_EXHAUSTED). The longest waiting
+    ///     time is then used immediately.
     package mutating func next(random: Double, isOverloaded: Bool = false) -> Duration {
         attempts += 1
         if isOverloaded { limit = Backoff.longest }
@@ -23,6 +26,6 @@ package struct Backoff: Sendable, Hashable {
         return wait
     }
 
-    /// After a success, or when the network changed.
+    /// Resets the waiting time, after a success or when the network changed.
     package mutating func reset() { self = Backoff() }
 }

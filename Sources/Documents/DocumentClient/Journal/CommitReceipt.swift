@@ -1,18 +1,23 @@
 public import DocumentModel
 
-/// A document of this replica's own, which nobody else writes, that its commits sign.
+/// A document, written only by this replica, with which the replica signs its commits.
 ///
-/// In the same commit as the mutations it gets their sequence numbers in `commit`. After a lost answer it tells for certain
-/// whether the commit took effect, also for increments, which leave no trace of who made them. Without a receipt a commit
-/// is recognised by its result; that is exact unless another client made an equal change of the same version.
+/// In the same commit as the mutations, their sequence numbers are written to its field `commit`.
+/// If the response to a commit is lost, the receipt shows with certainty whether the commit took
+/// effect, even for increments, which leave no trace of their author. Without a receipt a commit is
+/// recognized by its result, which is exact unless another client made an equal change of the same
+/// version.
 public struct CommitReceipt: Sendable, Hashable {
+    /// The name of the document.
     public let document: DocumentName
-    /// Further fields that the document must have, such as the owner that rules ask for.
+    /// Further fields that the document must have, such as the owner that security rules require.
     public let fields: [String: Value]
 
-    /// Whether every commit signs, or only those with transforms that count (all but server timestamps).
+    /// Whether every commit is signed, rather than only those with transforms other than server
+    /// timestamps.
     public let signsAll: Bool
 
+    /// Creates a receipt.
     public init(document: DocumentName, fields: [String: Value] = [:], signsAll: Bool = true) {
         self.document = document
         self.fields = fields
@@ -23,7 +28,10 @@ public struct CommitReceipt: Sendable, Hashable {
         signsAll || mutation.transforms.contains { $0.operation != .serverTimestamp }
     }
 
-    /// - Parameter version: the document's own, so that a commit which arrives a second time, or late, changes nothing.
+    /// Returns the write that signs a commit.
+    ///
+    /// - Parameter version: the present version of the receipt, so that a commit that arrives twice
+    ///   or late changes nothing.
     func write(for sequences: [Int64], version: Timestamp?) -> Write {
         var content = fields
         content["commit"] = .array(sequences.map { .integer($0) })
@@ -33,7 +41,8 @@ public struct CommitReceipt: Sendable, Hashable {
             precondition: version.map { .updateTime($0) } ?? .exists(false))
     }
 
-    /// A write that only shows whether the remote takes receipts; what was signed last stays.
+    /// Returns a write that only shows whether the remote accepts receipts, without changing the
+    /// last signature.
     func probe(version: Timestamp?) -> Write {
         Write(
             .update(document, fields: fields), mask: fields.keys.sorted().map { FieldPath(key: $0) },

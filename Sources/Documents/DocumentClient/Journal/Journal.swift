@@ -1,13 +1,15 @@
-/// Decides what of the durable queue is sent when. A value: events in, jobs out; no clock, no I/O.
+/// Decides which mutations of the durable queue are sent, and when. A value: events in, jobs out;
+/// no clock, no I/O.
 ///
-/// Order is kept within a document. Nothing blocks anything else: what the remote refuses is isolated by halving and then
-/// parked, what keeps losing against other writers goes alone. One job is under way at a time; mutations appended meanwhile
-/// wait for the next one.
+/// Mutations of one document are sent in order. Otherwise no mutation blocks another: a rejected
+/// commit is bisected until the offending mutation is isolated, and a mutation that keeps
+/// conflicting with other writers is sent alone. One job is in flight at a time; mutations appended
+/// meanwhile wait for the next one.
 struct Journal: Sendable {
     enum Job: Sendable, Hashable {
-        /// Send these mutations (sequences) in one commit.
+        /// Send these mutations (sequence numbers) in one commit.
         case commit([Int64])
-        /// Read the documents of these mutations, and tell what came of each.
+        /// Read the documents of these mutations and report what became of each.
         case read([Int64])
 
         var sequences: [Int64] {
@@ -17,38 +19,39 @@ struct Journal: Sendable {
         }
     }
 
-    /// What the shell must do after a failure.
+    /// The action required after a failure.
     enum Verdict: Sendable, Hashable {
-        /// Ask `next` again, after a backoff if `wait` is set.
+        /// Call `next` again, after a backoff if `wait` is true.
         case goOn(wait: Bool)
-        /// Park these, then ask `next` again.
+        /// Mark these as rejected, then call `next` again.
         case park([Int64])
-        /// Ask `next` again when somebody has signed in.
+        /// Call `next` again after the user has signed in.
         case signIn
     }
 
-    /// After so many failed commits a mutation is sent without others.
-    private static let failuresToGoAlone = 2
+    /// The number of failed commits after which a mutation is sent alone.
+    private static let failuresUntilSentAlone = 2
 
     var limits = CommitLimits()
     private(set) var entries: [Int64: JournalEntry] = [:]
     private(set) var parkedCount = 0
-    /// The job that waits for its outcome.
+    /// The job that is in flight.
     private(set) var current: Job?
-    /// The sequences of each document, oldest first.
+    /// The sequence numbers of each document, oldest first.
     private var byPath: [String: [Int64]] = [:]
     private var byGroup: [Int64: [Int64]] = [:]
-    /// What may be sent, in order; entries that are gone or parked are skipped.
+    /// The mutations that may be sent, in order. Removed and rejected ones are skipped.
     private var queue: [Int64] = []
     private var head = 0
-    /// Jobs that come before anything new: halves of refused commits, reads after failed preconditions. Last first.
+    /// Jobs that precede anything new: halves of refused commits, and reads after failed
+    /// preconditions. The next job is the last one.
     private var urgent: [Job] = []
-    private var lastWentAlone = false
+    private var lastWasSentAlone = false
 
     var count: Int { entries.count }
     var isIdle: Bool { current == nil && urgent.isEmpty && entries.count == parkedCount }
 
-    /// Whether nothing that was appended up to `position` is still to be sent.
+    /// Whether everything that was appended up to `position` was sent or rejected.
     func isSettled(through position: Int64) -> Bool {
         !queue[head...].contains { entries[$0].map { $0.position <= position && !$0.isParked } ?? false }
     }
@@ -60,7 +63,7 @@ struct Journal: Sendable {
         insert(entry)
     }
 
-    /// Puts `new` in the place of `old` within its document.
+    /// Replaces a mutation by a new one at the same position within its document.
     mutating func replace(_ old: Int64, with new: JournalEntry) {
         drop(old)
         if let index = byPath[new.path]?.firstIndex(of: old) {
@@ -77,32 +80,35 @@ struct Journal: Sendable {
         if byPath[entry.path]?.isEmpty == true { byPath[entry.path] = nil }
     }
 
-    /// Takes what the file has instead; the job under way and those that wait stay.
+    /// Replaces the entries by those of the file. The job in flight and the urgent jobs are kept.
     mutating func reload(_ entries: [JournalEntry]) {
         self.entries = [:]
         (byPath, byGroup, queue, head, parkedCount) = ([:], [:], [], 0, 0)
         for entry in entries { append(entry) }
     }
 
-    /// Drops the plan, but no mutation: what was under way was meant for a remote that is gone.
+    /// Discards the jobs, but no mutation, because they were meant for a remote that has been
+    /// replaced.
     mutating func forgetJobs() {
         current = nil
         urgent = []
     }
 
-    /// The mutations of a group; none of group 0, which is none.
+    /// Returns the mutations of a group; an empty array for 0, which means no group.
     func members(of group: Int64) -> [Int64] { byGroup[group] ?? [] }
 
     func sequences(of path: String) -> [Int64] { byPath[path] ?? [] }
 
-    /// The mutation that a new one of the same document may be joined with: its last, if the remote cannot know it.
+    /// Returns the mutation with which a new one of the same document may be combined: the last
+    /// one, if it cannot have reached the remote.
     func joinable(_ path: String) -> Int64? {
         guard let last = byPath[path]?.last, let entry = entries[last], entry.isUnsent, entry.group == 0
         else { return nil }
         return last
     }
 
-    /// Whether the document's base must stay as it is, because a commit made on it has no known outcome.
+    /// Whether the document's base must not change, because the outcome of a commit based on it is
+    /// unknown.
     func isPinned(_ path: String) -> Bool {
         sequences(of: path).contains { sequence in
             guard let entry = entries[sequence] else { return false }
@@ -136,7 +142,7 @@ struct Journal: Sendable {
 
     // MARK: Jobs
 
-    /// The next job; nil while one is under way or when there is nothing to do.
+    /// Returns the next job; nil while one is in flight and when there is nothing to do.
     mutating func next() -> Job? {
         guard current == nil else { return nil }
         while current == nil, let job = urgent.popLast() {
@@ -172,8 +178,9 @@ struct Journal: Sendable {
                 continue
             }
             let failures = members.map(\.failures).max() ?? 0
-            if failures >= Self.failuresToGoAlone {
-                // What failed least goes first, so that one that fails for ever holds none of the others up.
+            if failures >= Self.failuresUntilSentAlone {
+                // The unit with the fewest failures is sent first, so that one that always fails
+                // does not delay the others.
                 if failures < alone?.failures ?? .max { alone = (unit, failures) }
                 continue
             }
@@ -185,15 +192,16 @@ struct Journal: Sendable {
             bytes += unitBytes
         }
         if !reads.isEmpty { return .read(reads) }
-        if let alone, chosen.isEmpty || !lastWentAlone {
-            lastWentAlone = true
+        if let alone, chosen.isEmpty || !lastWasSentAlone {
+            lastWasSentAlone = true
             return .commit(alone.unit)
         }
-        lastWentAlone = false
+        lastWasSentAlone = false
         return chosen.isEmpty ? nil : .commit(chosen)
     }
 
-    /// All mutations that go with this one; nil if it is parked, or one of them must wait for an older one of its document.
+    /// Returns all mutations of the unit of this one; nil if one of them is rejected or must wait
+    /// for an older one of its document.
     private func unit(of entry: JournalEntry) -> [Int64]? {
         let members = entry.group == 0 ? [entry.sequence] : byGroup[entry.group] ?? []
         let areReady = members.allSatisfy { sequence in
@@ -203,7 +211,7 @@ struct Journal: Sendable {
         return areReady ? members : nil
     }
 
-    /// The units of these mutations that can still be sent, each once.
+    /// Returns the units of these mutations that can still be sent, each once.
     private func units(_ sequences: [Int64]) -> [[Int64]] {
         var seen: Set<Int64> = []
         return sequences.compactMap { sequence in
@@ -217,29 +225,34 @@ struct Journal: Sendable {
 
     // MARK: Outcomes
 
-    /// The commit under way took effect. Answers its mutations, which the shell removes.
+    /// Reports that the commit in flight took effect. Returns its mutations, which the caller
+    /// removes.
     mutating func committed() -> [Int64] {
         defer { current = nil }
         return current?.sequences ?? []
     }
 
-    /// The job under way had an outcome that could not be recorded: as if its answer had been lost.
+    /// Reports that the outcome of the job in flight could not be recorded, as if the response had
+    /// been lost.
     mutating func forgetOutcome(of job: Job?) {
         guard let job else { return }
         current = nil
         settle(job, isOpen: true)
     }
 
-    /// The read under way was answered. Answers its mutations, each of which the shell removes, replaces or keeps.
+    /// Reports that the read in flight succeeded. Returns its mutations, each of which the caller
+    /// removes, replaces or keeps.
     mutating func wasRead() -> [Int64] {
         defer { current = nil }
         return current?.sequences ?? []
     }
 
-    /// The document was read, and the mutation stays as it is: the remote has nothing of it.
+    /// Keeps a mutation unchanged after its document was read and the remote was found not to have
+    /// it.
     ///
     /// - Parameters:
-    ///   - isMoved: whether it has a new base, so that no earlier commit of it can take effect any more.
+    ///   - isMoved: whether it has a new base, so that no earlier commit of it can take effect any
+    ///     more.
     ///   - failed: whether a commit failed because of this document.
     mutating func keep(_ sequence: Int64, isMoved: Bool, failed: Bool) {
         if isMoved {
@@ -251,12 +264,12 @@ struct Journal: Sendable {
         if failed { entries[sequence]?.failures += 1 }
     }
 
-    /// Reads the documents of these before anything else.
+    /// Reads the documents of these mutations before anything else.
     mutating func readNext(_ sequences: [Int64]) { urgent.append(.read(sequences)) }
 
     mutating func setNeedsRead(_ sequence: Int64, _ needsRead: Bool) { entries[sequence]?.needsRead = needsRead }
 
-    /// The job under way failed.
+    /// Handles a failure of the job in flight.
     mutating func failed(_ code: RemoteError.Code) -> Verdict {
         guard let job = current else { return .goOn(wait: false) }
         current = nil
@@ -272,7 +285,8 @@ struct Journal: Sendable {
         }
         if case .commit(let sequences) = job, code == .notFound || code == .precondition {
             urgent.append(.read(sequences))
-            // Somebody writes the same document all the time, or the remote contradicts itself.
+            // Either another client keeps writing the same document, or the remote contradicts
+            // itself.
             return .goOn(wait: sequences.allSatisfy { (entries[$0]?.failures ?? 0) >= 6 })
         }
         let units = units(job.sequences)
@@ -280,7 +294,8 @@ struct Journal: Sendable {
             guard case .commit = job, job.sequences.contains(where: { entries[$0]?.trace == .open }) else {
                 return .park(job.sequences)
             }
-            // Before it is given up, it must be clear that an earlier, cut-off commit did not do it.
+            // Before the mutations are marked as rejected, it must be certain that an earlier,
+            // interrupted commit did not apply them.
             urgent.append(.read(job.sequences))
             return .goOn(wait: false)
         }
@@ -295,13 +310,14 @@ struct Journal: Sendable {
         return .goOn(wait: false)
     }
 
-    /// A commit did nothing because another client held one of its documents, which one is not known: each of its units is
-    /// sent alone from now on. Waits where all that can be sent has failed as often.
+    /// Handles a commit that did nothing because another client held one of its documents. It is
+    /// not known which one, so each unit is sent alone from now on. Waits if everything that can be
+    /// sent has failed as often.
     private mutating func contended(_ sequences: [Int64]) -> Verdict {
         var failures = 0
         for sequence in sequences {
             guard let entry = entries[sequence] else { continue }
-            let count = max(entry.failures + 1, Self.failuresToGoAlone)
+            let count = max(entry.failures + 1, Self.failuresUntilSentAlone)
             entries[sequence]?.failures = count
             failures = max(failures, count)
         }
@@ -313,7 +329,8 @@ struct Journal: Sendable {
         return .goOn(wait: !hasOther)
     }
 
-    /// A cut-off commit leaves its mutations open; a refused one tells that it did nothing, but not about those before it.
+    /// Ends a job. An interrupted commit leaves the outcome of its mutations open. A refused one is
+    /// known to have done nothing, but says nothing about earlier commits.
     private mutating func settle(_ job: Job, isOpen: Bool) {
         guard case .commit(let sequences) = job else { return }
         for sequence in sequences {
@@ -322,8 +339,8 @@ struct Journal: Sendable {
         }
     }
 
-    /// Takes mutations out of the queue until they are retried or replaced. The remote has nothing of what it refuses, so that a
-    /// newer edit of the same document may take the place of a parked one.
+    /// Excludes mutations from the queue until they are retried or replaced. The remote has nothing
+    /// of a mutation that it rejected, so a newer edit of the same document may replace it.
     mutating func park(_ sequences: [Int64]) {
         for sequence in sequences where entries[sequence]?.isParked == false {
             entries[sequence]?.isParked = true

@@ -1,8 +1,8 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// A mutation as the journal keeps it: kind = 1, write = 2 (`google.firestore.v1.Write`), companions = 3 (repeated Write),
-/// copyOf = 4 (microseconds since 1970).
+/// A mutation as encoded in the journal: kind = 1, write = 2 (`google.firestore.v1.Write`),
+/// companions = 3 (repeated Write), copyOf = 4 (microseconds since 1970).
 struct MutationRecord: ProtobufMessage {
     var mutation: Mutation
 

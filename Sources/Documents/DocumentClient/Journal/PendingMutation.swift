@@ -1,14 +1,16 @@
-/// A mutation in the journal, for showing and deciding.
+/// A mutation in the journal, for display and for decisions.
 public struct PendingMutation: Sendable, Hashable, Identifiable {
+    /// The sequence number, which identifies the mutation.
     public let id: Int64
+    /// The mutation.
     public let mutation: Mutation
-    /// Why the remote will not have it; nil while it is still to be sent.
+    /// The reason for which the remote rejected it; nil while it can still be sent.
     public let parkedReason: String?
-    /// When it was made, in milliseconds of the local clock since 1970.
+    /// The time at which it was made, in milliseconds of the local clock since 1970.
     public let appendedMilliseconds: Int64
 }
 
 extension [PendingMutation] {
-    /// Why the remote will not have the oldest of those that it refuses; nil where there are none.
+    /// The reason for which the oldest rejected mutation was rejected; nil if there is none.
     package var firstRefusal: String? { lazy.compactMap(\.parkedReason).first }
 }

@@ -1,10 +1,12 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// All that the remote said between two consistent points of a listen stream. Applied as a whole or not at all.
+/// Everything that the remote reported between two consistent points of a listen stream. Applied as
+/// a whole or not at all.
 struct Boundary: Sendable {
     enum Item: Sendable {
-        /// The members of these targets will be told again; who is missing by the time they are current has left.
+        /// The members of these targets will be reported again. A member that was not reported by
+        /// the time they are current has left.
         case reset(Set<Int32>)
         case changed(EncodedDocument, added: [Int32], removed: [Int32])
         case deleted(DocumentName, readTime: Timestamp?)
@@ -12,7 +14,7 @@ struct Boundary: Sendable {
         case current(Set<Int32>)
         case count(target: Int32, Int32)
 
-        /// The document that this is about.
+        /// The document that the item concerns.
         var name: DocumentName? {
             switch self {
             case .changed(let document, _, _): document.name
@@ -24,13 +26,13 @@ struct Boundary: Sendable {
 
     var items: [Item]
     var readTime: Timestamp
-    /// Where these targets go on after this.
+    /// The token with which these targets resume after the boundary.
     var resumeToken: [UInt8]
     var targets: Set<Int32>
-    /// Whether every target has told all that it has.
+    /// Whether every target has reported all its documents.
     var isComplete = false
 
-    /// The newest commit that it tells of.
+    /// The newest commit that the boundary contains.
     var newestCommit: Timestamp? {
         items.lazy.compactMap { if case .changed(let document, _, _) = $0 { document.updateTime } else { nil } }.max()
     }

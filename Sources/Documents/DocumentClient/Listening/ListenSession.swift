@@ -1,10 +1,12 @@
 import DocumentModel
 
-/// Follows one listen stream after another for a set of targets. A value: events in, actions out; no clock, no I/O.
+/// Follows a series of listen streams for a set of targets. A value: events in, actions out; no
+/// clock, no I/O.
 ///
-/// What the remote says is collected until a boundary and handed on as one. A target that the remote cannot resume is asked
-/// anew, without a token; one that it refuses, a minute later, since the right to it may come after the wish. After a stream
-/// ends, targets go on from the last boundary that was handed on.
+/// Messages of the remote are collected up to a boundary and passed on together. A target that the
+/// remote cannot resume is requested again without a token. A target that it refuses is requested
+/// again a minute later, because permission for it may be granted later. After a stream ends,
+/// targets resume from the last boundary that was passed on.
 struct ListenSession: Sendable {
     enum Action: Sendable {
         case open([RemoteTarget])
@@ -12,32 +14,33 @@ struct ListenSession: Sendable {
         case remove(Int32)
         case close
         case apply(Boundary)
-        /// The target is refused, until `currentTargets` has it.
+        /// The target is refused until `currentTargets` contains it.
         case refused(Int32, RemoteError)
-        /// Whether all of these are consistent with the remote as of a recent time.
+        /// The set of targets that are consistent with the remote as of a recent time.
         case currentTargets(Set<Int32>)
-        /// Call `open` again after this time.
+        /// Call `open` again after a delay.
         case wait(overloaded: Bool)
-        /// Call `open` again when somebody has signed in.
+        /// Call `open` again after the user has signed in.
         case signIn
     }
 
     private struct Target {
         enum Phase {
             case closed
-            /// Asked for; nothing counts until the remote says so.
+            /// Requested. Its messages are ignored until the remote confirms it.
             case adding
             case active
-            /// Taken back; nothing counts any more. `again`: to be asked anew as soon as that is confirmed.
+            /// Cancelled. Its messages are ignored. If `again`, it is requested again as soon as
+            /// the removal is confirmed.
             case removing(again: Bool)
-            /// since: a read time of the remote; nil: the next one.
+            /// Refused since a read time of the remote; nil stands for the next one.
             case refused(since: Timestamp?)
-            /// Asked for once more; until the remote says more, it is refused.
-            case askedAgain
+            /// Requested again. Refused until the remote responds.
+            case requestedAgain
 
             var isRefused: Bool {
                 switch self {
-                case .refused, .askedAgain: true
+                case .refused, .requestedAgain: true
                 case .closed, .adding, .active, .removing: false
                 }
             }
@@ -47,27 +50,29 @@ struct ListenSession: Sendable {
         var token: [UInt8]
         var phase = Phase.closed
         var isCurrent = false
-        /// Whether a boundary's token already speaks for all of this target.
+        /// Whether a boundary's token covers all documents of this target.
         var isResumable: Bool { isCurrent || !token.isEmpty }
     }
 
     private var targets: [Int32: Target] = [:]
     private var isOpen = false
     private var items: [Boundary.Item] = []
-    /// The read time of the newest boundary that was handed on; idle ones are handed on only now and then.
+    /// The read time of the newest boundary that was passed on. Idle boundaries are passed on only
+    /// occasionally.
     private var handedOn = Timestamp.distantPast
     private(set) var isHealthy = false
 
-    /// How much read time may pass before an idle boundary is handed on, so that its token is kept.
+    /// The read time in microseconds after which an idle boundary is passed on, so that its token
+    /// is stored.
     static let idleMicroseconds: Int64 = 300_000_000
-    /// How much read time passes before what was refused is asked for once more.
+    /// The read time in microseconds after which a refused target is requested again.
     static let refusalMicroseconds: Int64 = 60_000_000
 
     var isWanted: Bool { !targets.isEmpty }
 
     func query(of target: Int32) -> Query? { targets[target]?.query }
 
-    /// Every target starts afresh with the next stream.
+    /// Lets every target start from the beginning with the next stream.
     mutating func forgetTokens() {
         for id in targets.keys { targets[id]?.token = [] }
         items = []
@@ -88,11 +93,12 @@ struct ListenSession: Sendable {
         guard isOpen else { return [] }
         switch target.phase {
         case .closed, .refused: return []
-        case .adding, .active, .removing, .askedAgain: return [.remove(id), currentTargets]
+        case .adding, .active, .removing, .requestedAgain: return [.remove(id), currentTargets]
         }
     }
 
-    /// Asks for targets again from the start: the replica's members do not agree with the remote's count.
+    /// Requests targets again from the beginning, because the replica's members do not agree with
+    /// the remote's count.
     mutating func restart(_ ids: Set<Int32>) -> [Action] {
         var actions: [Action] = []
         for id in ids.sorted() where targets[id] != nil {
@@ -111,7 +117,7 @@ struct ListenSession: Sendable {
         return [.add(RemoteTarget(id: id, query: target.query, resumeToken: target.token))]
     }
 
-    private mutating func askForRefused(at readTime: Timestamp) -> [Action] {
+    private mutating func requestRefusedTargets(at readTime: Timestamp) -> [Action] {
         var due: [Int32] = []
         for (id, target) in targets {
             guard case .refused(let since) = target.phase else { continue }
@@ -122,12 +128,12 @@ struct ListenSession: Sendable {
             let age = readTime.microseconds.subtractingReportingOverflow(since.microseconds)
             if age.overflow || age.partialValue >= Self.refusalMicroseconds { due.append(id) }
         }
-        return due.sorted().flatMap { ask($0, as: .askedAgain) }
+        return due.sorted().flatMap { ask($0, as: .requestedAgain) }
     }
 
     // MARK: Streams
 
-    /// Asks for a stream with all targets.
+    /// Requests a stream with all targets.
     mutating func open() -> [Action] {
         guard !isOpen, !targets.isEmpty else { return [] }
         isOpen = true
@@ -140,7 +146,7 @@ struct ListenSession: Sendable {
         ]
     }
 
-    /// The stream ended, could not be opened, or was silent for too long.
+    /// Handles a stream that ended, could not be opened, or was silent for too long.
     mutating func ended(_ code: RemoteError.Code) -> [Action] {
         isOpen = false
         isHealthy = false
@@ -190,7 +196,7 @@ struct ListenSession: Sendable {
         case .added:
             for id in ids {
                 switch targets[id]?.phase {
-                case .adding, .askedAgain: break
+                case .adding, .requestedAgain: break
                 default: continue
                 }
                 targets[id]?.phase = .active
@@ -211,7 +217,7 @@ struct ListenSession: Sendable {
             return ids.flatMap { wasRemoved($0, cause: change.cause) }
         case .noChange:
             guard change.targetIDs.isEmpty, let readTime = change.readTime else { return [] }
-            return askForRefused(at: readTime) + boundary(readTime, token: change.resumeToken)
+            return requestRefusedTargets(at: readTime) + boundary(readTime, token: change.resumeToken)
         }
         return []
     }
@@ -221,7 +227,8 @@ struct ListenSession: Sendable {
         targets[id]?.isCurrent = false
         if case .removing(again: true) = target.phase { return ask(id) }
         if let cause, cause.code == .invalid || cause.code == .precondition, !target.token.isEmpty {
-            // A token that the remote does not know (any more) is no reason to give up.
+            // A token that is unknown to the remote is discarded, and the target is requested
+            // again.
             targets[id]?.token = []
             return ask(id) + [currentTargets]
         }

@@ -2,9 +2,10 @@ import DocumentModel
 
 /// A document's content as this replica sees it: a base with mutations applied.
 struct LocalView: Sendable, Hashable {
-    /// nil: the document does not exist.
+    /// The content; nil if the document does not exist.
     var fields: [String: Value]?
-    /// Fields that will hold the commit's time, with the value before (nil: none). `fields` still has that value.
+    /// Fields that will contain the commit's time, with their previous value (nil if there was
+    /// none), which `fields` still contains.
     var pendingTimes: [FieldPath: Value?] = [:]
 
     init(fields: [String: Value]?) { self.fields = fields }
@@ -22,7 +23,7 @@ struct LocalView: Sendable, Hashable {
             if mutation.isOnlyCompanions { return }
             fields = mutation.masked(over: fields ?? [:])
             guard !pendingTimes.isEmpty else { break }
-            // Also beneath what is set or removed as a whole.
+            // Pending times beneath a path that is set or removed are removed too.
             let mask = Set(mutation.mask)
             for time in pendingTimes.keys where time.prefixes.contains(where: mask.contains) {
                 pendingTimes[time] = nil
@@ -34,19 +35,21 @@ struct LocalView: Sendable, Hashable {
     private mutating func apply(_ transform: FieldTransform, of name: DocumentName) {
         let path = transform.path.segments[...]
         if case .serverTimestamp = transform.operation {
-            // A second pending time of the same field goes back to the value that the remote knows.
+            // A second pending time of the same field keeps the value that the remote knows as the
+            // previous one.
             if !pendingTimes.keys.contains(transform.path) {
                 pendingTimes.updateValue(fields?.value(at: path), forKey: transform.path)
             }
         } else {
-            // What the remote would refuse changes nothing here; the mutation will be parked with the remote's reason.
+            // A transform that the remote would refuse changes nothing here. The mutation will be
+            // rejected with the remote's reason.
             fields = fields.map { transform.applied(to: $0, of: name) }
         }
     }
 }
 
 extension FieldTransform {
-    /// `fields` after this transform, as the remote would compute it.
+    /// Returns `fields` after this transform, as the remote would compute them.
     fileprivate func applied(to fields: [String: Value], of name: DocumentName) -> [String: Value] {
         let document = Document(name: name, fields: fields, createTime: .distantPast, updateTime: .distantPast)
         let write = Write(.update(name, fields: [:]), mask: [], transforms: [self])
@@ -55,14 +58,15 @@ extension FieldTransform {
 }
 
 extension Mutation {
-    /// `old` with the masked paths set or removed; transforms are left out.
+    /// Returns `old` with the masked paths set or removed. Transforms are not applied.
     func masked(over old: [String: Value]) -> [String: Value] {
         var result = old
         for path in mask { result.setValue(fields.value(at: path.segments[...]), at: path.segments[...]) }
         return result
     }
 
-    /// What the user typed: the content on top of `base` with all that the remote computes left as it was.
+    /// Returns the content that the user specified: this mutation applied to `base`, with computed
+    /// fields unchanged.
     func typed(over base: [String: Value]?) -> [String: Value]? {
         switch kind {
         case .delete: return nil
@@ -77,8 +81,8 @@ extension Mutation {
         }
     }
 
-    /// This mutation followed by `next`, as one; nil if they cannot be one. Both are of the same document, and this one was
-    /// never sent.
+    /// Returns this mutation and `next` combined into one; nil if that is not possible. Both
+    /// concern the same document, and this one was never sent.
     func followed(by next: Mutation) -> Mutation? {
         guard copyOf == nil else { return nil }
         let both = companions + next.companions
@@ -99,7 +103,7 @@ extension Mutation {
         case (.merge, _), (.update, _):
             guard canPrecede(next) else { return nil }
             var paths = mask.filter { old in !next.mask.contains { $0.isPrefix(of: old) } }
-            // A path beneath one that is set as a whole goes into that value.
+            // A path beneath one that is set as a whole becomes part of that value.
             paths += next.mask.filter { new in !mask.contains { $0 != new && $0.isPrefix(of: new) } }
             return Mutation(
                 kind, name, fields: next.masked(over: fields), mask: paths.sorted(),
@@ -107,8 +111,11 @@ extension Mutation {
         }
     }
 
-    /// Whether both can be one write: a remote takes a limited number of transforms in one. It applies values first and transforms then. A value that `next` sets within a transformed field, or around
-    /// one, would change places with that transform.
+    /// Whether both mutations can be combined into one write.
+    ///
+    /// A remote limits the number of transforms per write. It applies values before transforms, so
+    /// a value that `next` sets within or around a transformed field would be applied in the wrong
+    /// order.
     private func canPrecede(_ next: Mutation) -> Bool {
         guard transforms.count + next.transforms.count <= Self.transformLimit else { return false }
         return !transforms.contains { old in
@@ -118,7 +125,8 @@ extension Mutation {
 
     private static let transformLimit = 500
 
-    /// The transforms of both, without those of fields that `next` sets or times anew.
+    /// Returns the transforms of both mutations, except those of fields that `next` sets or sets to
+    /// a new server timestamp.
     private func joinedTransforms(with next: Mutation) -> [FieldTransform] {
         let timed = next.transforms.filter { $0.operation == .serverTimestamp }.map(\.path)
         return transforms.filter { !next.mask.contains($0.path) && !timed.contains($0.path) } + next.transforms

@@ -1,8 +1,8 @@
 import DocumentModel
 
-/// What a replica knows of the remote's version of a document.
+/// A replica's knowledge of the remote's version of a document.
 enum Base: Sendable, Hashable {
-    /// Never seen, so it may or may not exist.
+    /// Never received, so the document may or may not exist.
     case unknown
     /// Known not to exist.
     case missing
@@ -13,10 +13,11 @@ enum Base: Sendable, Hashable {
 }
 
 extension Mutation {
-    /// Whether it changes some fields of a document and leaves the others.
+    /// Whether the mutation changes some fields of a document and leaves the others unchanged.
     var hasMask: Bool { kind == .merge || kind == .update }
 
-    /// Whether a commit must wait until the base has been read: a precondition could not be chosen otherwise.
+    /// Whether a commit must wait until the base has been read, because a precondition cannot be
+    /// chosen otherwise.
     func needsRead(on base: Base) -> Bool {
         guard base == .unknown else { return false }
         return switch kind {
@@ -25,20 +26,22 @@ extension Mutation {
         }
     }
 
-    /// The same, noting in the document that it has this replica's mutation of this number. What is displaced is told together with
-    /// that, so that a commit of nothing else is done once, too.
+    /// Returns this mutation with a signature: the number of this replica's mutation, recorded in
+    /// the document. The signature is also added to a mutation that only has companions, so that a
+    /// commit of displaced values is made only once.
     func signed(in field: String, by replica: String, number: Int64, on base: Base) -> Mutation {
         if kind == .delete || isOnlyCompanions && base.fields == nil { return self }
         let path = FieldPath(key: field).appending(replica)
-        let isTold = !hasMask || mask.contains { $0.isPrefix(of: path) }
+        let isIncluded = !hasMask || mask.contains { $0.isPrefix(of: path) }
         var fields = fields
         fields.setValue(.integer(number), at: path.segments[...])
         return Mutation(
-            kind, name, fields: fields, mask: isTold ? mask : mask + [path], transforms: transforms,
+            kind, name, fields: fields, mask: isIncluded ? mask : mask + [path], transforms: transforms,
             companions: companions)
     }
 
-    /// The writes that carry this mutation out on exactly `base`; each has a precondition, so that doing it twice fails.
+    /// Returns the writes that apply this mutation to exactly `base`. Each has a precondition, so
+    /// that applying them twice fails.
     func writes(on base: Base) -> [Write] {
         if isOnlyCompanions { return companions }
         let write: Write

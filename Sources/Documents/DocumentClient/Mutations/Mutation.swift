@@ -1,31 +1,37 @@
 public import DocumentModel
 
-/// A change of one document that a user made and the remote has not ordered yet.
+/// A change of one document that was made locally and has not been committed by the remote yet.
 public struct Mutation: Sendable, Hashable {
+    /// The kinds of change.
     public enum Kind: Int32, Sendable, Hashable {
-        /// A new document. If the remote turns out to have one of that name, both are united.
+        /// Creates a document. If the remote already has a document with this name, both are
+        /// merged.
         case create = 1
-        /// The document becomes exactly `fields`, whether it exists or not.
+        /// Sets the content of the document to exactly `fields`, whether it exists or not.
         case set = 2
-        /// The masked fields change; the document is created if it does not exist.
+        /// Changes the masked fields. The document is created if it does not exist.
         case merge = 3
-        /// The masked fields change; the document is expected to exist.
+        /// Changes the masked fields of a document that is expected to exist.
         case update = 4
         case delete = 5
     }
 
+    /// The name of the document.
     public let name: DocumentName
+    /// The kind of change.
     public let kind: Kind
-    /// For `create` and `set` the whole content, for `merge` and `update` the new values of masked paths.
+    /// The whole content for `create` and `set`; the new values of masked paths for `merge` and
+    /// `update`.
     public let fields: [String: Value]
-    /// The paths that `merge` and `update` change; one that is absent from `fields` is removed.
+    /// The paths that `merge` and `update` change. A path that is absent from `fields` is removed.
     public let mask: [FieldPath]
-    /// Changes that the remote computes, after the others.
+    /// Changes that the remote computes after the other changes.
     public let transforms: [FieldTransform]
-    /// Writes of other documents that take effect in the same commit or not at all: what a merge displaced.
+    /// Writes of other documents that take effect in the same commit or not at all, such as history
+    /// entries of displaced values.
     package internal(set) var companions: [Write]
-    /// Of a `create` that nobody made but that offers an earlier remote's version to another: the time of that version. A remote
-    /// that has one as new is left as it is.
+    /// The time of the version that a `create` offers to another remote without a local change; nil
+    /// for other mutations. A remote with a version that is equally new keeps its version.
     var copyOf: Timestamp?
 
     package init(
@@ -40,18 +46,22 @@ public struct Mutation: Sendable, Hashable {
         self.companions = companions
     }
 
+    /// Returns a mutation that creates a document.
     public static func create(
         _ name: DocumentName, _ fields: [String: Value], transforms: [FieldTransform] = []
     ) -> Mutation {
         Mutation(.create, name, fields: fields, transforms: transforms)
     }
 
+    /// Returns a mutation that replaces the content of a document.
     public static func set(
         _ name: DocumentName, _ fields: [String: Value], transforms: [FieldTransform] = []
     ) -> Mutation {
         Mutation(.set, name, fields: fields, transforms: transforms)
     }
 
+    /// Returns a mutation that changes fields of a document, which is created if it does not exist.
+    ///
     /// - Parameter changes: the new value of each path; nil removes the field.
     public static func merge(
         _ name: DocumentName, _ changes: [FieldPath: Value?], transforms: [FieldTransform] = []
@@ -59,6 +69,8 @@ public struct Mutation: Sendable, Hashable {
         Mutation(.merge, name, changes: changes, transforms: transforms)
     }
 
+    /// Returns a mutation that changes fields of an existing document.
+    ///
     /// - Parameter changes: the new value of each path; nil removes the field.
     public static func update(
         _ name: DocumentName, _ changes: [FieldPath: Value?], transforms: [FieldTransform] = []
@@ -66,6 +78,7 @@ public struct Mutation: Sendable, Hashable {
         Mutation(.update, name, changes: changes, transforms: transforms)
     }
 
+    /// Returns a mutation that deletes a document.
     public static func delete(_ name: DocumentName) -> Mutation { Mutation(.delete, name) }
 
     private init(
@@ -78,7 +91,8 @@ public struct Mutation: Sendable, Hashable {
         self.init(kind, name, fields: fields, mask: changes.keys.sorted(), transforms: transforms)
     }
 
-    /// Whether the document itself may change; an update of nothing only checks that there is a document.
+    /// Whether the document itself may change. An update without changes only checks that the
+    /// document exists.
     var hasEffect: Bool {
         switch kind {
         case .create, .set, .delete: true
@@ -86,7 +100,7 @@ public struct Mutation: Sendable, Hashable {
         }
     }
 
-    /// Whether the document itself is left alone, so that only the companions are to be written.
+    /// Whether the document itself does not change, so that only the companions are written.
     var isOnlyCompanions: Bool {
         switch kind {
         case .create, .set, .delete: false
@@ -94,6 +108,6 @@ public struct Mutation: Sendable, Hashable {
         }
     }
 
-    /// How many writes of a commit this takes.
+    /// The number of writes of a commit that the mutation requires.
     var writeCount: Int { companions.count + (isOnlyCompanions ? 0 : 1) }
 }

@@ -1,10 +1,12 @@
 import DocumentModel
 
 extension WriteApplication {
-    /// The document after the remote said that it applied `write` to `document`, from the results that it told.
+    /// Returns the document after the remote applied `write` to `document`, using the results that
+    /// it reported.
     ///
-    /// - Returns: nil for a document that does not exist afterwards.
-    /// - Throws: `WriteError` if the write could not have been applied to this document, so that the replica must read it.
+    /// - Returns: Nil if the document does not exist afterwards.
+    /// - Throws: `WriteError` if the write could not have been applied to this document, so that
+    ///   the replica must read it.
     static func document(
         after write: Write, of document: Document?, result: WriteResult, commitTime: Timestamp
     ) throws -> Document? {

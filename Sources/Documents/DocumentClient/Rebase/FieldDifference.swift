@@ -2,7 +2,8 @@ import DocumentModel
 
 /// The field paths in which two versions of a document differ.
 enum FieldDifference {
-    /// The shortest list of paths that, set or removed, makes `new` of `old`; maps are entered where both sides have one.
+    /// Returns the shortest list of paths that, when set or removed, turns `old` into `new`. Maps
+    /// that exist on both sides are compared by key.
     static func paths(from old: [String: Value], to new: [String: Value]) -> [FieldPath] {
         var paths: [FieldPath] = []
         collect(from: old, to: new, at: [], into: &paths)
@@ -13,8 +14,8 @@ enum FieldDifference {
         from old: [String: Value], to new: [String: Value], at path: [String], into paths: inout [FieldPath]
     ) {
         for key in Set(old.keys).union(new.keys) where old[key] != new[key] {
-            // An emptied map must be written as a whole: removing its keys one by one leaves the same, but an empty
-            // key has no path.
+            // An emptied map is written as a whole. Removing its keys one by one would have the
+            // same effect, but an empty key has no path.
             if case (.map(let before)?, .map(let after)?) = (old[key], new[key]), !after.isEmpty, !before.isEmpty,
                 !Set(before.keys).union(after.keys).contains("")
             {

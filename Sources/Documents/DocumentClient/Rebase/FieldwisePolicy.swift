@@ -1,18 +1,22 @@
 public import DocumentModel
 
-/// Field by field: changes of different fields, and of different keys of a map, never meet. Where both changed the same
-/// value mine stands, because it is ordered later.
+/// A policy that merges field by field: changes of different fields, and of different keys of a
+/// map, are all applied. If both sides changed the same value, `mine` wins, because it is committed
+/// later.
 public struct FieldwisePolicy: RebasePolicy {
-    /// Where what was displaced is kept, as a collection id below the document; nil: nowhere.
+    /// The id of the collection below the document in which displaced values are stored; nil if
+    /// they are not stored.
     public let historyCollection: String?
 
+    /// Creates a policy.
     public init(historyCollection: String? = nil) {
         self.historyCollection = historyCollection
     }
 
+    /// Merges field by field. An edit wins over a delete.
     public func decide(_ proposal: inout RebaseProposal) {
         guard let mine = proposal.mine, let theirs = proposal.theirs else {
-            // An edit survives a delete, whichever came first.
+            // An edit wins over a delete, whichever came first.
             if proposal.theirs == proposal.base { return }
             proposal.merged = proposal.mine ?? proposal.theirs
             proposal.displaced = [DisplacedValue(path: nil, value: nil, reason: "editSurvivesDelete")]
@@ -22,6 +26,7 @@ public struct FieldwisePolicy: RebasePolicy {
             base: proposal.base ?? [:], mine: mine, theirs: theirs, at: [], displaced: &proposal.displaced)
     }
 
+    /// Returns history entries for the displaced values, if there is a history collection.
     public func history(of displaced: [DisplacedValue], in context: RebaseContext) -> [Write] {
         guard let historyCollection else { return [] }
         return HistoryEntry.writes(of: displaced, in: context, collection: historyCollection)

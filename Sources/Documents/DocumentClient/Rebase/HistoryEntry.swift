@@ -1,13 +1,14 @@
 public import DocumentModel
 
-/// `{document}/{collection}/{id}`: one value that a merge displaced.
+/// A history entry, `{document}/{collection}/{id}`: one value that was displaced by a merge.
 ///
-/// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent if the field was removed), `baseTime`,
-/// `replacedTime` (when the remote ordered the displacement), `replica`, `reason`.
+/// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent if the field was
+/// removed), `baseTime`, `replacedTime` (the commit time of the displacement), `replica`, `reason`.
 public enum HistoryEntry {
-    /// One write a value, with ids that are the same however often the rebase is repeated.
+    /// Returns one write per value, with ids that stay the same if the rebase is repeated.
     ///
-    /// - Parameter extra: further fields of each entry, such as the owner that rules ask for.
+    /// - Parameter extra: further fields of each entry, such as the owner that security rules
+    ///   require.
     public static func writes(
         of displaced: [DisplacedValue], in context: RebaseContext, collection: String, extra: [String: Value] = [:]
     ) -> [Write] {

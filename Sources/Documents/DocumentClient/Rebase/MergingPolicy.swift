@@ -1,16 +1,22 @@
 public import DocumentModel
 package import Merge
 
-/// The rules of the Merge room: scalars, sets, maps, texts, groups, and a field that says that a document is deleted.
+/// A policy with the rules of the Merge target: scalars, sets, maps, texts, groups, and a field
+/// that marks a document as deleted.
 public struct MergingPolicy: RebasePolicy {
     private let rules: MergePolicy
     private let historyCollection: String?
     private let copiedFields: [String]
+    /// The field in which replicas record their last change; see `RebasePolicy`.
     public let signatureField: String?
 
+    /// Creates a policy.
+    ///
     /// - Parameters:
-    ///   - historyCollection: where displaced values are kept, as a collection id below the document; nil: nowhere.
-    ///   - copiedFields: fields of the document that each history entry has too, such as the owner that rules ask for.
+    ///   - historyCollection: the id of the collection below the document in which displaced values
+    ///     are stored; nil if they are not stored.
+    ///   - copiedFields: fields of the document that are copied to each history entry, such as the
+    ///     owner that security rules require.
     ///   - signatureField: see `RebasePolicy`.
     package init(
         _ rules: MergePolicy, historyCollection: String? = nil, copiedFields: [String] = [],
@@ -22,8 +28,9 @@ public struct MergingPolicy: RebasePolicy {
         self.signatureField = signatureField
     }
 
+    /// Merges with the rules.
     public func decide(_ proposal: inout RebaseProposal) {
-        // A commit's time is not known yet; the merge sees the field set.
+        // The time of the commit is not known yet, so a placeholder is used during the merge.
         let pending = Value.timestamp(MergePolicy.pendingTime)
         let times = proposal.transforms.filter { $0.operation == .serverTimestamp }.map(\.path)
         var mine = proposal.mine
@@ -46,13 +53,14 @@ public struct MergingPolicy: RebasePolicy {
         }
     }
 
+    /// Returns history entries for the displaced values, if there is a history collection.
     public func history(of displaced: [DisplacedValue], in context: RebaseContext) -> [Write] {
         guard let historyCollection else { return [] }
         let extra = context.fields.filter { copiedFields.contains($0.key) }
         return HistoryEntry.writes(of: displaced, in: context, collection: historyCollection, extra: extra)
     }
 
-    /// Whether the field only tells when a document was written, and goes with every write.
+    /// Whether the field only records when the document was written, and is set by every write.
     private func isBookkeeping(_ path: FieldPath) -> Bool {
         guard let key = path.segments.first, rules.kind(of: key) == .serverTime, key != rules.deletion else {
             return false

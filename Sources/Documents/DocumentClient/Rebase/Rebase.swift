@@ -1,26 +1,30 @@
 import DocumentModel
 
-/// Carries a mutation from the base it was made on to the one that the remote has now.
+/// Moves a mutation from the base on which it was made to the remote's present base.
 struct Rebase: Sendable {
     enum Outcome: Sendable, Hashable {
-        /// Goes on as it is, on the new base.
+        /// The mutation stays as it is, on the new base.
         case unchanged
         case changed(Mutation)
-        /// The remote already has all of it.
+        /// The remote already has the whole change.
         case done
-        /// It makes no sense on the new base; the words say why.
+        /// The mutation is not possible on the new base; the text gives the reason.
         case refused(String)
     }
 
     let policy: any RebasePolicy
     let replica: String
 
+    /// Rebases a mutation.
+    ///
     /// - Parameters:
-    ///   - id: unique to this rebase; names what it displaces.
-    ///   - wasSent: an earlier commit of exactly this mutation has an unknown outcome, so `new` may be its own effect.
+    ///   - id: unique to this rebase; identifies displaced values.
+    ///   - wasSent: whether an earlier commit of exactly this mutation has an unknown outcome, so
+    ///     that `new` may be its effect.
     func carry(_ mutation: Mutation, from old: Base, to new: Base, id: String, wasSent: Bool) -> Outcome {
         if wasSent, Self.isEffect(of: mutation, on: old, new) { return .done }
-        // A time alone would be later also where the remote has had an older copy back, or an edit of what it had lost.
+        // The time alone does not suffice: it would also be later if an older copy was restored to
+        // the remote, or if a version that lacks the change was edited.
         if let copyOf = mutation.copyOf, let time = new.updateTime, time >= copyOf, hasAll(new, of: mutation) {
             return .done
         }
@@ -42,7 +46,8 @@ struct Rebase: Sendable {
         }
     }
 
-    /// Whether the remote's version has all changes that a copy has, as far as the two say.
+    /// Whether the remote's version contains all changes of a copy, as far as their signatures
+    /// show.
     private func hasAll(_ new: Base, of copy: Mutation) -> Bool {
         let theirs = signatures(in: new.fields)
         return signatures(in: copy.fields).allSatisfy { replica, number in
@@ -67,7 +72,8 @@ struct Rebase: Sendable {
         Mutation(.merge, mutation.name, companions: mutation.companions)
     }
 
-    /// The user changed a document without ever having seen it: the change stands, what it overwrites is kept.
+    /// Handles a change of a document that was never received: the change is applied, and the
+    /// values that it overwrites are kept.
     private func overwriting(
         _ mutation: Mutation, theirs: [String: Value], theirTime: Timestamp, id: String
     ) -> Outcome {
@@ -91,7 +97,7 @@ struct Rebase: Sendable {
         if mutation.isOnlyCompanions { return .unchanged }
         var proposal = RebaseProposal(mutation: mutation, base: base, theirs: theirs)
         policy.decide(&proposal)
-        // What unites two versions has the changes of both.
+        // A merge of two versions contains the signatures of both.
         if base == nil, let field = policy.signatureField, proposal.merged != nil {
             let both = signatures(in: theirs).merging(signatures(in: proposal.mine)) { max($0, $1) }
             if !both.isEmpty { proposal.merged?[field] = .map(both.mapValues { .integer($0) }) }
@@ -119,7 +125,8 @@ struct Rebase: Sendable {
         return result == mutation ? .unchanged : .changed(result)
     }
 
-    /// Times alone say when a change was made; they go with it when nothing is left of the change.
+    /// Whether the remaining transforms justify a write. Server timestamps alone record when a
+    /// change was made and are dropped if nothing of the change is left.
     private func isWorthSending(_ transforms: [FieldTransform], of mutation: Mutation) -> Bool {
         if transforms.contains(where: { $0.operation != .serverTimestamp }) { return true }
         let wasOnlyTransforms =
@@ -138,7 +145,8 @@ struct Rebase: Sendable {
         return mutation.companions + policy.history(of: proposal.displaced, in: context)
     }
 
-    /// Whether `new` is just what `mutation` makes of `old`. Fields that take the commit's time match any time.
+    /// Whether `new` is exactly the effect of `mutation` on `old`. Fields that are set to the
+    /// commit's time match any time.
     static func isEffect(of mutation: Mutation, on old: Base, _ new: Base) -> Bool {
         var view = LocalView(fields: old.fields)
         view.apply(mutation)

@@ -1,38 +1,48 @@
 public import DocumentModel
 
-/// What a collection's documents mean to their owner, asked when a change of this replica meets one that came first.
+/// The rules for merging documents of a collection, used when a change of this replica conflicts
+/// with one that was committed first.
 ///
-/// Both methods are pure: the same arguments give the same answer on every replica and after every crash.
+/// Both methods must be pure: with the same arguments they return the same result on every replica
+/// and after every crash.
 public protocol RebasePolicy: Sendable {
-    /// Decides what becomes of both changes: sets `merged`, and what else of the proposal has to change.
+    /// Decides the result of both changes: sets `merged`, and other variables of the proposal if
+    /// necessary.
     func decide(_ proposal: inout RebaseProposal)
 
-    /// Writes, for the same commit, that keep what was displaced.
+    /// Returns writes for the same commit that keep displaced values.
     func history(of displaced: [DisplacedValue], in context: RebaseContext) -> [Write]
 
-    /// A field of each document where every replica notes the number of its last change that the document has. After a lost answer it
-    /// tells whether the commit took effect, also when others have changed the document since. nil: such a commit is recognised
-    /// by its result, as long as nobody has.
+    /// The field of each document in which every replica records the number of its last change that
+    /// the document contains.
+    ///
+    /// After a lost response it shows whether the commit took effect, even if others have changed
+    /// the document since. If nil, such a commit is recognized by its result, as long as the
+    /// document was not changed since.
     var signatureField: String? { get }
 }
 
 extension RebasePolicy {
+    /// No field: commits are recognized by their results.
     public var signatureField: String? { nil }
 
+    /// Keeps no displaced values.
     public func history(of displaced: [DisplacedValue], in context: RebaseContext) -> [Write] { [] }
 }
 
-/// A value that somebody saved and that a merge put aside.
+/// A value that a side saved and that a merge displaced.
 public struct DisplacedValue: Sendable, Hashable {
-    /// nil: the whole document; then `value` is nil too, and what was put aside is its delete.
+    /// The path of the field; nil for the deletion of the whole document, with a nil `value`.
     public var path: FieldPath?
-    /// nil: the field was removed.
+    /// The displaced value; nil if the field was removed.
     public var value: Value?
-    /// Why, as one of a few fixed words: `changedOnBothSides`, `overlappingText`, `editSurvivesDelete` …
+    /// The reason, as one of a few fixed words: `changedOnBothSides`, `overlappingText`,
+    /// `editSurvivesDelete` …
     public var reason: String
-    /// More to keep of it, as fields of its history entry.
+    /// Further fields of the value's history entry.
     public var details: [String: Value]
 
+    /// Creates a displaced value.
     public init(path: FieldPath?, value: Value?, reason: String, details: [String: Value] = [:]) {
         self.path = path
         self.value = value
@@ -41,33 +51,38 @@ public struct DisplacedValue: Sendable, Hashable {
     }
 }
 
-/// Where and when a rebase happens.
+/// The circumstances of a rebase.
 public struct RebaseContext: Sendable, Hashable {
+    /// The name of the document.
     public let name: DocumentName
-    /// The remote's version that this replica's change was made from; nil if there was none.
+    /// The remote's version on which this replica's change is based; nil if there was none.
     public let baseTime: Timestamp?
-    /// The version that came first; nil if the document is gone.
+    /// The version that was committed first; nil if the document does not exist.
     public let theirTime: Timestamp?
+    /// The id of the replica.
     public let replica: String
-    /// What the document will hold; empty if it is gone.
+    /// The content of the document after the rebase; empty if it does not exist.
     public let fields: [String: Value]
-    /// Unique to this rebase, and made of characters that document ids may have.
+    /// An id that is unique to this rebase and consists of characters allowed in document ids.
     public let id: String
 }
 
-/// What a rebase is about to do; the policy changes the variables.
+/// A proposed result of a rebase. The policy changes its variables.
 public struct RebaseProposal: Sendable, Hashable {
+    /// The name of the document.
     public let name: DocumentName
-    /// What this replica's change was made from; nil if the document did not exist.
+    /// The content on which this replica's change is based; nil if the document did not exist.
     public let base: [String: Value]?
-    /// The content this replica wants, without what the remote computes; nil: it deletes the document.
+    /// The content that this replica wants, without computed fields; nil if it deletes the
+    /// document.
     public let mine: [String: Value]?
-    /// The remote's content; nil: the document is gone.
+    /// The remote's content; nil if the document does not exist.
     public let theirs: [String: Value]?
-    /// The result without what the remote computes; nil: no document. At first `mine`.
+    /// The result without computed fields, which is initially `mine`; nil for no document.
     public var merged: [String: Value]?
-    /// What the remote is to compute on top of `merged`.
+    /// The transforms that the remote applies to `merged`.
     public var transforms: [FieldTransform]
+    /// The values that the merge displaces.
     public var displaced: [DisplacedValue]
 
     init(mutation: Mutation, base: [String: Value]?, theirs: [String: Value]?) {

@@ -9,7 +9,8 @@ final class FirestoreListen: RemoteListen {
     private let call: GRPCClientCall
     private let database: DatabaseName
 
-    /// Told of the first message (nil) and of the status that ends the call; answers the error to throw.
+    /// Notified of the first message (nil) and of the status that ends the call. Returns the error
+    /// to throw.
     private let note: @Sendable (GRPCStatus?) -> RemoteError
     private let hasStarted = Mutex(false)
     private let hasAnswered = Mutex(false)
@@ -52,7 +53,7 @@ final class FirestoreListen: RemoteListen {
     func remove(_ target: Int32) async { await send(.remove(target)) }
 
     private func send(_ change: ListenRequest.Change) async {
-        // A call that has ended fails here too; why it did, the reader is told.
+        // Sending fails too if the call has ended; the reader reports the reason.
         try? await call.send(ListenRequest(database: database, change: change).encoded())
     }
 
@@ -60,7 +61,8 @@ final class FirestoreListen: RemoteListen {
 }
 
 extension RemoteEvent {
-    /// nil for what a newer server may say and this client need not know.
+    /// Creates an event from a message; nil for messages of newer servers that this client need not
+    /// understand.
     init?(_ response: ListenResponse) {
         switch response {
         case .targetChange(let change):

@@ -4,16 +4,22 @@ import GRPCClient
 import GRPCProtocol
 import Synchronization
 
-/// A database that speaks `google.firestore.v1.Firestore` over gRPC: `ferry-server`, Cloud Firestore, an emulator.
+/// A database that supports `google.firestore.v1.Firestore` over gRPC: `ferry-server`, Cloud
+/// Firestore, or an emulator.
 public final class FirestoreRemote: Sendable {
+    /// The address of a database, and the credentials for it.
     public struct Configuration: Sendable {
-        /// `host:port`.
+        /// The address in the form `host:port`.
         public var endpoint: String
+        /// The name of the database.
         public var database: DatabaseName
+        /// The security of the connection.
         public var security: Security
-        /// Asked before each call; nil: no token. The argument tells that the last one was refused.
+        /// Returns the token for a call; nil for no token. Called before each call. The argument
+        /// says whether the previous token was refused.
         public var token: @Sendable (_ isRefused: Bool) async throws -> String?
 
+        /// Creates a configuration.
         public init(
             endpoint: String, database: DatabaseName, security: Security = .tls(),
             token: @escaping @Sendable (_ isRefused: Bool) async throws -> String? = { _ in nil }
@@ -25,10 +31,13 @@ public final class FirestoreRemote: Sendable {
         }
     }
 
+    /// The security of a connection.
     public enum Security: Sendable {
-        /// For loopback and tunnels only: tokens travel in the clear.
+        /// An unencrypted connection, for loopback and tunnels only: tokens are sent in the clear.
         case plaintext
-        /// - Parameter roots: PEM certificates to trust; nil: the system's.
+        /// A TLS connection.
+        ///
+        /// - Parameter roots: the PEM certificates to trust; nil for the system's.
         case tls(roots: String? = nil)
     }
 
@@ -40,7 +49,8 @@ public final class FirestoreRemote: Sendable {
 
         var path: String { "/google.firestore.v1.Firestore/\(rawValue)" }
 
-        /// Deadlines as in the service's configuration, but for reads shorter: they are small here.
+        /// The deadline of a call, as in the service's configuration, but shorter for reads, which
+        /// are small here.
         var timeout: Duration {
             switch self {
             case .commit, .batchGet: .seconds(60)
@@ -52,15 +62,15 @@ public final class FirestoreRemote: Sendable {
 
     private let configuration: Configuration
     private let channel: GRPCChannel
-    /// Whether the token of the last stream was refused, so that the next one needs a new one.
+    /// Whether the token of the last stream was refused, so that the next stream needs a new one.
     private let streamWasRefused = Mutex(false)
 
-    /// Connects when the first call needs it.
+    /// Creates a remote, which connects when the first call requires it.
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         var settings = GRPCChannelConfiguration()
         if case .tls(let roots) = configuration.security { settings.security = .tls(roots: roots) }
-        // The client waits between its attempts itself, and longer.
+        // The client itself waits between its attempts, and for longer.
         settings.reconnectBackoff = .milliseconds(250) ... .seconds(10)
         channel = GRPCChannel(configuration.endpoint, configuration: settings)
     }
@@ -68,7 +78,7 @@ public final class FirestoreRemote: Sendable {
     /// Ends all calls.
     public func close() { channel.close() }
 
-    /// Runs `body` with a token; once more with a new one if the first is refused.
+    /// Runs `body` with a token, and again with a new one if the first is refused.
     private func authorized<Result>(
         _ method: Method, parent: String? = nil, _ body: (GRPCCallOptions) async throws -> Result
     ) async throws -> Result {
@@ -150,7 +160,7 @@ extension FirestoreRemote: RemoteDocuments {
             }
             return read
         }
-        // A short answer must never be taken for documents that are gone.
+        // An incomplete response must never be taken as evidence that documents were deleted.
         guard Set(read.found.map(\.name)).union(read.missing).isSuperset(of: names) else {
             throw RemoteError(.transient, "BatchGetDocuments: the answer lacks some of the \(names.count) documents.")
         }
@@ -185,8 +195,8 @@ extension FirestoreRemote: RemoteDocuments {
         }
     }
 
-    /// A token that runs out while a stream is open is no reason to ask anybody to sign in: the first refusal only leads to a
-    /// new token.
+    /// Records the outcome of a stream. A token that expires while a stream is open must not cause
+    /// a request to sign in, so the first refusal only leads to a new token.
     @discardableResult private func noteStream(_ status: GRPCStatus?) -> RemoteError {
         let wasRefused = streamWasRefused.withLock { flag in
             defer { flag = status?.code == .unauthenticated }

@@ -1,22 +1,26 @@
 package import DocumentModel
 package import FirestoreProtocol
 
-/// A remote document database, as far as a replica needs it. Everything thrown is a `RemoteError` or `CancellationError`.
+/// The operations of a remote document database that a replica needs. Everything thrown is a
+/// `RemoteError` or `CancellationError`.
 package protocol RemoteDocuments: Sendable {
-    /// Applies all writes in order, or none. A transient error leaves open whether it did.
+    /// Applies all writes in order, or none. After a transient error it is unknown whether they
+    /// were applied.
     func commit(_ writes: [Write]) async throws -> CommitResult
 
-    /// One consistent view of the documents, in any order; `nil` for what does not exist.
+    /// Returns a consistent view of the documents, in any order.
     func documents(_ names: [DocumentName]) async throws -> RemoteRead
 
-    /// The results in the query's order.
+    /// Returns the results in the query's order.
     func results(of query: Query) async throws -> [EncodedDocument]
 
     /// Opens a stream for these targets.
-    /// - Parameter seen: the newest commit that the remote is known to have had; its lineage depends on whether it still has it.
+    ///
+    /// - Parameter seen: the newest commit that the remote is known to have had. Its lineage
+    ///   depends on whether it still has it.
     func listen(_ targets: [RemoteTarget], seen: Timestamp?) async throws -> any RemoteListen
 
-    /// The next call connects without waiting for the end of an earlier failure's delay.
+    /// Lets the next call connect without waiting for the delay after an earlier failure.
     func networkChanged()
 }
 
@@ -24,9 +28,11 @@ extension RemoteDocuments {
     package func networkChanged() {}
 }
 
-/// An open listen stream. One task at a time may read it, while another changes its targets; a failure shows to the reader.
+/// An open listen stream. One task at a time may read it while another one changes its targets.
+/// Failures are reported to the reader.
 package protocol RemoteListen: Sendable {
-    /// The next message; nil when the remote ended the stream. After `close` it throws or answers nil.
+    /// Returns the next message; nil when the remote ended the stream. After `close` it throws or
+    /// returns nil.
     nonisolated(nonsending) func next() async throws -> RemoteEvent?
 
     func add(_ target: RemoteTarget) async

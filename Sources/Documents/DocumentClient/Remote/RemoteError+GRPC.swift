@@ -14,7 +14,7 @@ extension RemoteError {
         self.init(Self.code(code, status.message), "\(code): \(status.message)")
     }
 
-    /// Which of the status codes of `google.firestore.v1` call for what.
+    /// Maps a status code of `google.firestore.v1` to the code that determines the reaction.
     private static func code(_ code: GRPCStatus.Code, _ message: String) -> Code {
         switch code {
         case .ok, .cancelled, .unknown, .deadlineExceeded, .internal, .unavailable, .unimplemented:
@@ -33,7 +33,7 @@ extension RemoteError {
         }
     }
 
-    /// What a refusal begins with that lasts until there is room, as production has it.
+    /// The beginning of a refusal that lasts until space is freed, as in production.
     package static let quotaPrefix = "Quota exceeded"
 
     private static func isAboutSize(_ message: String) -> Bool {

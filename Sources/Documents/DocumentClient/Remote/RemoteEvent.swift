@@ -3,20 +3,21 @@ package import FirestoreProtocol
 
 /// One message of a listen stream.
 ///
-/// The order is the remote's. What stands between two boundaries (a `targetChange` of kind `.noChange` without target
-/// ids) belongs together and is applied together.
+/// The order is that of the remote. Messages between two boundaries (a `targetChange` of kind
+/// `.noChange` without target ids) belong together and are applied together.
 package enum RemoteEvent: Sendable {
-    /// The first of a stream, from remotes that tell it: which line of commits the remote is of. Once the remote was put back to
-    /// an earlier state it says something else.
+    /// The identity of the remote's history, sent first by remotes that support it. It changes when
+    /// the remote was restored to an earlier state.
     case lineage(String)
     case targetChange(TargetChange)
     /// The document matches the targets `added`, and no longer matches `removed`.
     case changed(EncodedDocument, added: [Int32], removed: [Int32])
-    /// The document does not exist at `readTime`; without one, at the time of the next boundary.
+    /// The document does not exist at `readTime`, or at the time of the next boundary if that is
+    /// nil.
     case deleted(DocumentName, removed: [Int32], readTime: Timestamp?)
-    /// The document no longer matches these targets; whether it exists is not said.
+    /// The document no longer matches these targets. It may still exist.
     case left(DocumentName, removed: [Int32])
-    /// How many documents the target has.
+    /// The number of documents that the target has.
     case filter(target: Int32, count: Int32)
 
     package struct TargetChange: Sendable {
@@ -29,9 +30,9 @@ package enum RemoteEvent: Sendable {
         }
 
         package var kind: Kind
-        /// Empty: all targets.
+        /// The targets concerned; empty for all targets.
         package var targetIDs: [Int32]
-        /// Why the remote removed the target; nil if it was asked to.
+        /// The reason for which the remote removed the target; nil if that was requested.
         package var cause: RemoteError?
         package var resumeToken: [UInt8]
         package var readTime: Timestamp?
@@ -51,10 +52,10 @@ package enum RemoteEvent: Sendable {
 
 /// A query that a listen stream watches.
 package struct RemoteTarget: Sendable, Hashable {
-    /// Positive, and unique on a stream.
+    /// The id, which is positive and unique on a stream.
     package var id: Int32
     package var query: Query
-    /// Where to go on; empty to start afresh.
+    /// The token with which to resume; empty to start from the beginning.
     package var resumeToken: [UInt8]
 
     package init(id: Int32, query: Query, resumeToken: [UInt8] = []) {

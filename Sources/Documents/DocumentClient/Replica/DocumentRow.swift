@@ -5,28 +5,33 @@ import SQLite
 /// A row of `client_document`: the remote's version of a document, still encoded.
 struct DocumentRow {
     enum State: Int64 {
-        /// Never read, so it may or may not exist.
+        /// Never read, so the document may or may not exist.
         case unknown = 0
-        /// Does not exist as of `version`.
+        /// The document does not exist as of `version`.
         case missing = 1
         case exists = 2
-        /// Existed in `version`, but no target has it any more, so nothing is known of it since.
+        /// The document existed in `version`, but no target contains it any more, so its present
+        /// state is unknown.
         case outside = 3
 
-        /// What a row says that was damaged: it is read again, and unknown until then.
+        /// The stored state of a row that was damaged. It is read again, and its state is `unknown`
+        /// until then.
         static let damaged: Int64 = 4
     }
 
     var id: Int64
     var state: State
-    /// Whether the row was damaged, and the remote's version is still to be read again. The state is `unknown` then.
+    /// Whether the row was damaged and the remote's version has not been read again. The state is
+    /// then `unknown`.
     var isDamaged: Bool
     var fields: [UInt8]
     var created: Timestamp
     var version: Timestamp
     var sequence: Int64
 
-    /// - Parameter keys: the fields to decode; nil: all.
+    /// Returns the decoded base.
+    ///
+    /// - Parameter keys: the fields to decode; nil for all.
     /// - Throws: `SQLiteError` with `.damagedRow`.
     func base(only keys: Set<String>? = nil) throws -> Base {
         switch state {
@@ -43,12 +48,15 @@ struct DocumentRow {
         }
     }
 
-    /// The columns in the order that `init` reads.
+    /// The columns in the order in which `init` reads them.
     static let columns = "id, sequence, sum, \(summed)"
 
-    /// The columns that the checksum covers. Numbers of changes are not among them: they are changed without a look at the rest.
+    /// The columns covered by the checksum. Sequence numbers are not covered, because they change
+    /// without the rest being read.
     static let summed = "collection, name, state, fields, created, version"
 
+    /// Reads a row.
+    ///
     /// - Throws: `SQLiteError` with `.damagedRow`; see `Replica.repair`.
     init(_ row: SQLiteStatement) throws {
         try row.checkIntact(3..<9, sum: 2)
@@ -62,7 +70,7 @@ struct DocumentRow {
     }
 }
 
-/// What the remote is now known to have at a path.
+/// The remote's state of a document, as just received.
 enum RemoteState {
     case missing(Timestamp)
     case exists(EncodedDocument)
@@ -82,7 +90,8 @@ enum RemoteState {
     }
 }
 
-/// The two parts of a document's path that the table keeps apart, so that a collection can be read as a range.
+/// The two parts of a document's path, stored separately so that a collection can be read as a
+/// range.
 struct PathParts {
     let collection: String
     let name: String

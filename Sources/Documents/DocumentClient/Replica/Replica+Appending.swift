@@ -1,10 +1,11 @@
 import DocumentModel
 
 extension Replica {
-    /// Adds mutations to the journal, each behind the others of its document; unsent ones of a document become one.
+    /// Adds mutations to the journal, each after the others of its document. Unsent mutations of a
+    /// document are combined.
     ///
-    /// - Parameter asOne: they take effect in one commit or not at all.
-    /// - Throws: `DocumentClientError` for a mutation that makes no sense; then none is added.
+    /// - Parameter asOne: whether they take effect in one commit or not at all.
+    /// - Throws: `DocumentClientError` for an invalid mutation; then none is added.
     func append(_ mutations: [Mutation], asOne: Bool = false) throws {
         try transaction {
             var group: Int64 = asOne && mutations.count > 1 ? -1 : 0
@@ -27,7 +28,8 @@ extension Replica {
         if let row = try row(path) {
             state = row.state
             if state == .outside, chain.isEmpty {
-                // The user does not see what was known of it, so nothing may be built on that.
+                // The user does not see this earlier version, so the mutation must not be based on
+                // it.
                 state = .unknown
                 try forgetBase(of: row.id)
             }
@@ -37,7 +39,7 @@ extension Replica {
                 .notFound, "There is no document \(path) to update. Set or create it instead.")
         }
         for sequence in chain where journal.entries[sequence]?.isParked == true {
-            // A new edit may be what the remote was waiting for.
+            // The new edit may resolve the reason for the rejection.
             try unpark(sequence)
         }
         if group == 0, let last = journal.joinable(path) {
@@ -59,7 +61,8 @@ extension Replica {
         return try insertMutation(mutation, group: group, needsRead: needsRead)
     }
 
-    /// Gives up what was not sent of a document, or was refused; what may be on its way stays.
+    /// Discards the mutations of a document that were not sent or were rejected. Those that may be
+    /// in flight are kept.
     func giveUp(_ path: String) throws {
         try transaction {
             for sequence in journal.sequences(of: path) {
@@ -70,7 +73,7 @@ extension Replica {
         }
     }
 
-    /// Gives up a parked mutation, and with it the others of its group.
+    /// Discards a rejected mutation and the others of its group.
     func discard(_ sequence: Int64) throws {
         try transaction {
             guard let entry = journal.entries[sequence], entry.isParked else { return }
@@ -84,7 +87,8 @@ extension Replica {
         }
     }
 
-    /// If the base of a document is unknown, makes its first mutation wait for a read where it needs one.
+    /// Makes the first mutation of a document wait for a read if it needs one, because the base of
+    /// the document is unknown.
     func requireRead(_ path: String) throws {
         guard let first = journal.sequences(of: path).first else { return }
         let isUnknown = try row(path).map { $0.state == .unknown } ?? true

@@ -3,13 +3,14 @@ import FirestoreProtocol
 import SQLite
 
 extension Replica {
-    /// What to ask of the remote next.
+    /// A request to the remote.
     enum Request: Sendable, Hashable {
         case commit([Write])
         case read([DocumentName])
     }
 
-    /// The next request for the journal's sake; nil while one is under way or when there is nothing to do.
+    /// Returns the journal's next request; nil while one is in flight and when there is nothing to
+    /// do.
     func nextRequest() throws -> Request? {
         if let probe = try nextProbe() { return probe }
         guard let job = journal.next() else { return nil }
@@ -41,7 +42,8 @@ extension Replica {
         }
     }
 
-    /// Records an outcome; if that fails, it is as if the answer had been lost, which a later attempt finds out.
+    /// Records an outcome. If that fails, the state is as if the response had been lost, and a
+    /// later attempt determines the outcome.
     private func recording(_ body: () throws -> Void) throws {
         let job = journal.current
         do {
@@ -52,7 +54,7 @@ extension Replica {
         }
     }
 
-    /// The remote applied the commit under way.
+    /// Records that the remote applied the commit in flight.
     func committed(_ result: CommitResult) throws {
         try recording {
             if try probeCommitted(result) { return }
@@ -72,7 +74,8 @@ extension Replica {
                 } else if let document = document(after: mutation, base, row, mine.first, result.commitTime) {
                     try moveBase(of: path, to: document, result.commitTime, after: sequence, row: row)
                 } else {
-                    // The remote's answer does not fit what was sent; what it has now must be read.
+                    // The response does not match the request, so the remote's present version must
+                    // be read.
                     if let id = row?.id { try forgetBase(of: id) }
                     try deleteMutation(sequence)
                     try requireRead(path)
@@ -82,24 +85,28 @@ extension Replica {
         }
     }
 
-    /// What is sent of a mutation.
+    /// Returns the mutation in the form in which it is sent.
     private func signed(_ mutation: Mutation, _ sequence: Int64, on base: Base) -> Mutation {
         guard let field = signatureField(of: mutation) else { return mutation }
         return mutation.signed(in: field, by: replicaID, number: sequence, on: base)
     }
 
-    /// Where documents tell what they have of each replica; nil where a receipt does.
+    /// Returns the field in which documents record the changes of each replica; nil if a receipt is
+    /// used.
     func signatureField(of mutation: Mutation) -> String? {
         receipt == nil ? policies.policy(of: mutation.name.collectionID).signatureField : nil
     }
 
-    /// - Parameter document: what the remote made of the mutation; nil where that deleted it.
+    /// Moves the base of a document after a commit.
+    ///
+    /// - Parameter document: the remote's document after the mutation; nil if it was deleted.
     private func moveBase(
         of path: String, to document: Document?, _ commitTime: Timestamp, after sequence: Int64, row: DocumentRow?
     ) throws {
         let state: RemoteState = document.map { .exists(EncodedDocument($0)) } ?? .missing(commitTime)
         let others = journal.sequences(of: path).filter { $0 != sequence }
-        // Nobody came between: what was made on top of the mutation stands on top of its effect as it is.
+        // If no other change intervened, mutations made after this one remain valid on top of its
+        // effect.
         let areKept =
             document != nil && row?.state == .exists && others.allSatisfy { journal.entries[$0]?.isUnsent == true }
         guard others.isEmpty || areKept else {
@@ -116,8 +123,8 @@ extension Replica {
         for other in others { journal.keep(other, isMoved: true, failed: false) }
     }
 
-    /// The document as the remote has it after a mutation of `base`, .some(nil) where it has none; nil where its answer does not
-    /// fit what was sent.
+    /// Returns the remote's document after a mutation of `base`, `.some(nil)` if it does not exist;
+    /// nil if the response does not match the request.
     private func document(
         after mutation: Mutation, _ base: Base, _ row: DocumentRow?, _ result: WriteResult?, _ commitTime: Timestamp
     ) -> Document?? {
@@ -135,19 +142,21 @@ extension Replica {
         }
     }
 
-    /// The request under way failed. Answers how to go on; what has to be parked is parked.
+    /// Handles a failure of the request in flight. Returns how to continue; mutations to be
+    /// rejected are already marked.
     func failed(_ error: RemoteError) throws -> Journal.Verdict {
         if let verdict = probeFailed(error.code) { return verdict }
         let verdict = journal.failed(error.code)
         guard case .park(let sequences) = verdict else { return verdict }
-        // Perhaps it is the receipt that the rules refuse: try it alone before anything is parked for it.
+        // The rules may refuse only the receipt, so it is tried alone before mutations are marked
+        // as rejected.
         if error.code != .permission || !probeReceipt() {
             try park(sequences, reason: "\(error.code): \(error.message)")
         }
         return .goOn(wait: false)
     }
 
-    /// The documents of the read under way.
+    /// Records the documents of the read in flight.
     func read(_ answer: RemoteRead) throws {
         try recording {
             var states: [String: RemoteState] = [:]
@@ -160,7 +169,8 @@ extension Replica {
             for sequence in sequences {
                 guard let entry = journal.entries[sequence], let state = states[entry.path] else { continue }
                 if let row = try row(entry.path), row.state != .unknown, row.version > state.version {
-                    // The stream was faster than the answer: the mutation stands on what it told already.
+                    // The stream was faster than this response, so the mutation is already based on
+                    // a newer version.
                     if signed.contains(sequence) { try deleteMutation(sequence) }
                     journal.keep(sequence, isMoved: true, failed: false)
                     continue
@@ -178,7 +188,7 @@ extension Replica {
         }
     }
 
-    /// Whether the remote has another version of the document than the mutation is made on.
+    /// Whether the remote has a version of the document other than the mutation's base.
     private func isStale(_ sequence: Int64, states: [String: RemoteState]) throws -> Bool {
         guard let path = journal.entries[sequence]?.path, let state = states[path] else { return false }
         let row = try row(path)

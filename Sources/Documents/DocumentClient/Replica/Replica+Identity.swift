@@ -3,7 +3,8 @@ import FirestoreProtocol
 import SQLite
 
 extension Replica {
-    /// Remembers which remote this copy is of. Answers the known one if that is another; then nothing is changed.
+    /// Stores the identity of the remote. Returns the known identity if it is a different one; then
+    /// nothing is changed.
     func bindRemote(_ identity: String) throws -> String? {
         let sql = "SELECT value FROM client_state WHERE key='remote'"
         guard let known = try database.first(sql, [], { $0.text(0) }) else {
@@ -13,7 +14,7 @@ extension Replica {
         return known == identity ? nil : known
     }
 
-    /// Remembers which line of commits this copy is of. Answers whether it is another than the known one; then nothing is
+    /// Stores the lineage of the remote. Returns whether a different one is known; then nothing is
     /// changed.
     func isOther(lineage: String) throws -> Bool {
         let sql = "SELECT value FROM client_state WHERE key='lineage'"
@@ -24,7 +25,7 @@ extension Replica {
         return false
     }
 
-    /// The newest commit that the remote is known to have had.
+    /// Returns the newest commit that the remote is known to have had.
     func newestCommit() throws -> Timestamp? {
         try database.first("SELECT value FROM client_state WHERE key='newest'") {
             Timestamp(microseconds: $0.int64(0))
@@ -36,9 +37,11 @@ extension Replica {
             "INSERT INTO client_state VALUES('remote', ?1) ON CONFLICT DO UPDATE SET value=?1", [.text(identity)])
     }
 
-    /// Starts over with another remote, or one that lost its newest commits: everything that this copy shows is offered to
-    /// it as new and united with what it has. Nothing is deleted on either side. Of a document that was not changed here the
-    /// later version counts: this copy may be the older one by far.
+    /// Starts over with another remote, or with one that lost its newest commits.
+    ///
+    /// Everything that this replica shows is offered to the remote as new and merged with its
+    /// content. Nothing is deleted on either side. For a document that was not changed here the
+    /// later version wins, because this replica's copy may be much older.
     func adoptRemote(_ identity: String?) throws {
         try transaction {
             if let identity { try setRemote(identity) }
@@ -50,11 +53,11 @@ extension Replica {
                 let name = try DocumentName(database: databaseName, path: path)
                 let snapshot = try snapshot(name)
                 let changes = journal.sequences(of: path)
-                // What they have displaced is told by nothing else.
+                // Displaced values exist only in the companions of mutations.
                 let companions = try changes.flatMap { try mutation($0).companions }
                 for sequence in changes { try deleteMutation(sequence) }
                 if snapshot.exists {
-                    // A time that no remote has given yet is asked for again.
+                    // A time that no remote has assigned yet is requested again.
                     let times = snapshot.pendingTimePaths.sorted().map { FieldTransform($0, .serverTimestamp) }
                     var fields = snapshot.fields(pendingTimes: .previous)
                     for time in times { fields.setValue(nil, at: time.path.segments[...]) }

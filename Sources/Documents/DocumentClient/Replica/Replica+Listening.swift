@@ -4,29 +4,33 @@ import SQLite
 import SystemIO
 
 extension Replica {
-    /// What applying boundaries left to do.
+    /// The follow-up work of applying boundaries.
     struct ListenOutcome {
-        /// Targets whose members do not agree with the remote's count; to be asked anew.
+        /// Targets whose members do not agree with the remote's count, to be requested again.
         var mismatched: Set<Int32> = []
-        /// Documents that a target no longer has, for an unsaid reason; to be read.
+        /// Documents that a target no longer contains for an unknown reason, to be read.
         var missing: [DocumentName] = []
-        /// Documents that are known from this replica's own commits only, although every target has told what it has; to be read.
-        var untold: [DocumentName] = []
-        /// The remote is older than what this replica has seen of it: restored from a backup, or another one.
+        /// Documents that are known only from this replica's own commits although every target has
+        /// reported all its documents, to be read.
+        var unreported: [DocumentName] = []
+        /// Whether the remote is older than the state that this replica has seen: it was restored
+        /// from a backup or replaced.
         var wentBack = false
     }
 
-    /// How far a boundary's time may lie behind an earlier one's. The remote's clock never goes back at all; the margin
-    /// only keeps a badly merged time of several remotes from raising the alarm.
+    /// The time by which a boundary may be earlier than a previous one. The remote's clock never
+    /// goes back. The margin prevents a false alarm if times of several remotes are merged
+    /// imprecisely.
     static let toleratedMicroseconds: Int64 = 60_000_000
 
-    /// Takes a boundary, and applies it and those before it unless they touch a document whose commit is still open.
+    /// Adds a boundary, and applies the waiting boundaries up to the first that concerns a document
+    /// with a commit in flight.
     func receive(_ boundary: Boundary) throws -> ListenOutcome {
         held.append(boundary)
         return try applyHeld()
     }
 
-    /// Applies boundaries that waited, after the outcome of a commit.
+    /// Applies the boundaries that waited for the outcome of a commit.
     func applyHeld() throws -> ListenOutcome {
         var outcome = ListenOutcome()
         while let boundary = held.first, !outcome.wentBack, !touchesPinned(boundary) {
@@ -36,7 +40,8 @@ extension Replica {
         return outcome
     }
 
-    /// The newest time up to which the remote has told everything; nil before it first did.
+    /// The newest time up to which the remote has reported everything; nil before the first
+    /// boundary.
     var remoteTime: Timestamp? {
         get throws {
             try database.first("SELECT value FROM client_state WHERE key='read_time'") {
@@ -121,7 +126,7 @@ extension Replica {
         try forgetMissing(until: boundary.readTime)
     }
 
-    /// Moves a document's base unless what is known is newer. Answers the row's id.
+    /// Moves a document's base unless the known version is newer. Returns the row's id.
     private func take(_ state: RemoteState, at path: String) throws -> Int64 {
         let row = try row(path)
         if let row, row.state != .unknown, row.version >= state.version {
@@ -149,7 +154,7 @@ extension Replica {
         }
         let isKept = try database.first(
             "SELECT 1 FROM client_member WHERE document=? AND target<>?",
-            [.integer(id), .integer(Int64(Self.untoldTarget))]
+            [.integer(id), .integer(Int64(Self.unreportedTarget))]
         ) { _ in true }
         if isKept == nil, try row(path)?.state == .exists { try setState(.outside, of: id, at: path) }
     }
@@ -169,7 +174,8 @@ extension Replica {
             ?? 0
     }
 
-    /// After the remote named all members of a target: those not named may be deleted or may just not match any more.
+    /// Removes the members of a target that were not named after the remote named all members. They
+    /// may have been deleted or may no longer match.
     private func forgetUnnamed(_ target: Int32, _ outcome: inout ListenOutcome) throws {
         let sql = """
             SELECT d.id, d.collection, d.name FROM client_member m JOIN client_document d ON d.id=m.document
@@ -187,10 +193,11 @@ extension Replica {
         }
     }
 
-    /// The answer for `ListenOutcome.missing`; nil documents the remote would not show.
+    /// Applies the response for `ListenOutcome.missing`; nil if the remote would not show the
+    /// documents.
     func resolveMissing(_ names: [DocumentName], _ answer: RemoteRead?) throws -> ListenOutcome {
         let known = try remoteTime ?? Timestamp(microseconds: 0)
-        // Of what was made again since the last boundary, the stream is going to tell.
+        // The stream will report documents that were created again since the last boundary.
         let renewed = (answer?.found ?? []).filter { $0.updateTime > known }.map(\.name)
         var items: [Boundary.Item] = []
         for document in answer?.found ?? [] where !renewed.contains(document.name) {
@@ -201,11 +208,14 @@ extension Replica {
         return try receive(Boundary(items: items, readTime: known, resumeToken: [], targets: []))
     }
 
-    // MARK: What nobody has told of
+    // MARK: Documents not reported by the stream
 
-    /// Has the documents that this replica has made or read, as long as the stream has not told of them. What another machine deletes
-    /// before that, while there is no stream, was never in a target for the remote, which says nothing of it then.
-    private static let untoldTarget: Int32 = 0
+    /// A pseudo-target that contains the documents that this replica has created or read until the
+    /// stream reports them.
+    ///
+    /// If another client deletes such a document while there is no stream, it was never in a target
+    /// for the remote, which therefore does not report the delete.
+    private static let unreportedTarget: Int32 = 0
 
     func awaitNews(of path: String) throws {
         let parts = PathParts(path)
@@ -213,39 +223,40 @@ extension Replica {
             """
             INSERT OR IGNORE INTO client_member SELECT ?, id, 0 FROM client_document d
             WHERE collection=? AND name=? AND state=2 AND NOT EXISTS(SELECT 1 FROM client_member WHERE document=d.id)
-            """, [.integer(Int64(Self.untoldTarget)), .text(parts.collection), .text(parts.name)])
+            """, [.integer(Int64(Self.unreportedTarget)), .text(parts.collection), .text(parts.name)])
     }
 
-    /// Every target has told what it has until then.
+    /// Handles the fact that every target has reported all its documents up to a time.
     private func confirm(until readTime: Timestamp, _ outcome: inout ListenOutcome) throws {
         let sql = """
             SELECT d.id, d.collection, d.name, d.state=2 AND NOT EXISTS(
                 SELECT 1 FROM client_member WHERE document=d.id AND target<>?1)
             FROM client_member m JOIN client_document d ON d.id=m.document WHERE m.target=?1 AND d.version<=?2
             """
-        var found: [(id: Int64, path: String, isUntold: Bool)] = []
-        let values: [SQLiteValue] = [.integer(Int64(Self.untoldTarget)), .integer(readTime.microseconds)]
+        var found: [(id: Int64, path: String, isUnreported: Bool)] = []
+        let values: [SQLiteValue] = [.integer(Int64(Self.unreportedTarget)), .integer(readTime.microseconds)]
         try database.query(sql, values) { row in
             found.append((row.int64(0), "\(row.text(1))/\(row.text(2))", row.bool(3)))
         }
-        for (id, path, isUntold) in found {
-            if isUntold {
-                outcome.untold.append(try DocumentName(database: databaseName, path: path))
+        for (id, path, isUnreported) in found {
+            if isUnreported {
+                outcome.unreported.append(try DocumentName(database: databaseName, path: path))
             } else {
-                try leave([Self.untoldTarget], id: id, path: path)
+                try leave([Self.unreportedTarget], id: id, path: path)
             }
         }
     }
 
-    /// The answer for `ListenOutcome.untold`; nil where the remote would not tell. What it has is in no target, and stays.
-    func resolveUntold(_ names: [DocumentName], _ answer: RemoteRead?) throws -> ListenOutcome {
+    /// Applies the response for `ListenOutcome.unreported`; nil if the remote would not show the
+    /// documents. Documents that exist are in no target and are kept.
+    func resolveUnreported(_ names: [DocumentName], _ answer: RemoteRead?) throws -> ListenOutcome {
         let missing = answer?.missing ?? []
         try transaction {
             for name in names where !missing.contains(name) {
                 guard let id = try row(name.path)?.id else { continue }
                 try database.execute(
                     "DELETE FROM client_member WHERE target=? AND document=?",
-                    [.integer(Int64(Self.untoldTarget)), .integer(id)])
+                    [.integer(Int64(Self.unreportedTarget)), .integer(id)])
             }
         }
         let items = missing.map { Boundary.Item.deleted($0, readTime: answer?.readTime) }
@@ -253,10 +264,11 @@ extension Replica {
         return try receive(Boundary(items: items, readTime: known, resumeToken: [], targets: []))
     }
 
-    /// Rows of deleted documents are needed until no older news of them can come, and every consumer knows.
+    /// Removes rows of deleted documents. They are needed until no older message about them can
+    /// arrive and every consumer has acknowledged the delete.
     private func forgetMissing(until readTime: Timestamp) throws {
         let find = "SELECT 1 FROM client_document WHERE state=1 AND version<=? LIMIT 1"
-        // Mostly there are none, and finding that out costs less than a DELETE that finds none.
+        // Usually there are none, and this query is faster than a DELETE that matches nothing.
         guard try database.first(find, [.integer(readTime.microseconds)], { _ in true }) != nil else { return }
         let seen = try database.first("SELECT min(acknowledged) FROM client_consumer") { $0.optionalInt64(0) }
         try database.execute(
@@ -269,7 +281,7 @@ extension Replica {
 
     // MARK: Targets
 
-    /// The target of a query, made if there is none.
+    /// Returns the target of a query, and creates it if necessary.
     func target(for query: Query) throws -> RemoteTarget {
         let content = TargetKey.bytes(of: query)
         return try transaction {
@@ -286,7 +298,7 @@ extension Replica {
         }
     }
 
-    /// Forgets a query's target, and lets its documents go where no other one has them.
+    /// Removes a query's target, and the documents that no other target contains.
     func forget(_ query: Query) throws {
         try transaction {
             let target = try target(for: query).id
@@ -303,7 +315,7 @@ extension Replica {
         }
     }
 
-    /// Forgets where targets were, so that the next stream starts them afresh.
+    /// Removes the tokens of targets, so that the next stream starts them from the beginning.
     func forgetTokens(of targets: Set<Int32>) throws {
         try transaction {
             for target in targets {

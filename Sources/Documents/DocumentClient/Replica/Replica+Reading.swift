@@ -3,7 +3,7 @@ import FirestoreProtocol
 import SQLite
 
 extension Replica {
-    /// The document as this replica sees it.
+    /// Returns the document as this replica sees it.
     func snapshot(_ name: DocumentName) throws -> DocumentSnapshot {
         try snapshot(name, row: try row(name.path))
     }
@@ -12,7 +12,7 @@ extension Replica {
         _ name: DocumentName, row: DocumentRow?, only keys: Set<String>? = nil
     ) throws -> DocumentSnapshot {
         let chain = journal.sequences(of: name.path)
-        // A document that no target has any more is only shown for the sake of changes made to it.
+        // A document that no target contains any more is shown only if there are mutations of it.
         let isHidden = row?.state == .outside && chain.isEmpty
         let base = isHidden ? .missing : try base(row, only: keys)
         var view = LocalView(fields: base.fields)
@@ -24,7 +24,8 @@ extension Replica {
             isAwaited: try row?.isDamaged == true && (chain.first.map { try mutation($0).hasMask } ?? true))
     }
 
-    /// The documents that match a query here, in its order. Reads the query's collections, one document at a time.
+    /// Returns the documents of this replica that match a query, in its order. Reads the query's
+    /// collections, one document at a time.
     func results(of plan: QueryPlan) throws -> [DocumentSnapshot] {
         var found: [(DocumentSnapshot, Document)] = []
         try database.snapshot {
@@ -39,12 +40,13 @@ extension Replica {
         return rest.prefix(plan.query.limit.map { Int(clamping: $0) } ?? rest.count).map(\.0)
     }
 
-    /// See `ReplicaTransaction`; the plan is of one collection, and its order, offset and limit are not looked at.
+    /// Returns a page of results; see `ReplicaTransaction`. The query must be of one collection;
+    /// its order, offset and limit are ignored.
     func results(
         of plan: QueryPlan, only keys: Set<String>, after row: Int64, limit: Int
     ) throws -> (found: [DocumentSnapshot], last: Int64)? {
         let collection = plan.query.parent.collectionPath(plan.query.collectionID ?? "")
-        // As the file has them: by the index of names each would be a look at another page.
+        // In the order of the file: in the order of names, each row would be on another page.
         let sql = "SELECT \(DocumentRow.columns) FROM client_document WHERE +collection=? AND id>? ORDER BY id LIMIT ?"
         let keys = keys.union(plan.fieldKeys)
         var found: [DocumentSnapshot] = []
@@ -72,7 +74,8 @@ extension Replica {
         var values: [SQLiteValue] = []
         if let id = plan.query.collectionID, !id.isEmpty {
             if plan.query.allDescendants {
-                // From each collection to the next by the index: what other collections hold is not looked at.
+                // Jumps from each collection to the next by the index, without reading the
+                // documents of other collections.
                 sql = """
                     WITH RECURSIVE known(collection) AS (
                         SELECT min(collection) FROM client_document UNION ALL
@@ -94,7 +97,8 @@ extension Replica {
 
     // MARK: The feed of changes
 
-    /// Documents whose view changed after a number, oldest change first; each document once, with its latest change.
+    /// Returns the documents whose view changed after a number, oldest change first. Each document
+    /// is returned once, with its latest change.
     func changes(after sequence: Int64, limit: Int) throws -> [DocumentChangeNotice] {
         let sql = """
             SELECT sequence, collection, name, state FROM client_document WHERE sequence>? ORDER BY sequence LIMIT ?
@@ -108,7 +112,8 @@ extension Replica {
         return changes
     }
 
-    /// How far a consumer has come; 0 for a new one, which is registered by asking.
+    /// Returns the number up to which a consumer has acknowledged changes; 0 for a new one, which
+    /// is registered.
     func acknowledged(by consumer: String) throws -> Int64 {
         let sql = "SELECT acknowledged FROM client_consumer WHERE name=?"
         if let known = try database.first(sql, [.text(consumer)], { $0.int64(0) }) { return known }
@@ -126,15 +131,15 @@ extension Replica {
         }
     }
 
-    // MARK: What waits
+    // MARK: Pending mutations
 
-    /// The mutations that the remote has not ordered, oldest first.
+    /// Returns the mutations that the remote has not committed, oldest first.
     func pending(limit: Int = .max, parkedOnly: Bool = false) throws -> [PendingMutation] {
         try pending(
             where: parkedOnly ? "parked IS NOT NULL" : "true", orderedBy: "position, sequence LIMIT ?", [.int(limit)])
     }
 
-    /// Those of one document.
+    /// Returns the mutations of one document that the remote has not committed.
     func pending(of name: DocumentName) throws -> [PendingMutation] {
         try pending(where: "path=?", orderedBy: "position, sequence", [.text(name.path)])
     }
@@ -155,7 +160,7 @@ extension Replica {
         return pending
     }
 
-    /// When the oldest mutation that still is to be sent was made, in milliseconds of the local clock.
+    /// Returns the time of the oldest unsent mutation, in milliseconds of the local clock.
     func oldestAppended() throws -> Int64? {
         let sql = "SELECT appended FROM client_mutation WHERE parked IS NULL ORDER BY sequence LIMIT 1"
         return try database.first(sql) { $0.int64(0) }

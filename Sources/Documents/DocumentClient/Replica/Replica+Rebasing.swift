@@ -1,15 +1,15 @@
 import DocumentModel
 
 extension Replica {
-    /// What is already known of mutations whose base moves.
+    /// Known facts about mutations whose base moves.
     struct Settlement {
-        /// The new version contains these.
+        /// The mutations whose effect the new version contains.
         var applied: Set<Int64> = []
-        /// Whether a commit failed on this document.
+        /// Whether a commit failed because of this document.
         var failed = false
     }
 
-    /// Makes `state` the base of a document and carries its mutations over to it.
+    /// Makes `state` the base of a document and rebases its mutations.
     func moveBase(of path: String, to state: RemoteState, settling settlement: Settlement = Settlement()) throws {
         try transaction {
             let row = try row(path)
@@ -53,10 +53,12 @@ extension Replica {
     private func carry(
         _ mutation: Mutation, _ sequence: Int64, from old: Base, to new: Base
     ) -> Rebase.Outcome {
-        // A receipt has already told about signed mutations; the others are known by their effect.
+        // A receipt has already identified the signed mutations; the others are identified by their
+        // effect.
         let wasSent = !signs(mutation) && journal.entries[sequence].map { $0.trace != .none } ?? false
         if wasSent, let field = signatureField(of: mutation) {
-            // A number names one content for ever: one that was joined with a later change has another.
+            // A number always identifies the same content: a mutation that was combined with a
+            // later one has another number.
             if new.fields?[field]?.mapValue?[replicaID] == .integer(sequence) { return .done }
         }
         let rebase = Rebase(policy: policies.policy(of: mutation.name.collectionID), replica: replicaID)
@@ -65,11 +67,11 @@ extension Replica {
 }
 
 extension Base {
-    /// The base of the mutation after `mutation`, as long as that one has no version of its own.
+    /// Returns the base of the mutation that follows `mutation`.
     ///
-    /// - Parameter remote: where fields hold the commit's time, its value is taken, so that a time which this replica
-    ///   cannot know never looks like a difference. A time that no remote gives stands for one that it does not have yet: the next
-    ///   mutation may be what takes it away.
+    /// - Parameter remote: supplies the values of fields that contain the commit's time, so that a
+    ///   time that this replica cannot know never looks like a difference. A placeholder stands for
+    ///   a time that the remote does not have yet, because the next mutation may remove the field.
     fileprivate func followed(by mutation: Mutation, agreeing remote: Base) -> Base {
         if mutation.isOnlyCompanions { return self }
         var view = LocalView(fields: fields)

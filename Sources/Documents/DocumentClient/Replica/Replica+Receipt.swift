@@ -2,18 +2,18 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// What is known of the remote's will to take receipts.
+/// Knowledge about whether the remote accepts receipts.
 enum ReceiptState: Sendable, Hashable {
-    /// Nothing; they are sent in good faith.
+    /// Unknown; receipts are sent.
     case unproven
-    /// A commit was refused, and it may be the receipt's fault: it is to be tried alone.
+    /// A commit was refused, possibly because of the receipt, which must be tried alone.
     case suspected
     case probing
-    /// The trial alone met another version; it is being read.
+    /// The trial met another version of the receipt, which is being read.
     case reading
-    /// The remote takes them.
+    /// The remote accepts receipts.
     case proven
-    /// The rules refuse them; commits go without.
+    /// The rules refuse receipts; commits are sent without one.
     case refused
 }
 
@@ -33,7 +33,7 @@ extension Replica {
             [.integer(version.microseconds)])
     }
 
-    /// After a commit: the receipt, if there was one, is its last write.
+    /// Records the receipt after a commit, whose last write it is.
     func noteReceipt(of result: CommitResult) throws {
         let sequences = journal.current?.sequences ?? []
         let count = sequences.reduce(0) { $0 + (journal.entries[$1]?.writeCount ?? 0) }
@@ -42,11 +42,13 @@ extension Replica {
         try setReceiptVersion(result.writeResults.last?.updateTime ?? result.commitTime)
     }
 
-    /// After a read: what the receipt says was committed, and whether it is another one than this replica knew.
+    /// Records the receipt after a read. Returns the mutations that it shows as committed, and
+    /// whether it differs from the known one.
     ///
-    /// A receipt is only taken as known, so that the next commit may replace it, when nothing it tells is still open.
+    /// A receipt is recorded as known, so that the next commit may replace it, only if none of its
+    /// mutations is unresolved.
     ///
-    /// - Parameter sequences: those whose documents were read too.
+    /// - Parameter sequences: the mutations whose documents were read too.
     func noteReceipt(
         _ states: [String: RemoteState], for sequences: [Int64]
     ) throws -> (signed: Set<Int64>, isNew: Bool) {
@@ -73,7 +75,7 @@ extension Replica {
 
     // MARK: Trying the receipt alone
 
-    /// Answers false if there is nothing to find out.
+    /// Starts a trial of the receipt. Returns false if there is nothing to determine.
     func probeReceipt() -> Bool {
         guard receipt != nil, receiptState == .unproven else { return false }
         receiptState = .suspected

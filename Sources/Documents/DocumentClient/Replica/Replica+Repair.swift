@@ -1,21 +1,22 @@
 import FirestoreProtocol
 import SQLite
 
-/// What of a replica's file was damaged, by the paths of documents.
+/// The damaged parts of a replica's file, by the paths of documents.
 package struct Repairs: Sendable, Hashable {
-    /// Their copies are awaited from the remote.
+    /// The documents that are awaited from the remote.
     package var documents: Set<String> = []
-    /// Changes that were still to be sent are lost: what is in files is all that is left of them.
+    /// The documents with unsent changes that are lost, apart from what task files contain.
     package var mutations: Set<String> = []
 
     package var isEmpty: Bool { documents.isEmpty && mutations.isEmpty }
 }
 
 extension Replica {
-    /// Finds every row that is not what was stored, or that cannot be decoded, and does without it: a document is awaited from
-    /// the remote, whose targets start afresh, and a mutation is removed. Indexes are made again from their tables.
+    /// Finds every row that has a wrong checksum or cannot be decoded, and recovers from it: a
+    /// document is awaited from the remote, whose targets start from the beginning, and a mutation
+    /// is removed. Indexes are rebuilt from their tables.
     ///
-    /// - Throws: `SQLiteError` where the file is damaged beyond that.
+    /// - Throws: `SQLiteError` if the file has further damage.
     static func repair(_ database: SQLiteDatabase) throws -> Repairs {
         try database.transaction {
             try database.executeScript("REINDEX")
@@ -49,6 +50,8 @@ extension Replica {
         }
     }
 
+    /// Decodes a mutation.
+    ///
     /// - Throws: `SQLiteError` with `.damagedRow`.
     static func mutation(decoding content: [UInt8]) throws -> Mutation {
         do {
@@ -58,7 +61,8 @@ extension Replica {
         }
     }
 
-    /// The newest number given out. A number that is given out twice hides a change, so that no single stored value is trusted.
+    /// Returns the newest number that was assigned. Assigning a number twice would hide a change,
+    /// so several stored values are consulted.
     static func latestNumber(in database: SQLiteDatabase) throws -> Int64 {
         let sql = """
             SELECT max(

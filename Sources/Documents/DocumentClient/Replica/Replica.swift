@@ -2,35 +2,40 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// One client's durable copy of documents, with its journal: everything between the outside's events and the file.
+/// A client's durable copy of documents with its journal: the logic between external events and the
+/// file.
 ///
-/// Each method that changes something is one transaction (or part of the caller's), so that a crash between two calls loses
-/// or doubles nothing. Belongs to the owner of `database`; not thread safe.
+/// Each method that changes something is one transaction (or part of the caller's), so a crash
+/// between two calls neither loses nor repeats anything. Belongs to the owner of `database`; not
+/// thread safe.
 final class Replica {
     let database: SQLiteDatabase
     let databaseName: DatabaseName
-    /// Names this copy in history and receipts; made once and kept in the file.
+    /// The id that identifies this replica in history and receipts, assigned once and stored in the
+    /// file.
     let replicaID: String
     let policies: RebasePolicies
     let receipt: CommitReceipt?
     var receiptState = ReceiptState.unproven
-    /// What was damaged when the file was opened, if it was opened for repair.
+    /// The damage found when the file was opened; empty unless it was opened for repair.
     let repaired: Repairs
 
     var journal = Journal()
-    /// Boundaries that wait for the outcome of a commit on a document they touch, oldest first.
+    /// Boundaries that wait for the outcome of a commit on a document that they concern, oldest
+    /// first.
     var held: [Boundary] = []
-    /// The paths whose view changed since somebody last took them.
+    /// The paths whose view changed since they were last taken.
     var changedPaths: Set<String> = []
     private var number: Int64 = 0
     private var journalChanged = false
-    /// Some of the mutations that wait, decoded: each is looked at several times before it is gone.
+    /// Decoded mutations. Each is read several times before it is removed.
     private var decoded: [Int64: Mutation] = [:]
-    /// Of those and the ones that are gone since.
+    /// The total size of the decoded mutations, including those removed since.
     private var decodedBytes = 0
-    /// The last large base that was looked at, decoded: a commit, its echo and its readers each look at it several times.
+    /// The last large base that was decoded: a commit, its echo and its readers each read it
+    /// several times.
     private var decodedBase: (id: Int64, version: Timestamp, fields: [String: Value])?
-    /// Milliseconds of the local clock, for display only.
+    /// Returns milliseconds of the local clock, for display only.
     private let clock: () -> Int64
 
     init(
@@ -57,7 +62,7 @@ final class Replica {
 
     // MARK: Transactions
 
-    /// Runs `body` as one transaction; nested calls are parts of the outer one.
+    /// Runs `body` as one transaction. A nested call is part of the outer one.
     func transaction<Result>(
         waitingForDisk: Bool = true, _ body: () throws -> Result
     ) throws -> Result {
@@ -76,7 +81,7 @@ final class Replica {
             }
         } catch {
             number = before
-            // Their numbers will be given to others.
+            // The numbers of discarded mutations will be assigned to others.
             forgetDecoded()
             if journalChanged { try? loadJournal(keeping: journal.entries) }
             throw error
@@ -93,13 +98,13 @@ final class Replica {
         return number
     }
 
-    /// The newest number given out.
+    /// The newest number that was assigned.
     var latestNumber: Int64 { number }
 
     // MARK: Journal rows
 
-    /// Rebuilds the journal's order from the file. The first mutation of each document may have been sent by the run of the
-    /// program before this one; `known` has what is known better.
+    /// Rebuilds the journal's order from the file. The first mutation of each document may have
+    /// been sent by an earlier run of the program; `known` contains more precise information.
     private func loadJournal(keeping known: [Int64: JournalEntry]) throws {
         var entries: [JournalEntry] = []
         var seen: Set<String> = []
@@ -119,7 +124,7 @@ final class Replica {
             entry.isParked = row.bool(6)
             let isUnknown = try isFirst && self.row(path).map { $0.state == .unknown } ?? true
             entry.needsRead = isUnknown && mutation.needsRead(on: .unknown)
-            // A parked mutation has been refused: the remote has nothing of it, and a newer edit may take its place.
+            // The remote has nothing of a rejected mutation, and a newer edit may replace it.
             entry.trace = !isFirst || entry.needsRead || entry.isParked ? .none : .open
             if let better = known[entry.sequence] {
                 entry.isUnderWay = better.isUnderWay
@@ -162,7 +167,8 @@ final class Replica {
         try database.execute("DELETE FROM client_mutation WHERE sequence=?", [.integer(sequence)])
     }
 
-    /// Adds a mutation behind the others of its document, or puts it in the place of one; parked stays parked.
+    /// Adds a mutation after the others of its document, or replaces one. The replacement of a
+    /// rejected mutation stays rejected.
     @discardableResult func insertMutation(
         _ mutation: Mutation, group: Int64, needsRead: Bool, replacing old: Int64? = nil, failures: Int = 0
     ) throws -> Int64 {
@@ -204,8 +210,9 @@ final class Replica {
         return sequence
     }
 
-    /// Takes mutations out of the queue until somebody retries or replaces them, and with them what can only go after or
-    /// together with them. If a refused one can be joined with what was made on top of it, that is tried at once.
+    /// Marks mutations as rejected until they are retried or replaced, together with those that can
+    /// only be sent after or with them. If a refused mutation can be combined with those made after
+    /// it, the result is sent at once.
     func park(_ sequences: [Int64], reason: String) throws {
         try transaction {
             journalChanged = true
@@ -239,7 +246,7 @@ final class Replica {
         return joined
     }
 
-    /// Sends what was parked again, with all that waits with it.
+    /// Sends rejected mutations again, together with those that wait for them.
     func unpark(_ sequence: Int64) throws {
         try transaction {
             journalChanged = true
@@ -268,7 +275,9 @@ final class Replica {
 
     func base(_ path: String) throws -> Base { try base(row(path)) }
 
-    /// - Parameter keys: the fields that are needed; nil: all.
+    /// Returns the base of a row.
+    ///
+    /// - Parameter keys: the fields that are needed; nil for all.
     func base(_ row: DocumentRow?, only keys: Set<String>? = nil) throws -> Base {
         guard let row else { return .unknown }
         guard row.fields.count >= Self.largeDocument, row.state == .exists || row.state == .outside else {
@@ -282,16 +291,17 @@ final class Replica {
         return base
     }
 
-    /// The bytes from which on decoding a document costs more than keeping one decoded.
+    /// The size in bytes from which decoding a document costs more than caching it.
     private static let largeDocument = 16_384
 
-    /// Keeps the fields of a version that was just stored, where they are at hand.
+    /// Caches the decoded fields of a version that was just stored.
     func remember(_ fields: [String: Value], of id: Int64, _ state: RemoteState) {
         guard case .exists(let document) = state, document.fields.bytes.count >= Self.largeDocument else { return }
         decodedBase = (id, document.updateTime, fields)
     }
 
-    /// Writes the remote's version of a document, without looking at the journal. Answers the row's id.
+    /// Stores the remote's version of a document without consulting the journal. Returns the row's
+    /// id.
     @discardableResult func store(_ state: RemoteState, at path: String, row: DocumentRow?) throws -> Int64 {
         changedPaths.insert(path)
         if decodedBase?.id == row?.id { decodedBase = nil }
@@ -327,7 +337,7 @@ final class Replica {
         return database.lastInsertedRowID
     }
 
-    /// Makes the remote's version of a document unknown again.
+    /// Marks the remote's version of a document as unknown.
     func forgetBase(of id: Int64) throws {
         decodedBase = nil
         try database.execute(
@@ -338,7 +348,7 @@ final class Replica {
             """, [.integer(id)])
     }
 
-    /// Notes that what a reader sees of a document changed, though not the remote's version of it.
+    /// Records that the view of a document changed although the remote's version did not.
     func touch(_ path: String) throws {
         changedPaths.insert(path)
         let parts = PathParts(path)

@@ -1,6 +1,7 @@
 import SQLite
 
-/// The tables of a replica. Other rooms keep theirs in the same file, under other prefixes and their own migrations.
+/// The tables of a replica. Other targets keep their tables in the same file, with other prefixes
+/// and separate migrations.
 enum ReplicaSchema {
     static let component = "client"
 
@@ -37,7 +38,8 @@ enum ReplicaSchema {
                 """),
         SQLiteMigration(
             "state keeps its types",
-            // Only where a table is strict does ANY keep a text of digits: elsewhere it becomes a number.
+            // In a strict table, ANY preserves a text of digits. In other tables it is converted to
+            // a number.
             sql: """
                 ALTER TABLE client_state RENAME TO client_state_before;
                 CREATE TABLE client_state(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
@@ -47,7 +49,8 @@ enum ReplicaSchema {
                 """),
         SQLiteMigration(
             "checksums of documents and mutations",
-            // sum: of `DocumentRow.summed`, and of `sequence, content`. state 4: was damaged, is to be read again.
+            // The column sum covers `DocumentRow.summed`, and `sequence, path, content`. State 4:
+            // was damaged, to be read again.
             sql: """
                 ALTER TABLE client_document ADD COLUMN sum INTEGER;
                 UPDATE client_document SET sum=row_sum(\(DocumentRow.summed));

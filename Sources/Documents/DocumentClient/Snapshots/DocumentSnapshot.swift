@@ -1,28 +1,31 @@
 public import DocumentModel
 
-/// A document as this replica saw it at one moment: what the remote has, with local changes on top.
+/// A document as this replica saw it at one time: the remote's version with local changes applied.
 public struct DocumentSnapshot: Sendable, Hashable {
-    /// What to put in a field that will hold the time of a commit that has not happened yet.
+    /// The substitute for a field that will contain the time of a commit that has not happened yet.
     public enum PendingTime: Sendable, Hashable {
         /// Null.
         case null
-        /// A guess at the time, for showing only.
+        /// An estimate of the time, for display only.
         case estimate(Timestamp)
         /// The value before the change; null if there was none.
         case previous
     }
 
+    /// The name of the document.
     public let name: DocumentName
+    /// Whether the document exists.
     public let exists: Bool
-    /// The remote's times; nil for a document that it has not ordered yet.
+    /// The time at which the remote created the document; nil if it has not been committed yet.
     public let createTime: Timestamp?
+    /// The remote's version of the document; nil if it has not been committed yet.
     public let updateTime: Timestamp?
-    /// Whether changes of this replica are in it that the remote has not ordered yet.
+    /// Whether it contains changes of this replica that the remote has not committed yet.
     public let hasPendingWrites: Bool
-    /// Whether the remote refuses one of those changes for good, and it waits for somebody's decision.
+    /// Whether the remote has rejected one of those changes, which waits for a decision.
     public let hasParkedWrites: Bool
-    /// Whether this replica's copy was damaged and the remote has not sent the document again: nothing is known of it but the
-    /// changes made here, and it must not be taken for one that does not exist.
+    /// Whether this replica's copy was damaged and the remote has not sent the document again. Only
+    /// the local changes are known, and the document must not be taken for one that does not exist.
     public let isAwaited: Bool
     private let content: [String: Value]
     private let pendingTimes: [FieldPath: Value?]
@@ -42,9 +45,10 @@ public struct DocumentSnapshot: Sendable, Hashable {
         pendingTimes = view.pendingTimes
     }
 
-    /// The fields, empty if the document does not exist; pending commit times are null.
+    /// The fields, with null for pending commit times; empty if the document does not exist.
     public var fields: [String: Value] { fields(pendingTimes: .null) }
 
+    /// Returns the fields with a choice of substitutes for pending commit times.
     public func fields(pendingTimes choice: PendingTime) -> [String: Value] {
         guard !pendingTimes.isEmpty else { return content }
         var fields = content
@@ -60,15 +64,16 @@ public struct DocumentSnapshot: Sendable, Hashable {
         return fields
     }
 
-    /// The value at a path; nil where there is none, null where a commit's time is still to come.
+    /// The value at a path; nil if there is none, null if a commit's time is pending.
     public subscript(path: FieldPath) -> Value? { fields.value(at: path.segments[...]) }
 
+    /// The value of a top-level field.
     public subscript(key: String) -> Value? { self[FieldPath(key: key)] }
 
-    /// The fields that will hold the time of the commit that carries this replica's change.
+    /// The fields that will contain the time of the commit with this replica's change.
     public var pendingTimePaths: Set<FieldPath> { Set(pendingTimes.keys) }
 
-    /// The document as queries see it; pending times come after all others.
+    /// The document as queries see it. Pending times sort after all others.
     package var document: Document {
         let latest = Timestamp(microseconds: 253_402_300_799_999_999)
         return Document(

@@ -1,10 +1,10 @@
 import DocumentModel
 import SystemIO
 
-/// The state of one subscription: what was handed out, and what has become of it since.
+/// The state of one subscription: the delivered results, and the changes since.
 struct QueryListener {
     let plan: QueryPlan
-    /// The target that keeps the results fresh; nil: only what is here anyway.
+    /// The target that keeps the results up to date; nil for local results only.
     let target: Int32?
     private(set) var results: [DocumentSnapshot] = []
     private(set) var delivered: [DocumentSnapshot] = []
@@ -25,7 +25,7 @@ struct QueryListener {
         dirty.formUnion(paths)
     }
 
-    /// The next snapshot to hand out; nil while nothing changed.
+    /// Returns the next snapshot to deliver; nil if nothing changed.
     mutating func next(from replica: Replica, isFromCache: Bool) throws -> QuerySnapshot? {
         if !isLoaded || (!dirty.isEmpty && isWindowed) {
             results = try replica.results(of: plan)
@@ -42,7 +42,7 @@ struct QueryListener {
         return QuerySnapshot(documents: results, changes: changes, isFromCache: isFromCache)
     }
 
-    /// Whether a change outside of the results can move another document into them.
+    /// Whether a change of one document can move another one into the results.
     private var isWindowed: Bool { plan.query.limit != nil || plan.query.offset > 0 }
 
     private mutating func update(from replica: Replica) throws {

@@ -1,36 +1,40 @@
 import DocumentModel
 
-/// The results of a query as this replica saw them at one moment, and how they differ from those handed out before.
+/// The results of a query as this replica saw them at one time, and their differences from the
+/// previously delivered results.
 public struct QuerySnapshot: Sendable {
-    /// In the query's order.
+    /// The results in the query's order.
     public let documents: [DocumentSnapshot]
-    /// Removed documents first.
+    /// The differences from the previous snapshot, removed documents first.
     public let changes: [QueryChange]
     /// Whether the remote may have newer results.
     public let isFromCache: Bool
 
+    /// Whether a document contains changes that the remote has not committed yet.
     public var hasPendingWrites: Bool { documents.contains(where: \.hasPendingWrites) }
 }
 
-/// One difference between two results of a query, as list views want it.
+/// One difference between two results of a query, in the form that list views need.
 public struct QueryChange: Sendable, Hashable {
+    /// The kinds of difference.
     public enum Kind: Sendable, Hashable {
         case added
         case modified
         case removed
     }
 
+    /// The kind of difference.
     public let kind: Kind
-    /// As it is now; of a removed one, as it was.
+    /// The document as it is now; for a removed one, as it was.
     public let document: DocumentSnapshot
-    /// The place in the results before; nil if added.
+    /// The position in the previous results; nil if added.
     public let oldIndex: Int?
-    /// The place in the results now; nil if removed.
+    /// The position in the present results; nil if removed.
     public let newIndex: Int?
 }
 
 extension QueryChange {
-    /// What makes `new` of `old`.
+    /// Returns the differences that turn `old` into `new`.
     static func between(_ old: [DocumentSnapshot], _ new: [DocumentSnapshot]) -> [QueryChange] {
         let wasAt = Dictionary(old.enumerated().map { ($1.name.path, $0) }, uniquingKeysWith: { first, _ in first })
         let stays = Set(new.map(\.name.path))

@@ -2,21 +2,26 @@ import SystemIO
 
 /// The snapshots of a query: the first at once, then one whenever the results, or what is known of them, changed.
 ///
-/// A slow reader gets fewer of them, never a stale one: changes that happened between two calls arrive as one. Ending the
-/// loop or cancelling its task ends the subscription.
+/// A slow reader receives fewer snapshots, never outdated ones: changes between two calls arrive as
+/// one. Ending the loop or cancelling its task ends the subscription.
 public struct QuerySnapshots: AsyncSequence, Sendable {
+    /// A snapshot of the query's results.
     public typealias Element = QuerySnapshot
 
     let subscribe: @Sendable () async throws -> QuerySubscription
 
+    /// Creates an iterator, which subscribes with its first call of `next`.
     public func makeAsyncIterator() -> Iterator { Iterator(subscribe: subscribe) }
 
+    /// Iterates over the snapshots of a query.
     public struct Iterator: AsyncIteratorProtocol {
         let subscribe: @Sendable () async throws -> QuerySubscription
         private var subscription: QuerySubscription?
 
         init(subscribe: @escaping @Sendable () async throws -> QuerySubscription) { self.subscribe = subscribe }
 
+        /// Waits for the next snapshot. Returns nil when the client is closed or the task is
+        /// cancelled.
         public mutating func next() async throws -> QuerySnapshot? {
             let current: QuerySubscription
             if let subscription {
@@ -30,7 +35,7 @@ public struct QuerySnapshots: AsyncSequence, Sendable {
     }
 }
 
-/// Keeps a listener registered as long as somebody iterates.
+/// Keeps a listener registered while an iterator exists.
 final class QuerySubscription: Sendable {
     private let client: DocumentDatabase
     private let id: Int
@@ -44,7 +49,8 @@ final class QuerySubscription: Sendable {
 
     deinit {
         let (client, id) = (client, id)
-        // The client outlives the subscription; taking the listener out is its own, short work.
+        // The client outlives the subscription; removing the listener is a short task of the
+        // client.
         Task { await client.unsubscribe(id) }
     }
 

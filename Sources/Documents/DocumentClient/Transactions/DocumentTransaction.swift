@@ -3,9 +3,11 @@ import FirestoreProtocol
 import Synchronization
 import SystemIO
 
-/// Reads and writes that take effect together, on the remote's newest versions. Needs a connection.
+/// Reads and writes that take effect together, based on the remote's newest versions. Requires a
+/// connection.
 ///
-/// What was read must still be so when the writes are committed; otherwise the whole closure runs again.
+/// The documents that were read must not have changed when the writes are committed; otherwise the
+/// whole closure runs again.
 public final class DocumentTransaction: Sendable {
     private struct State {
         var versions: [DocumentName: Timestamp?] = [:]
@@ -17,7 +19,8 @@ public final class DocumentTransaction: Sendable {
 
     init(remote: any RemoteDocuments) { self.remote = remote }
 
-    /// The document as the remote has it; nil if there is none. Reads come before all writes.
+    /// Returns the remote's document; nil if it does not exist. All reads must precede the first
+    /// write.
     public func document(_ name: DocumentName) async throws -> Document? {
         guard state.withLock({ $0.writes.isEmpty }) else {
             throw DocumentClientError(.invalid, "A transaction reads all its documents before its first write.")
@@ -32,12 +35,12 @@ public final class DocumentTransaction: Sendable {
         return document
     }
 
-    /// Makes the document exactly this.
+    /// Replaces the content of the document, and creates it if it does not exist.
     public func set(_ name: DocumentName, _ fields: [String: Value], transforms: [FieldTransform] = []) {
         add(.update(name, fields: fields), mask: nil, transforms: transforms, otherwise: nil)
     }
 
-    /// Changes fields of a document that exists. A nil value removes the field.
+    /// Changes fields of an existing document. A nil value removes the field.
     public func update(_ name: DocumentName, _ changes: [FieldPath: Value?], transforms: [FieldTransform] = []) {
         let mutation = Mutation.update(name, changes, transforms: transforms)
         add(
@@ -45,16 +48,19 @@ public final class DocumentTransaction: Sendable {
             otherwise: .exists(true))
     }
 
+    /// Deletes the document.
     public func delete(_ name: DocumentName) { add(.delete(name), mask: nil, transforms: [], otherwise: nil) }
 
-    /// - Parameter otherwise: the precondition of a document that was not read.
+    /// Adds a write.
+    ///
+    /// - Parameter otherwise: the precondition for a document that was not read.
     private func add(
         _ operation: Write.Operation, mask: [FieldPath]?, transforms: [FieldTransform], otherwise: Precondition?
     ) {
         state.withLock { state in
             let write = Write(operation, mask: mask, transforms: transforms)
             var precondition = otherwise
-            // The first write of a document proves its version; those after it build on that one.
+            // The first write of a document checks its version; later writes build on it.
             if state.writes.contains(where: { $0.name == write.name }) {
                 precondition = nil
             } else if let version = state.versions[write.name] {
@@ -64,7 +70,7 @@ public final class DocumentTransaction: Sendable {
         }
     }
 
-    /// All writes, and a check of each document that was only read.
+    /// Commits all writes, and a check of each document that was only read.
     func commit() async throws {
         let writes = state.withLock { state in
             let written = Set(state.writes.map(\.name))
@@ -81,10 +87,12 @@ public final class DocumentTransaction: Sendable {
 extension DocumentDatabase {
     /// Runs `body` until its writes could be committed on the versions that it read, at most `attempts` times.
     ///
-    /// The writes go to the remote directly, past the journal, and show here when the remote tells of them.
+    /// The writes are sent directly to the remote, not through the journal, and become visible here
+    /// when the remote reports them.
     ///
-    /// - Throws: what `body` throws; `DocumentClientError` with `contention` after the last attempt; `RemoteError`. After a
-    ///   transient one it is not known whether the writes took effect.
+    /// - Throws: the error of `body`; `DocumentClientError` with `contention` after the last
+    ///   attempt; `RemoteError`. After a transient one it is unknown whether the writes took
+    ///   effect.
     public nonisolated func runTransaction<Result: Sendable>(
         attempts: Int = 5, _ body: @Sendable (DocumentTransaction) async throws -> Result
     ) async throws -> Result {

@@ -3,15 +3,20 @@ import FirestoreProtocol
 import SQLite
 
 extension CommitEffects {
-    /// How many documents below those that it names a commit may change.
+    /// The maximum number of documents that one commit may change below a document that it names.
     static let maximumInheritors = 10_000
 
-    /// Brings documents below changed top-level documents into line with these: where a document below has an inherited field, it
-    /// has the top-level document's value, or loses it with that document. So a query that finds documents by such a field
-    /// finds them by what the document above says now. A deleted document leaves what is below it as it is.
+    /// Updates inherited fields in the documents below changed top-level documents.
     ///
-    /// - Parameter below: the stored documents below a name, no more than the limit that it is given.
-    /// - Throws: where there are more than `maximumInheritors` documents below one.
+    /// A document below that has an inherited field gets the value of the top-level document, or
+    /// loses the field if the top-level document lacks it. A query for such a field therefore finds
+    /// documents by the current value of the document above. If the top-level document is deleted,
+    /// the documents below it stay as they are.
+    ///
+    /// - Parameter below: returns the stored documents below a name, at most as many as the given
+    ///   limit.
+    /// - Throws: `.invalidArgument` if there are more than `maximumInheritors` documents below one
+    ///   document.
     mutating func inherit(
         _ fields: Set<String>, at time: Timestamp,
         below: (_ root: DocumentName, _ limit: Int) throws -> [Document]
@@ -39,7 +44,8 @@ extension CommitEffects {
         }
         let stored = try below(root.name, Self.maximumInheritors + 1)
         guard stored.count <= Self.maximumInheritors else {
-            // No precondition that another attempt could meet: clients give up and show it.
+            // Not FAILED_PRECONDITION, after which a client would retry: it should give up and
+            // report the error.
             throw DocumentStoreError(
                 .invalidArgument,
                 "More than \(Self.maximumInheritors) documents below \(root.name.path) would change with it. Delete some."
@@ -54,7 +60,8 @@ extension CommitEffects {
 }
 
 extension Document {
-    /// The document with the root's values in those of the fields that it has; nil where it has them already.
+    /// Returns the document with the inherited fields that it has set to the root's values; nil if
+    /// they are equal already.
     func inheriting(_ inherited: Set<String>, from root: Document) -> Document? {
         let stale = inherited.filter { fields[$0] != nil && fields[$0] != root.fields[$0] }
         guard !stale.isEmpty else { return nil }
@@ -65,7 +72,7 @@ extension Document {
 }
 
 extension DocumentTables {
-    /// The documents below a document, at any depth; at most `limit`.
+    /// Returns the documents below a document at any depth, at most `limit`.
     func documents(below root: DocumentName, limit: Int) throws -> [Document] {
         let prefix = KeyBytes.path(root.path)
         guard let end = KeyBytes.successor(ofPrefix: prefix) else { return [] }

@@ -1,9 +1,10 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// What the writes of one commit do, computed before anything is stored: all of them hold, or nothing happens.
+/// The effects of the writes of one commit, computed before anything is stored. Either all of them
+/// are applied or none.
 struct CommitEffects {
-    /// What a commit does to one document.
+    /// The effect of a commit on one document.
     struct Effect {
         let name: DocumentName
         let before: Document?
@@ -12,12 +13,14 @@ struct CommitEffects {
         var transformCount = 0
     }
 
-    /// One a document that was named, in the order of first mention.
+    /// One effect per document, in the order in which the writes first name the documents.
     var effects: [Effect] = []
     private(set) var results: [WriteResult] = []
     private(set) var changes: [ProposedChange] = []
 
-    /// - Parameter stored: the newest version of a document.
+    /// Computes the effects of writes.
+    ///
+    /// - Parameter stored: returns the newest version of a document.
     init(_ writes: [Write], at time: Timestamp, stored: (DocumentName) throws -> Document?) throws {
         var places: [DocumentName: Int] = [:]
         results.reserveCapacity(writes.count)
@@ -42,12 +45,12 @@ struct CommitEffects {
             results.append(outcome.result)
             changes.append(ProposedChange(write: write, before: before, after: outcome.document))
         }
-        // Created and deleted again by the same commit: nobody ever sees it.
+        // A document that the same commit creates and deletes is never visible.
         for index in effects.indices where effects[index].before == nil && effects[index].after == nil {
             effects[index].changed = false
         }
     }
 
-    /// The documents of which there is a new version.
+    /// The documents that get a new version, or are deleted.
     var changed: [Effect] { effects.filter(\.changed) }
 }

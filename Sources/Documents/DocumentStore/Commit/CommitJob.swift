@@ -1,30 +1,31 @@
 import DocumentModel
 
-/// A commit that somebody waits for.
+/// A commit whose caller waits for its result.
 struct CommitJob: Sendable {
     let writes: [Write]
     let transaction: TransactionID?
     let position: StreamPosition?
     let guarding: CommitGuard?
-    /// On whose behalf the commit is made; nil for the operator.
+    /// The account on whose behalf the commit is made; nil for the operator.
     var account: String? { guarding?.account }
-    /// When waiting for locks ends; set when the commit first has to wait.
+    /// The time at which waiting for locks ends. Set when the commit first has to wait.
     var deadline: Duration?
     let continuation: CheckedContinuation<CommitResult, any Error>
 }
 
-/// What SQLite took in one transaction. Nobody may hear of it before it is on the disk, nor of what was decided upon it.
+/// The commits of one SQLite transaction. Neither their results, nor refusals based on them, may be
+/// reported before they are on disk.
 struct CommitGroup: Sendable {
     enum Answer {
         case committed(CommitJob, CommitResult)
         case refused(CommitJob, any Error)
-        /// Somebody waits for everything that came before.
+        /// A caller that waits until everything before has been published.
         case barrier(CheckedContinuation<Void, any Error>)
     }
 
     var answers: [Answer] = []
     var records: [CommitRecord] = []
-    /// What the clock may use from then on.
+    /// The new lease of the clock, if it was renewed.
     var lease: Int64?
     var needsSync = false
 

@@ -4,23 +4,26 @@ import SQLite
 import Synchronization
 import SystemIO
 
-/// Syncs groups of commits to the disk, and then tells the clock, the listeners and those who wait for them, in order.
+/// Syncs groups of commits to disk, and then notifies the clock, the listeners and the callers, in
+/// order.
 ///
-/// While it waits for the disk the writer applies the next groups, and all that are there when a sync ends share the next
-/// one: so the number of commits a second does not depend on how long a sync takes.
+/// While the publisher waits for the disk, the writer applies the next groups. All groups that are
+/// present when a sync ends share the next one, so the number of commits per second does not depend
+/// on the duration of a sync.
 final class CommitPublisher: Sendable {
     private struct State {
         var groups: [CommitGroup] = []
         var isScheduled = false
         var failure: DocumentStoreError?
-        /// The writer could not repair it.
+        /// Whether the writer failed to repair the failure.
         var isHopeless = false
-        /// How many commits were under way when the last sync ended, and how long it took.
+        /// The number of commits that were waiting when the last sync ended, and the duration of
+        /// that sync.
         var last = (commits: 0, duration: Duration.zero)
 
         var answerCount: Int { groups.reduce(0) { $0 + $1.answers.count } }
 
-        /// Whether the caller has to let the thread run.
+        /// Marks the publisher as scheduled. Returns whether the caller must start its thread.
         mutating func schedule() -> Bool {
             guard failure == nil, !isScheduled, !groups.isEmpty else { return false }
             isScheduled = true
@@ -35,9 +38,11 @@ final class CommitPublisher: Sendable {
     private let listeners: ListenHub
     private let transactions: TransactionRegistry
 
+    /// Creates a publisher.
+    ///
     /// - Parameters:
-    ///   - log: the file that SQLite appends commits to.
-    ///   - synchronize: returns once what was written to it before is on the disk.
+    ///   - log: the file to which SQLite appends commits.
+    ///   - synchronize: returns once everything written to the file before is on disk.
     init(
         log: consuming FileDescriptor, synchronize: @escaping @Sendable (borrowing FileDescriptor) throws -> Void,
         listeners: ListenHub, transactions: TransactionRegistry
@@ -50,11 +55,15 @@ final class CommitPublisher: Sendable {
 
     deinit { thread.stop() }
 
-    /// Why commits that SQLite has may not be on the disk. Another sync could not make it good, because the kernel may have
-    /// dropped what it failed to write: the writer has to put it elsewhere, and call `repaired`.
+    /// The error for which commits stored in SQLite may not be on disk; nil if there is none.
+    ///
+    /// Another sync could not correct this, because the kernel may have dropped the pages that it
+    /// failed to write. The writer must store the commits elsewhere and then call `repaired`.
     var failure: DocumentStoreError? { state.withLock { $0.failure } }
 
-    /// - Parameter writer: is told when a transaction has ended or a sync has failed.
+    /// Adds a group to be published.
+    ///
+    /// - Parameter writer: notified when a transaction has ended or a sync has failed.
     func publish(_ group: CommitGroup, for writer: CommitWriter) {
         let (mustSchedule, isHopeless) = state.withLock { state in
             state.groups.append(group)
@@ -64,7 +73,7 @@ final class CommitPublisher: Sendable {
         if isHopeless { giveUp(for: writer) }
     }
 
-    /// All groups so far are on the disk.
+    /// Reports that all groups so far are on disk.
     func repaired(for writer: CommitWriter) {
         let mustSchedule = state.withLock { state in
             state.failure = nil
@@ -75,8 +84,8 @@ final class CommitPublisher: Sendable {
         if mustSchedule { schedule(for: writer) }
     }
 
-    /// Until `repaired`, tells all who wait that their commits may be lost. If they are not after all, the listeners will be
-    /// told of them.
+    /// Reports to all waiting callers that their commits may be lost, until `repaired` is called.
+    /// If the commits become durable after all, listeners are notified of them.
     func giveUp(for writer: CommitWriter) {
         let (answers, failure) = state.withLock { state in
             state.isHopeless = true
@@ -94,7 +103,7 @@ final class CommitPublisher: Sendable {
 
     private func run(for writer: CommitWriter) {
         while true {
-            waitForCompany()
+            waitForFurtherCommits()
             let groups = state.withLock { state in
                 state.isScheduled = !state.groups.isEmpty
                 return state.groups
@@ -120,10 +129,12 @@ final class CommitPublisher: Sendable {
         }
     }
 
-    /// Where syncs are slow, gives clients whose commits the last one made durable the time to send their next: else two
-    /// crowds of clients would take turns, and half of the commits would share a sync that could. Waits no longer than they
-    /// keep coming.
-    private func waitForCompany() {
+    /// Waits, if syncs are slow, for the next commits of the clients whose commits the last sync made
+    /// durable.
+    ///
+    /// Otherwise two groups of clients would alternate, and each sync would cover only half of the
+    /// commits that it could. Stops waiting when no more commits arrive.
+    private func waitForFurtherCommits() {
         let last = state.withLock { $0.last }
         let patience = min(last.duration * 3 / 4, .milliseconds(10))
         guard patience > .microseconds(250) else { return }
@@ -159,7 +170,7 @@ final class CommitPublisher: Sendable {
         }
     }
 
-    /// A commit, and an error in it, ends its transaction.
+    /// Ends the transaction of a commit, also if the commit failed.
     private func end(_ job: CommitJob, for writer: CommitWriter) {
         if let transaction = job.transaction, transactions.end(transaction) {
             writer.retryWaiting(for: transaction)

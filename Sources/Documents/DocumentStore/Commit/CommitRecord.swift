@@ -1,13 +1,13 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// A durable commit, as it is told to listeners.
+/// A durable commit, in the form in which listeners are notified of it.
 struct CommitRecord: Sendable {
     struct Change: Sendable {
         let name: DocumentName
         let before: Document?
         let after: Document?
-        /// `after`, encoded once for the disk and for every listener.
+        /// `after`, encoded once for the disk and for all listeners.
         let encoded: EncodedDocument?
     }
 

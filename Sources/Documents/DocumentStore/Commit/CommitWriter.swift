@@ -3,27 +3,29 @@ import FirestoreProtocol
 import SQLite
 import Synchronization
 
-/// The one writer of a database: applies commits in the order they came, many in one SQLite transaction.
+/// The only writer of a database. Applies commits in the order in which they arrive, several in one
+/// SQLite transaction.
 ///
-/// A commit is acknowledged, and told to listeners, by the `CommitPublisher`, once it is on the disk.
+/// The `CommitPublisher` acknowledges a commit, and notifies listeners of it, once it is on disk.
 actor CommitWriter {
     private struct Queue {
         var jobs: [CommitJob] = []
         var isScheduled = false
         var isClosed = false
         var isLeaseRequested = false
-        /// Composite indexes that queries of each account wished for and that were dealt with.
-        var knownComposites: [String?: Set<CompositeWish>] = [:]
+        /// The composite indexes suggested by queries of each account that have been handled
+        /// already.
+        var knownComposites: [String?: Set<IndexSuggestion>] = [:]
     }
 
-    private struct CompositeWish: Hashable {
+    private struct IndexSuggestion: Hashable {
         let collection: Int64
         let index: CompositeIndex
     }
 
     private enum Outcome {
         case committed(CommitResult, CommitRecord)
-        /// It was committed before.
+        /// The same commit was applied before.
         case repeated(CommitResult)
         case refused(any Error)
         case waiting(until: Duration, for: Set<TransactionID>)
@@ -32,12 +34,13 @@ actor CommitWriter {
     /// A commit that waits for the locks of transactions.
     private struct WaitingCommit {
         let job: CommitJob
-        /// When one of them expires, or the wait ends.
+        /// The time at which one of them expires or the wait ends.
         let until: Duration
         let transactions: Set<TransactionID>
     }
 
-    /// Bounds how long the first commit of a group waits for the last.
+    /// The maximum number of commits in a group. Limits how long the first commit of a group waits
+    /// for the last.
     private static let groupLimit = 500
 
     nonisolated private let thread = SerialThread()
@@ -56,10 +59,11 @@ actor CommitWriter {
     private var waiting: [WaitingCommit] = []
     private var oldestChange: Int64?
     private var isIndexing = false
-    /// When the index was last brought up to date.
+    /// The time of the last update of the index.
     private var lastIndexing = ContinuousClock.now
 
-    /// How long pending index entries may wait while commits keep coming: what a start after a crash reads again.
+    /// The maximum time that pending index entries wait while commits keep coming. Limits what must
+    /// be read again after a crash.
     private static let indexingPause = Duration.seconds(30)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -87,7 +91,7 @@ actor CommitWriter {
 
     deinit { thread.stop() }
 
-    // MARK: Handing in
+    // MARK: Submitting commits
 
     nonisolated func commit(
         _ writes: [Write], transaction: TransactionID?, at position: StreamPosition? = nil, guarding: CommitGuard?
@@ -107,14 +111,15 @@ actor CommitWriter {
         }
     }
 
-    /// Tries the commits again that wait for the locks of a transaction, which has ended.
+    /// Retries the commits that wait for the locks of a transaction that has ended.
     nonisolated func retryWaiting(for transaction: TransactionID) {
         thread.async { [self] in
             assumeIsolated { writer in writer.admitWaiting { $0.transactions.contains(transaction) } }
         }
     }
 
-    /// Returns when every commit that was under way at the call has been published or has failed.
+    /// Returns when every commit that was in flight at the time of the call has been published or
+    /// has failed.
     nonisolated func barrier() async throws {
         try await withCheckedThrowingContinuation { continuation in
             thread.async { [self] in publisher.publish(CommitGroup(answers: [.barrier(continuation)]), for: self) }
@@ -122,7 +127,7 @@ actor CommitWriter {
     }
 
     private nonisolated func schedule() {
-        // The closure keeps the actor, and so its thread, alive until the work is done.
+        // The closure retains the actor, and with it the thread, until the work is done.
         thread.async { [self] in assumeIsolated { $0.drain() } }
     }
 
@@ -152,7 +157,8 @@ actor CommitWriter {
         do {
             publisher.publish(try runGroup(jobs), for: self)
         } catch let error where jobs.count > 1 && !Self.concernsTheFile(error) {
-            // One of them upset SQLite; the others shall not suffer for it.
+            // One of the commits caused an SQLite error. Each is retried alone, so that the others
+            // do not fail.
             for job in jobs { run([job]) }
         } catch {
             publisher.publish(.refusing(jobs, error), for: self)
@@ -185,7 +191,8 @@ actor CommitWriter {
                 let wall = clock.wallTime
                 try receipts.note(newest, receivedAt: wall)
                 let limit = try receipts.limit(at: wall)
-                // The log is also what the index is made from: what is to be forgotten must be in the table.
+                // The index is recovered from the log, so changes must be in the index table before
+                // they are pruned from the log.
                 let mustIndex = try mayPrune(through: limit) && tables.setting("indexed") < limit
                 indexing = try indexer.step(
                     of: 2 * changes.count, ifMoreThan: mustIndex ? 0 : indexer.batch, through: before)
@@ -205,7 +212,7 @@ actor CommitWriter {
         return group
     }
 
-    /// - Throws: only what leaves the SQLite transaction in doubt.
+    /// Applies one commit. Throws only errors that leave the SQLite transaction in doubt.
     private func apply(_ job: CommitJob, _ index: inout IndexChanges) throws -> Outcome {
         let time = Timestamp(microseconds: clock.assign())
         var effects: CommitEffects
@@ -272,7 +279,8 @@ actor CommitWriter {
         wake(after: until - now)
     }
 
-    /// Owned by the wait for a lock: nothing is lost when it comes too late or for nothing.
+    /// Retries waiting commits after a delay. A retry that comes too late or too early does no
+    /// harm.
     private func wake(after delay: Duration) {
         Task { [weak self] in
             try? await Task.sleep(for: delay + .milliseconds(1))
@@ -291,13 +299,14 @@ actor CommitWriter {
 
     // MARK: A failing disk
 
-    /// Lets the writer find out whether the disk takes elsewhere what a sync failed to write.
+    /// Lets the writer determine whether the disk accepts elsewhere what a sync failed to write.
     nonisolated func repairSoon() {
         thread.async { [self] in assumeIsolated { _ = $0.repair() } }
     }
 
-    /// After a failed sync, writes all that SQLite has into the database file itself, and syncs that. Answers whether all
-    /// commits so far are where a sync can make them durable.
+    /// Moves everything from the WAL into the database file and syncs that, after a failed sync.
+    ///
+    /// Returns whether all commits so far are where a sync can make them durable.
     private func repair() -> Bool {
         guard publisher.failure != nil else { return true }
         do {
@@ -310,7 +319,7 @@ actor CommitWriter {
         return true
     }
 
-    // MARK: Upkeep
+    // MARK: Maintenance
 
     private func storeClock(newest: Int64) throws -> Int64? {
         try tables.setSetting("commit", newest)
@@ -324,7 +333,7 @@ actor CommitWriter {
         return oldestChange.map { $0 <= limit } ?? false
     }
 
-    /// Forgets old changes in step with new ones, so that no commit waits long for it.
+    /// Prunes old changes in proportion to new ones, so that no commit waits long for it.
     private func prune(through limit: Int64, after commits: Int) throws {
         guard try mayPrune(through: limit) else { return }
         let limit = min(limit, try tables.setting("indexed"))
@@ -333,8 +342,9 @@ actor CommitWriter {
         try receipts.prune(through: limit)
     }
 
-    /// Brings the pending index entries into the table once no commits come for a second, a part at a time. While they come
-    /// a larger batch is worth waiting for.
+    /// Moves pending index entries into the table, a part at a time, once there have been no
+    /// commits for a second. While commits keep coming, waiting for a larger batch is more
+    /// efficient.
     private func indexSoon() {
         guard !isIndexing, indexer.hasWork else { return }
         isIndexing = true
@@ -361,14 +371,14 @@ actor CommitWriter {
         do {
             let through = clock.lastAssigned
             try indexer.build(at: through)
-            // What is being built is worth waiting for.
+            // Entries of an index that is being built are gathered into larger batches.
             let minimum = indexer.isBuilding ? indexer.batch : 0
             let step = try tables.sqlite.transaction {
                 try indexer.step(of: IndexWriter.slice, ifMoreThan: minimum, through: through)
             }
             indexer.finish(step)
             if indexer.isBusy {
-                // Commits go in between.
+                // Lets commits run in between.
                 return thread.async { [self] in assumeIsolated { $0.indexNow() } }
             }
         } catch {
@@ -376,34 +386,35 @@ actor CommitWriter {
         }
         isIndexing = false
         lastIndexing = .now
-        // Also after a fault, for instance a full disk: commits tell of it, and the index waits.
+        // Also after an error, for instance a full disk: commits report it, and the index can wait.
         indexSoon()
     }
 
-    /// How many wishes are dealt with for an account, and how many are remembered altogether.
-    private static let wishLimit = (account: 100, total: 10_000)
+    /// The maximum number of suggestions handled for an account, and remembered in total.
+    private static let suggestionLimit = (account: 100, total: 10_000)
 
-    /// Makes a composite index that a query of an account would have gained by, unless it was asked for before.
+    /// Creates a composite index that a query of an account would have benefited from, unless it
+    /// was suggested before.
     nonisolated func requestComposite(_ index: CompositeIndex, of collection: Int64, for account: String?) {
-        let wish = CompositeWish(collection: collection, index: index)
+        let suggestion = IndexSuggestion(collection: collection, index: index)
         let isNew = queue.withLock { queue in
-            guard !queue.isClosed, queue.knownComposites[account]?.count ?? 0 < Self.wishLimit.account else {
+            guard !queue.isClosed, queue.knownComposites[account]?.count ?? 0 < Self.suggestionLimit.account else {
                 return false
             }
-            if queue.knownComposites.reduce(0, { $0 + $1.value.count }) >= Self.wishLimit.total {
+            if queue.knownComposites.reduce(0, { $0 + $1.value.count }) >= Self.suggestionLimit.total {
                 queue.knownComposites = [:]
             }
-            return queue.knownComposites[account, default: []].insert(wish).inserted
+            return queue.knownComposites[account, default: []].insert(suggestion).inserted
         }
         guard isNew else { return }
-        thread.async { [self] in assumeIsolated { $0.makeComposite(wish, for: account) } }
+        thread.async { [self] in assumeIsolated { $0.makeComposite(suggestion, for: account) } }
     }
 
-    private func makeComposite(_ wish: CompositeWish, for account: String?) {
+    private func makeComposite(_ suggestion: IndexSuggestion, for account: String?) {
         do {
             let isNew = try tables.sqlite.transaction {
                 try indexer.builder.register(
-                    wish.index, of: wish.collection, for: account, limit: compositesOfAccount)
+                    suggestion.index, of: suggestion.collection, for: account, limit: compositesOfAccount)
             }
             tables.forgetNumbers()
             try indexer.builder.registered()
@@ -411,26 +422,27 @@ actor CommitWriter {
             isIndexing = true
             indexNow()
         } catch {
-            // The next query asks again.
+            // The next query suggests the index again.
             tables.forgetNumbers()
-            queue.withLock { _ = $0.knownComposites[account]?.remove(wish) }
+            queue.withLock { _ = $0.knownComposites[account]?.remove(suggestion) }
         }
     }
 
-    /// To be called once before any commit: goes on with what the last process left.
+    /// Continues the work of the previous process. Must be called once, before any commit.
     func start() throws {
         try renewLease()
         indexSoon()
     }
 
-    /// Makes read times up to a second from now possible, after a `barrier`, when no commit has done so.
+    /// Renews the clock's lease if necessary. After a following `barrier`, read times up to a
+    /// second from now are possible without a commit.
     func renewLease(through time: Int64 = 0) throws {
         guard let lease = clock.leaseToStore(through: time) else { return }
         try tables.sqlite.transaction { try tables.setSetting("clock", lease) }
         publisher.publish(CommitGroup(lease: lease, needsSync: true), for: self)
     }
 
-    /// Asks for a renewal soon; asking again before it came does nothing.
+    /// Requests a renewal of the lease. Further requests before it has happened have no effect.
     nonisolated func requestLease() {
         let mustAsk = queue.withLock { queue in
             defer { queue.isLeaseRequested = true }
@@ -440,18 +452,19 @@ actor CommitWriter {
         thread.async { [self] in
             assumeIsolated { writer in
                 writer.queue.withLock { $0.isLeaseRequested = false }
-                // If it fails, read times stay as they are, and the next reader asks again.
+                // If it fails, read times do not advance, and the next reader requests it again.
                 try? writer.renewLease()
             }
         }
     }
 
-    /// Runs `body` alone with the tables, between two groups.
+    /// Runs `body` with the tables while no group is applied.
     func exclusively<Result: Sendable>(_ body: @Sendable (DocumentTables) throws -> Result) throws -> Result {
         try body(tables)
     }
 
-    /// Refuses new commits, finishes those handed in, and leaves the file closed with an exact clock.
+    /// Refuses new commits, completes those submitted before, and closes the file with an exact
+    /// clock.
     func close() async {
         let rest = queue.withLock { queue in
             queue.isClosed = true
@@ -462,7 +475,7 @@ actor CommitWriter {
         try? await barrier()
         for commit in waiting { commit.job.continuation.resume(throwing: DocumentStoreError.closed) }
         waiting = []
-        // If this fails the log has it all the same.
+        // If this fails, the log still contains the changes.
         while indexer.hasPending {
             let through = clock.lastAssigned
             guard
@@ -472,7 +485,7 @@ actor CommitWriter {
             else { break }
             indexer.finish(step)
         }
-        // If this fails the lease stands, which only lets the clock begin up to a second later.
+        // If this fails, the lease remains, and the clock only starts up to a second later.
         try? tables.setSetting("clock", clock.lastIssued)
         try? tables.sqlite.checkpoint(truncating: true)
         tables.sqlite.close()

@@ -2,12 +2,14 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// Which commits of clients' streams were applied, and what was answered. Used inside the writer's transactions.
+/// The commits of clients' streams that have been applied, with their results. Used inside the
+/// writer's transactions.
 struct CommittedPositions {
     let sqlite: SQLiteDatabase
 
-    /// The answer to the commit at a position; nil if there was none.
-    /// - Throws: `.otherCommit` if it was a different one.
+    /// Returns the result of the commit at a position; nil if there was none.
+    ///
+    /// - Throws: `.otherCommit` if a different commit was made there.
     func result(at position: StreamPosition) throws -> CommitResult? {
         let found = try sqlite.first(
             "SELECT digest, response FROM stream WHERE stream=? AND number=?",
@@ -30,7 +32,7 @@ struct CommittedPositions {
             ])
     }
 
-    /// Forgets up to `limit` commits no later than `time`.
+    /// Removes up to `limit` commits that are not later than `time`.
     func prune(through time: Int64, limit: Int) throws {
         try sqlite.execute(
             """

@@ -1,11 +1,11 @@
 import DocumentModel
 
-/// Whose quota a document counts for: the user that its field `userId` names; without one, the user that the document at the top
-/// of its tree names.
+/// The user whose quota a document counts toward: the user named by its field `userId`, or else the
+/// user named by the document at the top of its tree.
 enum DocumentOwner {
     static let field = "userId"
 
-    /// The user that the fields name.
+    /// Returns the user that the fields name.
     static func named(by fields: [String: Value]?) -> String? {
         guard case .string(let owner)? = fields?[field], !owner.isEmpty else { return nil }
         return owner
@@ -16,7 +16,7 @@ extension ProposedCommit {
     /// A user who would own more documents than before.
     package struct Growth: Sendable, Hashable {
         package let owner: String
-        /// The documents that the user owns before this commit.
+        /// The number of documents that the user owns before the commit.
         package let count: Int64
         package let added: Int64
 
@@ -27,13 +27,13 @@ extension ProposedCommit {
         }
     }
 
-    /// The users who would own more documents after this commit.
+    /// Returns the users who would own more documents after the commit.
     package func growth() throws -> [Growth] {
         var added: [String: Int64] = [:]
         for change in changes {
             let (before, after) = (change.before, change.after)
             let owners = (DocumentOwner.named(by: before?.fields), DocumentOwner.named(by: after?.fields))
-            // An update, as most commits are.
+            // An update that keeps the owner, as in most commits.
             if (before == nil) == (after == nil), owners.0 == owners.1 { continue }
             if before != nil, let owner = try owners.0 ?? inherited(by: change.write.name) {
                 added[owner, default: 0] -= 1

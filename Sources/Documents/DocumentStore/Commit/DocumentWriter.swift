@@ -2,7 +2,7 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// Stores the effects of commits: documents and log. Used inside a transaction only.
+/// Stores the effects of commits: documents and log. Used only inside a transaction.
 struct DocumentWriter {
     let tables: DocumentTables
     private var sqlite: SQLiteDatabase { tables.sqlite }
@@ -11,8 +11,10 @@ struct DocumentWriter {
         self.tables = tables
     }
 
-    /// - Parameter changes: is told what it means to the index.
-    /// - Returns: the document's number; nil where there was nothing to store.
+    /// Stores one effect.
+    ///
+    /// - Parameter changes: receives the resulting changes of the index.
+    /// - Returns: The document's number; nil if there was nothing to store.
     func store(
         _ effect: CommitEffects.Effect, _ encoded: EncodedDocument?, at time: Int64, _ changes: inout IndexChanges
     ) throws -> Int64? {
@@ -54,7 +56,7 @@ struct DocumentWriter {
     }
 
     private func update(_ after: EncodedDocument, document: Int64) throws {
-        // Its other columns were read, and so compared with their sum, in this transaction.
+        // The other columns have been read, and verified with the checksum, in this transaction.
         try sqlite.withStatement(
             """
             UPDATE document SET create_time=?1, update_time=?2, fields=?3, sum=row_sum(collection, id, ?1, ?2, ?3)
@@ -114,7 +116,8 @@ struct DocumentWriter {
 
     // MARK: Log
 
-    /// Forgets up to `limit` changes no later than `time`. Answers the time of the oldest change that is left, if any.
+    /// Removes up to `limit` changes that are not later than `time`. Returns the time of the oldest
+    /// remaining change, if any.
     func prune(through time: Int64, limit: Int) throws -> Int64? {
         var newest: Int64?
         var numbers: [Int64] = []
@@ -125,7 +128,8 @@ struct DocumentWriter {
             newest = row.int64(1)
         }
         guard let newest else { return try oldestChange() }
-        // Before the rows go, the promise goes: reads at or before this time are refused from now on.
+        // The horizon is moved before the rows are deleted: reads at or before this time are
+        // refused from now on.
         try tables.setSetting("horizon", newest)
         for number in numbers { try sqlite.execute("DELETE FROM change WHERE change=?", [.integer(number)]) }
         return try oldestChange()

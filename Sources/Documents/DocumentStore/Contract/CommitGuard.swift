@@ -1,12 +1,14 @@
 package import DocumentModel
 
-/// On whose behalf a commit is made, and what decides whether it may be stored.
+/// The account on whose behalf a commit is made, and the check that decides whether it may be
+/// stored.
 package struct CommitGuard: Sendable {
-    /// The account that limits are counted for; `nil` for an administrator, who has none.
+    /// The account that limits apply to; nil for an administrator, who has none.
     package let account: String?
-    /// Looks at a commit before it is stored; by throwing a `DocumentStoreError` it refuses it whole.
+    /// Checks a commit before it is stored, and refuses it by throwing a `DocumentStoreError`.
     ///
-    /// Runs on the store's writer, so it holds up every other commit: it must be quick and must not wait.
+    /// Runs on the store's writer and delays every other commit, so it must be fast and must not
+    /// wait.
     package let check: @Sendable (borrowing ProposedCommit) throws -> Void
 
     package init(account: String?, check: @escaping @Sendable (borrowing ProposedCommit) throws -> Void = { _ in }) {
@@ -15,11 +17,12 @@ package struct CommitGuard: Sendable {
     }
 }
 
-/// A commit that would be stored: what each write found and what it would leave.
+/// A commit that is about to be stored, with the document before and after each write.
 package struct ProposedCommit: ~Copyable {
-    /// One a write, in order. A later write of the same document finds what the earlier one left.
+    /// One change per write, in order. A later write of the same document sees the result of the
+    /// earlier one.
     package let changes: [ProposedChange]
-    /// The commit's time, also the value of its server timestamps.
+    /// The commit's time, which is also the value of its server timestamps.
     package let time: Timestamp
     private let stored: (DocumentName) throws -> Document?
     private let count: (String) throws -> Int64
@@ -34,13 +37,13 @@ package struct ProposedCommit: ~Copyable {
         self.count = count
     }
 
-    /// How many documents a user owns before this commit; see `DocumentOwner`.
+    /// Returns the number of documents that a user owns before this commit; see `DocumentOwner`.
     package func documentCount(of owner: String) throws -> Int64 { try count(owner) }
 
-    /// A document as it is before this commit.
+    /// Returns a document as it is before this commit.
     package func get(_ name: DocumentName) throws -> Document? { try stored(name) }
 
-    /// A document as it would be after this commit.
+    /// Returns a document as it would be after this commit.
     package func getAfter(_ name: DocumentName) throws -> Document? {
         for change in changes.reversed() where change.write.name == name { return change.after }
         return try stored(name)

@@ -1,18 +1,20 @@
 package import DocumentModel
 package import FirestoreProtocol
 
-/// What `list` lists.
+/// A request to list documents.
 package struct DocumentListing: Sendable, Hashable {
     package var parent: ParentName
-    /// Empty: all collections directly below the parent.
+    /// The id of the collection; empty for all collections directly below the parent.
     package var collectionID: String
-    /// 0: the store's own choice. A page may have fewer documents, above all if they are large.
+    /// The maximum number of documents; 0 for the store's default. A page may have fewer documents,
+    /// in particular if they are large.
     package var pageSize: Int32
-    /// From the page before; empty for the first.
+    /// The token of the previous page; empty for the first page.
     package var pageToken: String
-    /// Only of one collection.
+    /// The order of the documents. Requires a collection id.
     package var orders: [Query.Order]
-    /// Also lists documents that do not exist but have something below them. Not with `orders`.
+    /// Whether documents are included that do not exist but have documents below them. Cannot be
+    /// combined with `orders`.
     package var showMissing: Bool
 
     package init(
@@ -29,13 +31,15 @@ package struct DocumentListing: Sendable, Hashable {
 }
 
 extension DocumentListing {
-    /// The moment that a later page is of: that of the first one, which its token has. nil for a first page.
-    /// - Throws: `DocumentStoreError` for a token that no page had.
+    /// The read time of the first page, which the page token contains; nil for a first page.
+    ///
+    /// - Throws: `DocumentStoreError` for a token that no page returned.
     package var readTime: Timestamp? {
         get throws { try PageToken(parsing: pageToken)?.time }
     }
 
-    /// The documents that are listed, and with an empty collection id those below them.
+    /// A query for the listed documents. If the collection id is empty, it also matches the
+    /// documents below them.
     var query: Query { Query(parent: parent, collectionID: collectionID, orders: orders) }
 
     func check() throws(DocumentStoreError) {
@@ -47,12 +51,12 @@ extension DocumentListing {
         }
     }
 
-    /// What a page token tells of the last document.
+    /// Returns the part of a page token that identifies the last document.
     func tokenText(_ last: DocumentName) -> String {
         collectionID.isEmpty ? "\(last.collectionID)/\(last.id)" : last.id
     }
 
-    /// The document that a token tells of.
+    /// Returns the document that a token identifies.
     func name(of token: PageToken, in database: DatabaseName) throws(DocumentStoreError) -> DocumentName {
         let path = collectionID.isEmpty ? token.text : "\(collectionID)/\(token.text)"
         guard path.utf8.count(where: { $0 == UInt8(ascii: "/") }) == 1,
@@ -69,7 +73,7 @@ package struct DocumentPage: Sendable {
     }
 
     package let entries: [Entry]
-    /// Empty after the last page.
+    /// The token of the next page; empty after the last page.
     package let nextPageToken: String
     package let readTime: Timestamp
 }

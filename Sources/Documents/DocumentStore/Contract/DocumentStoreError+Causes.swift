@@ -5,7 +5,7 @@ import SQLite
 extension DocumentStoreError {
     static let closed = DocumentStoreError(.unavailable, "The document store is closed.")
 
-    /// What went wrong below, in the store's terms.
+    /// Creates the error that reports an error of a lower layer to clients.
     init(_ error: any Error) {
         switch error {
         case let error as DocumentStoreError:
@@ -37,7 +37,8 @@ extension DocumentStoreError {
         let (code, message): (Code, String) =
             switch error.code {
             case .full: (.resourceExhausted, "The server's disk is full; nothing of this change was kept.")
-            // Not DATA_LOSS, which is said of one document: clients keep what they have and try again.
+            // Not DATA_LOSS, which concerns a single document: clients keep their changes and try
+            // again.
             case .corrupt, .damagedRow: (.unavailable, "The server's data is damaged; its log has the reason.")
             case .busy, .interrupted, .misuse, .readOnly, .cannotOpen, .inputOutput:
                 (.unavailable, "The server cannot use its data now; its log has the reason.")

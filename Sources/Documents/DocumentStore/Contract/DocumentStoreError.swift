@@ -1,8 +1,9 @@
-/// A refusal or failure of the store, ready to be answered as a gRPC status.
+/// A refusal or failure of the store, which can be sent as a gRPC status.
 ///
-/// The message is in production's words where clients look at them; it names resources but never holds their content.
+/// The message is the same as in production if clients depend on it. It names resources but never
+/// contains their content.
 package struct DocumentStoreError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The gRPC status codes that the store answers (https://grpc.io/docs/guides/status-codes/).
+    /// The gRPC status codes that the store uses (https://grpc.io/docs/guides/status-codes/).
     package enum Code: Int32, Sendable {
         case invalidArgument = 3
         case notFound = 5
@@ -20,7 +21,8 @@ package struct DocumentStoreError: Error, Sendable, Hashable, CustomStringConver
 
     package let code: Code
     package let message: String
-    /// What failed beneath, on which file, and what to do: for whoever runs the server, and no client.
+    /// The underlying failure, the file concerned, and what to do. For the operator of the server,
+    /// never sent to clients.
     package let cause: String?
 
     package init(_ code: Code, _ message: String, cause: String? = nil) {

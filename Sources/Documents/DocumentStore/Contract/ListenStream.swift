@@ -1,44 +1,48 @@
 package import DocumentModel
 
-/// A stream of listen targets, pulled by its consumer.
+/// A stream of listen targets, from which the consumer pulls events.
 ///
-/// All targets move together: everything up to a boundary's time has been told for all of them, and a commit is never
-/// split by a boundary. A consumer that does not pull costs bounded memory; it later catches up from the log.
+/// All targets advance together: everything up to a boundary's time has been reported for all of
+/// them, and a boundary never splits a commit. A consumer that does not pull uses bounded memory;
+/// it later catches up from the log.
 package protocol ListenStream: Sendable {
-    /// Adds a target. An id already in use, or a target that cannot be served, is answered by `.removed` with a cause.
+    /// Adds a target. If its id is already in use, or it cannot be served, the stream delivers
+    /// `.removed` with a cause.
     func add(_ target: ListenTarget) async
 
-    /// Removes a target; answered by `.removed` without cause. An unknown id is ignored.
+    /// Removes a target, for which the stream delivers `.removed` without a cause. An unknown id is
+    /// ignored.
     func remove(_ targetID: Int32) async
 
-    /// Waits for the next events; nil after `cancel()`. When nothing happens for a heartbeat's time, a boundary.
+    /// Waits for the next events; nil after `cancel()`. If nothing happens for the duration of a
+    /// heartbeat, returns a boundary.
     func next() async throws -> [ListenEvent]?
 
-    /// Ends the stream; a waiting `next()` answers nil.
+    /// Ends the stream. A waiting `next()` returns nil.
     func cancel() async
 }
 
-/// What a stream listens to.
+/// A query or set of documents that a stream listens to.
 package struct ListenTarget: Sendable, Hashable {
     package enum Selection: Sendable, Hashable {
         case query(Query)
         case documents([DocumentName])
     }
 
-    /// Where the client left off.
+    /// The position from which a client resumes.
     package enum Resumption: Sendable, Hashable {
-        /// A boundary's token. Empty counts as none.
+        /// The token of a boundary. An empty token counts as absent.
         case token([UInt8])
         case readTime(Timestamp)
     }
 
-    /// Chosen by the client, unique in the stream, not negative.
+    /// The id chosen by the client: unique in the stream and not negative.
     package var id: Int32
     package var selection: Selection
     package var resumption: Resumption?
-    /// With `resumption`: how many documents the client holds.
+    /// The number of documents that the client has. Used only with `resumption`.
     package var expectedCount: Int32?
-    /// Removes the target once it is current.
+    /// Whether the target is removed once it is current.
     package var once: Bool
 
     package init(
@@ -53,10 +57,10 @@ package struct ListenTarget: Sendable, Hashable {
 }
 
 extension ListenTarget {
-    /// About how many bytes the target takes in memory, apart from its documents.
+    /// The approximate number of bytes that the target takes in memory, without its documents.
     package var memoryCost: Int {
         switch selection {
-        // One that is not valid is refused before it takes any.
+        // An invalid query is refused before it takes any memory.
         case .query(let query): (try? QueryPlan(query))?.memoryCost ?? 0
         case .documents(let names): names.reduce(0) { $0 + $1.path.utf8.count + 300 }
         }

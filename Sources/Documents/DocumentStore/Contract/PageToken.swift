@@ -1,8 +1,9 @@
 import DocumentModel
 
-/// Where a listing goes on: the moment of its first page, and the last id that was listed.
+/// The position at which a listing continues: the read time of its first page, and the last id that
+/// was listed.
 ///
-/// As text: the time in microseconds, a dash, the id's UTF-8 in hexadecimal.
+/// As text: the time in microseconds, a dash, and the id's UTF-8 in hexadecimal.
 struct PageToken: CustomStringConvertible {
     let time: Timestamp
     let text: String
@@ -14,7 +15,7 @@ struct PageToken: CustomStringConvertible {
         self.text = text
     }
 
-    /// nil for the empty token of a first page.
+    /// Parses a token; nil for the empty token of a first page.
     init?(parsing token: String) throws(DocumentStoreError) {
         guard !token.isEmpty else { return nil }
         let parts = token.split(separator: "-", omittingEmptySubsequences: false)

@@ -1,23 +1,24 @@
 package import DocumentModel
 
-/// Some of the places where a query can be split.
+/// A page of the positions at which a query can be split.
 package struct PartitionPage: Sendable {
-    /// Ascending, each the start of a part.
+    /// The first document of each part after the first, in ascending order.
     package let names: [DocumentName]
-    /// Empty after the last page.
+    /// The token of the next page; empty after the last page.
     package let nextPageToken: String
 
-    /// Below so many documents nothing is split, as in production.
+    /// The number of documents below which nothing is split, as in production.
     private static let minimum = 128
 
-    /// Splits `all` results into at most `count` + 1 parts of about equal size, and takes what follows `token`.
+    /// Splits `all` results into at most `count` + 1 parts of about equal size, and selects the
+    /// positions after `token`.
     init(of all: [DocumentName], count: Int64, pageSize: Int32, after token: PageToken?, at time: Timestamp) {
         var names: [DocumentName] = []
         if all.count >= Self.minimum {
             let parts = Int(min(count, Int64(all.count / (Self.minimum / 2)))) + 1
             names = (1..<parts).map { all[$0 * all.count / parts] }
         }
-        // The token is of the same moment, so its place is among these.
+        // The token has the same read time, so its position is among these.
         if let token {
             let next = names.firstIndex { UTF8Order.areEqual($0.path, token.text) }.map { $0 + 1 } ?? names.count
             names.removeFirst(next)

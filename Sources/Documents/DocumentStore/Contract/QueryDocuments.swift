@@ -4,7 +4,7 @@ package import FirestoreProtocol
 package struct QueryDocuments: AsyncSequence, Sendable {
     package typealias Element = EncodedDocument
 
-    /// Answers the next page; empty at the end.
+    /// Creates a function that returns the next page, which is the last if `isLast`.
     typealias Pages = @Sendable () -> () async throws -> QueryPage
 
     private let pages: Pages
@@ -20,9 +20,9 @@ package struct QueryDocuments: AsyncSequence, Sendable {
         private var page: [EncodedDocument] = []
         private var index = 0
         private var isDone = false
-        /// How many documents the query's offset has skipped so far.
+        /// The number of documents that the query's offset has skipped so far.
         package private(set) var skippedCount = 0
-        /// What the pages so far have taken.
+        /// The cost of the pages so far.
         package private(set) var statistics = QueryStatistics()
 
         init(nextPage: @escaping () async throws -> QueryPage) {
@@ -38,7 +38,7 @@ package struct QueryDocuments: AsyncSequence, Sendable {
             return page[index]
         }
 
-        /// The next several documents at once; nil at the end.
+        /// Returns the next several documents at once; nil at the end.
         package mutating func nextPage() async throws -> [EncodedDocument]? {
             while index == page.count {
                 if isDone { return nil }
@@ -64,7 +64,7 @@ package struct QueryDocuments: AsyncSequence, Sendable {
     }
 }
 
-/// Some results of a query.
+/// A part of the results of a query.
 struct QueryPage: Sendable {
     var documents: [EncodedDocument] = []
     var skippedCount = 0

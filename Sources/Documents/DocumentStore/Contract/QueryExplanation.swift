@@ -1,14 +1,15 @@
 /// An index that a query reads.
 package struct IndexUse: Sendable, Hashable {
-    /// Whether the query looks into all collections of an id.
+    /// Whether the query reads all collections with an id.
     package let isCollectionGroup: Bool
-    /// As production writes it: `(user ASC, due DESC, __name__ DESC)`.
+    /// The fields in production's notation: `(user ASC, due DESC, __name__ DESC)`.
     package let properties: String
 }
 
-/// What it took to answer a query so far.
+/// The cost of a query so far.
 package struct QueryStatistics: Sendable, Hashable {
-    /// Index entries, or names where the documents themselves are read in order.
+    /// The number of index entries read, or of names if documents are read in the order of their
+    /// names.
     package var entriesScanned = 0
     package var documentsScanned = 0
 

@@ -1,11 +1,12 @@
 package import DocumentModel
 
-/// Which moment a read is of.
+/// The point in time that a read sees.
 package enum ReadMoment: Sendable, Hashable {
-    /// Now: every commit acknowledged before the read began.
+    /// The present: every commit acknowledged before the read began is visible.
     case strong
-    /// As of a time within the history that is kept, not in the future.
+    /// A time that is within the retained history and not in the future.
     case at(Timestamp)
-    /// As the transaction sees it. In a read-write transaction what is read stays locked until it ends.
+    /// The state that the transaction sees. In a read-write transaction, the documents read stay
+    /// locked until it ends.
     case transaction(TransactionID)
 }

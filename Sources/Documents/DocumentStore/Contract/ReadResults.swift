@@ -1,20 +1,20 @@
 package import DocumentModel
 package import FirestoreProtocol
 
-/// Documents by name, of one moment.
+/// Documents by name, read at one point in time.
 package struct GetResult: Sendable {
     /// One a requested name, in order, up to the byte limit; nil where there is no such document.
     package let documents: [EncodedDocument?]
     package let readTime: Timestamp
 }
 
-/// A started query.
+/// A query that has been started.
 package struct QueryResult: Sendable {
-    /// The moment of all its documents.
+    /// The time at which all documents are read.
     package let readTime: Timestamp
-    /// The results in order, read in small pages as they are asked for. Holds no lock and no snapshot of the disk.
+    /// The results in order, read on demand in small pages. Holds no lock and no database snapshot.
     package let documents: QueryDocuments
-    /// What it reads.
+    /// The indexes that the query reads.
     package let indexes: [IndexUse]
 }
 
@@ -27,6 +27,6 @@ package struct AggregateResult: Sendable {
 
 package struct CollectionIDPage: Sendable {
     package let ids: [String]
-    /// Empty after the last page.
+    /// The token of the next page; empty after the last page.
     package let nextPageToken: String
 }

@@ -1,10 +1,11 @@
-/// A commit's place in a client's stream of commits, by which one that is sent again is known.
+/// The position of a commit in a client's stream of commits, which identifies a commit that is sent
+/// again.
 package struct StreamPosition: Sendable, Hashable {
-    /// Names the stream and whose it is.
+    /// Identifies the stream and its account.
     package let stream: String
-    /// Counts the commits of the stream.
+    /// The number of the commit in the stream.
     package let number: Int64
-    /// Of the writes: another commit cannot take the place.
+    /// The digest of the writes. A different commit at the same position is refused.
     package let digest: [UInt8]
 
     package init(stream: String, number: Int64, digest: [UInt8]) {

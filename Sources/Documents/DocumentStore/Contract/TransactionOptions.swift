@@ -1,21 +1,24 @@
 package import DocumentModel
 
-/// How a transaction is begun.
+/// The kind of transaction to begin.
 package enum TransactionOptions: Sendable, Hashable {
-    /// Reads lock what they read. `retry`: the transaction that this one tries again, whose age and so whose priority it
-    /// inherits. An id that this store did not make for this account gives no priority.
+    /// A transaction whose reads lock what they read.
+    ///
+    /// `retry` is the earlier attempt, whose age, and with it priority, the new transaction
+    /// inherits. An id that this store did not create for this account gives no priority.
     case readWrite(retry: TransactionID?)
-    /// Reads one moment, now or in the past; never waits and is never aborted.
+    /// A transaction that reads at one point in time, now or in the past. It never waits and is
+    /// never aborted.
     case readOnly(at: Timestamp?)
 }
 
-/// The opaque name of a transaction, together with the account that uses it.
+/// The opaque id of a transaction, together with the account that uses it.
 ///
-/// The bytes authenticate the account: a store refuses an id that it made for another account, or did not make, as it does
-/// any other bytes.
+/// The bytes authenticate the account: a store refuses an id that it created for another account,
+/// or did not create.
 package struct TransactionID: Sendable, Hashable {
     package let bytes: [UInt8]
-    /// Who uses the id; nil for the operator.
+    /// The account that uses the id; nil for the operator.
     package let account: String?
 
     package init(bytes: [UInt8], account: String?) {

@@ -1,9 +1,11 @@
 import DocumentModel
 
-/// An index over several fields of one collection, for queries that want some fields equal and the results in an order.
+/// An index over several fields of one collection, for queries that require some fields to be equal
+/// and the results to be in an order.
 ///
-/// The store makes one by itself once a query of that form has shown that without it too much would be read. Documents
-/// that lack one of the fields are not in it: they are no results of such a query either.
+/// The store creates one automatically after a query of this form would have had to read too much
+/// without it. Documents that lack one of the fields are not in the index. They are not results of
+/// such a query either.
 struct CompositeIndex: Sendable, Hashable {
     enum Part: Sendable, Hashable {
         case value(FieldPath)
@@ -11,27 +13,27 @@ struct CompositeIndex: Sendable, Hashable {
         case order(FieldPath, descending: Bool)
     }
 
-    /// A composite index of a collection, and the number that its entries begin with.
+    /// A composite index of a collection, and the number with which its entries begin.
     struct Column: Sendable, Hashable {
         let index: CompositeIndex
         let number: Int64
     }
 
-    /// How a query reads the index.
+    /// The way in which a query reads the index.
     struct Use {
         let index: CompositeIndex
         let range: IndexRange
         let descending: Bool
-        /// Whether documents with equal keys come in another order than the results.
+        /// Whether documents with equal keys are in a different order than the results.
         let sortsGroups: Bool
     }
 
-    /// The equal fields in the order of their paths, then the orders; the first order is ascending.
+    /// The equal fields in the order of their paths, then the orders. The first order is ascending.
     let parts: [Part]
 
     // MARK: Entries
 
-    /// The ordering keys of a document with these fields, before its id.
+    /// Returns the ordering keys of a document with these fields, which precede its id in the rows.
     func keys(of fields: [String: Value]) -> [[UInt8]] {
         var keys = [OrderingKey()]
         for part in parts {
@@ -60,8 +62,8 @@ struct CompositeIndex: Sendable, Hashable {
 
     // MARK: Queries
 
-    /// The index that serves one of a query's disjunctions best, and the part of it that must be read; nil if nothing is gained by
-    /// one.
+    /// Returns the index that serves one of a query's disjunctions best, and the range of it to
+    /// read; nil if an index would bring no benefit.
     static func use(for plan: QueryPlan, _ conjunction: [Condition]) -> Use? {
         var equal: [(path: FieldPath, part: Part, value: Value)] = []
         for condition in conjunction where !condition.path.isDocumentName {
@@ -69,7 +71,7 @@ struct CompositeIndex: Sendable, Hashable {
             case .equal(let value): equal.append((condition.path, .value(condition.path), value))
             case .isNull: equal.append((condition.path, .value(condition.path), .null))
             case .isNaN: equal.append((condition.path, .value(condition.path), .double(.nan)))
-            // Several elements would multiply the entries.
+            // Only one array element, because several would multiply the entries.
             case .arrayContains(let value) where !equal.contains { if case .element = $0.part { true } else { false } }:
                 equal.append((condition.path, .element(condition.path), value))
             default: break
@@ -78,7 +80,8 @@ struct CompositeIndex: Sendable, Hashable {
         let fixed = Set(equal.compactMap { if case .value(let path) = $0.part { path } else { nil } })
         let orders = plan.orders.filter { !$0.path.isDocumentName && !fixed.contains($0.path) }
         guard !equal.isEmpty, let first = orders.first else { return nil }
-        // One condition a part: of contradicting ones the first is read, and the matcher refuses the rest.
+        // Of contradictory conditions on one part, the first is read, and the matcher rejects the
+        // others.
         var seen = Set<Part>()
         equal = equal.filter { seen.insert($0.part).inserted }.sorted { $0.path < $1.path }
         var key = OrderingKey()
@@ -98,9 +101,9 @@ struct CompositeIndex: Sendable, Hashable {
             descending: first.descending, sortsGroups: plan.orders.last?.descending != first.descending)
     }
 
-    // MARK: As the name of a column
+    // MARK: Encoding as the name of a column
 
-    /// `&`, then for each part its kind, the segments of its path, and 00.
+    /// The encoded index: `&`, then for each part its kind, the segments of its path, and 00.
     var path: [UInt8] {
         var bytes = [UInt8(ascii: "&")]
         for part in parts {
@@ -120,7 +123,7 @@ struct CompositeIndex: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// nil for bytes that `path` does not make.
+    /// Decodes an index; nil for bytes that `path` does not produce.
     init?(path: [UInt8]) {
         guard path.first == UInt8(ascii: "&") else { return nil }
         var parts: [Part] = []
@@ -146,7 +149,7 @@ struct CompositeIndex: Sendable, Hashable {
 }
 
 extension IndexRange {
-    /// The keys of the first order that the query's cursors leave.
+    /// Creates the range of keys of the first order that the query's cursors allow.
     init(cursorsOf plan: QueryPlan) {
         self = .all
         let descending = plan.orders.first?.descending ?? false

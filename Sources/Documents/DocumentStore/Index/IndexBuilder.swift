@@ -2,27 +2,27 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// How far a composite index is made of the documents that were there before it.
+/// The progress of building a composite index for documents that existed before it.
 struct CompositeProgress: Hashable {
     let collection: Int64
-    /// The index's column.
+    /// The number of the index's column.
     let field: Int64
-    /// Documents with ids from here on may lack entries; nil when none does.
+    /// The id from which documents may lack entries; nil when none does.
     var next: [UInt8]?
 }
 
-/// Makes the entries of composite indexes for documents that were stored before there was such an index.
+/// Builds the entries of composite indexes for documents that were stored before the index existed.
 ///
-/// They become pending entries like those of commits, but the log does not have them: so progress is stored only with
-/// the batch that brings them into the table.
+/// They become pending entries like those of commits, but the log does not contain them. Progress
+/// is therefore stored only with the batch that moves them into the table.
 struct IndexBuilder {
-    /// Documents of one step, so that commits need not wait long.
+    /// The number of documents per step, limited so that commits need not wait long.
     private static let step = 500
-    /// Each costs every later write of its collection, so there is an end.
+    /// The maximum number of indexes of a collection. Each one adds cost to every later write.
     private static let maximumCount = 16
 
     let tables: DocumentTables
-    /// Every index that lacks documents, or did when progress was last stored.
+    /// The progress of every index that lacks documents, or did when progress was last stored.
     private(set) var progress: [CompositeProgress]
 
     init(tables: DocumentTables) throws {
@@ -32,9 +32,13 @@ struct IndexBuilder {
 
     var isBuilding: Bool { progress.contains { $0.next != nil } }
 
-    /// Registers an index; from now on commits maintain it. False if it is there already, or there are too many, or the account
-    /// whose query would gain by it has `limit` indexes of the collection already.
-    /// - Parameter account: nil for the operator, who has no limit.
+    /// Registers an index, which commits maintain from now on.
+    ///
+    /// Returns false if the index exists, if the collection has too many, or if `limit` indexes of
+    /// the collection were created for the account.
+    ///
+    /// - Parameter account: the account whose query suggested the index; nil for the operator, who
+    ///   has no limit.
     func register(
         _ index: CompositeIndex, of collection: Int64, for account: String?, limit: Int
     ) throws -> Bool {
@@ -55,7 +59,7 @@ struct IndexBuilder {
         return true
     }
 
-    /// How many indexes of a collection were made for an account.
+    /// Returns the number of indexes of a collection that were created for an account.
     private func count(of collection: Int64, for account: String) throws -> Int {
         let count = try tables.sqlite.first(
             """
@@ -66,7 +70,7 @@ struct IndexBuilder {
         return Int(clamping: count ?? 0)
     }
 
-    /// Takes in what `register` stored, once it is durable.
+    /// Loads what `register` stored, once it is durable.
     mutating func registered() throws {
         let known = Set(progress.map { [$0.collection, $0.field] })
         progress += try Self.stored(in: tables).filter { !known.contains([$0.collection, $0.field]) }
@@ -80,8 +84,9 @@ struct IndexBuilder {
         return progress
     }
 
-    /// The entries of the next documents of one index.
-    /// - Parameter time: of the newest commit.
+    /// Returns the entries of the next documents of one index.
+    ///
+    /// - Parameter time: the time of the newest commit.
     mutating func next(at time: Int64) throws -> IndexChanges {
         var changes = IndexChanges()
         guard let place = progress.firstIndex(where: { $0.next != nil }), let first = progress[place].next else {
@@ -96,7 +101,7 @@ struct IndexBuilder {
         ) { row in
             let id = row.bytes(2)
             last = id
-            // What is damaged gets no entries, as nobody can read it.
+            // A damaged document gets no entries, because it cannot be read.
             guard row.isIntact(1..<6, sum: 0) else { return }
             let entries = IndexEntries(collection: collection, id: id, composites: composites, exempt: []) { _ in nil }
             for entry in try entries.rows(of: try EncodedFields(bytes: row.bytes(5)).decoded()) {
@@ -107,7 +112,7 @@ struct IndexBuilder {
         return changes
     }
 
-    /// Stores how far the entries reach that are in the table now.
+    /// Stores the progress for entries that are in the table now.
     func save(_ built: [CompositeProgress]) throws {
         for index in built {
             try tables.sqlite.execute(
@@ -116,7 +121,7 @@ struct IndexBuilder {
         }
     }
 
-    /// What `save` stored is durable.
+    /// Reports that what `save` stored is durable.
     mutating func saved(_ built: [CompositeProgress]) {
         let finished = Set(built.filter { $0.next == nil })
         progress.removeAll(where: finished.contains)

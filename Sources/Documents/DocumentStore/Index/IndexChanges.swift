@@ -1,12 +1,12 @@
 import DocumentModel
 import Glibc
 
-/// Rows of the index that came or went, in one block of memory.
+/// Added and removed rows of the index, stored in one block of memory.
 struct IndexChanges: Sendable {
     private struct Item {
         var start: Int
         var count: Int
-        /// 0 if the entry is gone.
+        /// The number of the document; 0 if the entry is removed.
         var document: Int64
         var time: Int64
     }
@@ -46,7 +46,7 @@ struct IndexChanges: Sendable {
         return Array(bytes[item.start..<item.start + item.count])
     }
 
-    /// The number of the document that has the entry; 0 if the entry is gone.
+    /// Returns the number of the document that has the entry; 0 if the entry is removed.
     func document(_ index: Int) -> Int64 { items[index].document }
 
     func time(_ index: Int) -> Int64 { items[index].time }
@@ -75,7 +75,7 @@ struct IndexChanges: Sendable {
         return left.count - right.count
     }
 
-    // MARK: Ordered by row, then time
+    // MARK: In the order of rows, then times
 
     mutating func sort() {
         bytes.withUnsafeBytes { bytes in
@@ -88,7 +88,7 @@ struct IndexChanges: Sendable {
         }
     }
 
-    /// The first change of a row not before `row`.
+    /// Returns the index of the first change whose row is not before `row`.
     func index(from row: [UInt8]) -> Int {
         var (low, high) = (0, items.count)
         while low < high {
@@ -124,7 +124,7 @@ struct IndexChanges: Sendable {
         return merged
     }
 
-    /// Whether another change of the same row follows.
+    /// Whether a later change of the same row follows.
     func isOutdated(_ index: Int) -> Bool {
         index + 1 < items.count && compare(index, with: index + 1, of: self) == 0
     }

@@ -1,14 +1,17 @@
 import DocumentModel
 
-/// The automatic index entries of a document: every value of every field that is not exempt, also inside maps, every element
-/// of arrays, and what its collection's composite indexes take.
+/// The automatic index entries of a document: one for every value of every field that is not
+/// exempt, including fields within maps, one for every element of arrays, and the entries of its
+/// collection's composite indexes.
 ///
-/// An entry is the key of a row: the collection's and the column's number, the value's ordering key, the document's id.
-/// Ordering keys are cut at `keyLimit`: entries that agree up to the id there may have different values, so a reader
-/// compares the values themselves. No number and no ordering key is the beginning of another, cut or not, so rows
-/// compare (memcmp) as collection, column, value and id do.
+/// An entry is the key of a row: the numbers of the collection and the column, the value's ordering
+/// key, and the document's id. Ordering keys are cut at `keyLimit`. Entries that are equal up to
+/// the id there may have different values, so a reader compares the values themselves. No number
+/// and no ordering key is a prefix of another, cut or not, so that rows compare (memcmp) like
+/// collection, column, value and id.
 struct IndexEntries {
-    /// Long enough to tell most strings apart, short enough that a page of the index holds many.
+    /// The length at which ordering keys are cut: long enough to distinguish most strings, short
+    /// enough that a page of the index holds many entries.
     static let keyLimit = 80
     /// Production's limit for one document.
     static let maximumCount = 40_000
@@ -16,27 +19,30 @@ struct IndexEntries {
     let collection: Int64
     let id: [UInt8]
     let composites: [CompositeIndex.Column]
-    /// Fields that have no entries but those of composite indexes; see `IndexExemption`.
+    /// The fields that have entries only in composite indexes; see `IndexExemption`.
     let exempt: Set<String>
-    /// The number of a column (`FieldKey`, `CompositeIndex.path`); nil if it has none, and so no entries.
+    /// Returns the number of a column (`FieldKey`, `CompositeIndex.path`); nil if it has none, and
+    /// therefore no entries.
     let number: (_ column: [UInt8]) throws -> Int64?
 
     static func key(_ value: Value) -> [UInt8] { OrderingKey(value, limit: keyLimit).bytes }
 
-    /// What the rows of one column begin with.
+    /// Returns the prefix of the rows of one column.
     static func prefix(collection: Int64, column: Int64) -> [UInt8] {
         var prefix = prefix(collection: collection)
         append(column, to: &prefix)
         return prefix
     }
 
-    /// What the rows of one collection begin with.
+    /// Returns the prefix of the rows of one collection.
     static func prefix(collection: Int64) -> [UInt8] {
         var prefix: [UInt8] = []
         append(collection, to: &prefix)
         return prefix
     }
 
+    /// Checks the number of entries.
+    ///
     /// - Throws: `DocumentStoreError` for a document that would have too many entries.
     static func checkCount(_ document: Document, exempt: Set<String>) throws {
         let counts = document.fields.lazy.filter { !exempt.contains($0.key) }.map { count($0.value) }
@@ -53,7 +59,7 @@ struct IndexEntries {
         }
     }
 
-    /// The rows of a version; some may occur twice.
+    /// Returns the rows of a version, possibly with duplicates.
     func rows(of fields: [String: Value]) throws -> [[UInt8]] {
         var rows: [[UInt8]] = []
         rows.reserveCapacity(fields.count + 4)
@@ -62,7 +68,8 @@ struct IndexEntries {
         return rows
     }
 
-    /// The rows that go and that come when one version replaces another; nil where there is none.
+    /// Returns the rows that are removed and added when one version replaces another. A version is
+    /// nil if the document does not exist.
     func difference(
         from before: [String: Value]?, to after: [String: Value]?
     ) throws -> (gone: [[UInt8]], new: [[UInt8]]) {
@@ -77,7 +84,7 @@ struct IndexEntries {
         return (Array(oldRows.subtracting(newRows)), Array(newRows.subtracting(oldRows)))
     }
 
-    /// What differs between two maps; of maps within them, too, only that.
+    /// Adds the differences between two maps; of maps within them, only the differences too.
     private func addChanges(
         from before: [String: Value], to after: [String: Value], below parent: [UInt8], _ old: inout [[UInt8]],
         _ new: inout [[UInt8]]
@@ -128,7 +135,8 @@ struct IndexEntries {
         }
     }
 
-    /// One byte for small numbers; for others their length, then big-endian bytes. Never begins with FF.
+    /// Appends a number: small numbers as one byte, others as their length and big-endian bytes.
+    /// Never begins with FF.
     private static func append(_ number: Int64, to key: inout [UInt8]) {
         guard number < 0 || number >= 0xF0 else {
             key.append(UInt8(number))
@@ -142,7 +150,7 @@ struct IndexEntries {
 }
 
 extension Value {
-    /// The fields of a map that have entries of their own.
+    /// The entries of a map that is indexed by its fields.
     fileprivate var indexedMap: [String: Value]? {
         if case .map(let fields) = self, vectorElements == nil { fields } else { nil }
     }

@@ -1,12 +1,13 @@
 import SQLite
 
-/// A field that is not indexed by itself, and nothing within it: one that is large, or whose keys are names that each document
-/// makes up, and that nobody looks for. (Production calls this a single-field index exemption.)
+/// A field that has no index entries of its own, nor have the fields within it. Meant for fields
+/// that are large, or whose keys are different in each document, and that are not searched for.
+/// Production calls this a single-field index exemption.
 ///
-/// Queries answer the same with and without, but read the whole collection where only such a field would narrow them down.
-/// Composite indexes still take it.
+/// Queries return the same results, but read the whole collection if only such a field would
+/// restrict them. Composite indexes still contain the field.
 package struct IndexExemption: Sendable, Hashable {
-    /// The id of the collections that it holds for, wherever they are.
+    /// The id of the collections to which the exemption applies, wherever they are.
     package let collectionID: String
     /// A field of the document itself.
     package let field: String
@@ -18,7 +19,8 @@ package struct IndexExemption: Sendable, Hashable {
 }
 
 extension IndexExemption {
-    /// Makes these the exemptions of a database. Where that changes a collection's, its index is made anew, in one transaction.
+    /// Sets the exemptions of a database. If they change for a collection, its index is rebuilt in
+    /// one transaction.
     static func set(_ wanted: Set<IndexExemption>, in tables: DocumentTables) throws {
         let sqlite = tables.sqlite
         let stored = try tables.exemptions()

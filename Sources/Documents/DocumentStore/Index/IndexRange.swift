@@ -1,6 +1,7 @@
 import DocumentModel
 
-/// A half-open range of ordering keys, or of ids. It may hold too much, never too little: the matcher has the last word.
+/// A half-open range of ordering keys or of ids. It may contain too much, never too little: the
+/// matcher makes the final decision.
 struct IndexRange: Sendable, Hashable {
     var lower: [UInt8]
     var upper: [UInt8]
@@ -14,14 +15,14 @@ struct IndexRange: Sendable, Hashable {
 
     // MARK: Ordering keys
 
-    // No ordering key is the beginning of another, and what may follow one in a row never begins with FF.
+    // No ordering key is a prefix of another, and what follows a key in a row never begins with FF.
 
-    /// Only `key`, whatever follows it.
+    /// Creates the range of rows with one key.
     init(key: [UInt8]) {
         self.init(lower: key, upper: key + [0xFF])
     }
 
-    /// The entries whose key is that of `value`.
+    /// Creates the range of entries whose key is that of `value`.
     init(equalTo value: Value) {
         self.init(key: IndexEntries.key(value))
     }
@@ -34,7 +35,7 @@ struct IndexRange: Sendable, Hashable {
         self.init(lower: [], upper: key + [0xFF])
     }
 
-    /// The entries that a condition on the field itself may hold for.
+    /// Creates the range of entries for which a condition on the field itself may hold.
     init(_ test: Condition.Test) {
         switch test {
         case .equal(let value): self.init(equalTo: value)
@@ -48,7 +49,7 @@ struct IndexRange: Sendable, Hashable {
         }
     }
 
-    /// The one key of the range, if it was made of one.
+    /// The only key of the range, if it was created from one.
     var singleKey: [UInt8]? {
         upper.count == lower.count + 1 && upper.last == 0xFF && upper.starts(with: lower) && !lower.isEmpty
             ? lower : nil
@@ -56,7 +57,7 @@ struct IndexRange: Sendable, Hashable {
 
     // MARK: Ids
 
-    // An id may well be the beginning of another.
+    // An id may be a prefix of another id.
 
     init(id: [UInt8]) {
         self.init(lower: id, upper: id + [0])

@@ -1,17 +1,19 @@
 import DocumentModel
 import SQLite
 
-/// Reads the index: its tables, with what is pending laid over them.
+/// Reads the index: its tables, overlaid with the pending changes.
 struct IndexReader {
     struct Entry {
         let row: [UInt8]
-        /// 0 if the entry is gone: what `read` calls its body with never is.
+        /// The number of the document; 0 if the entry is removed. Never 0 in entries passed to the
+        /// body of `read`.
         let document: Int64
     }
 
     let tables: DocumentTables
 
-    /// Calls `body` with each entry from `lower` up to but without `upper` until it answers false.
+    /// Calls `body` with each entry from `lower` up to, but not including, `upper`, until it
+    /// returns false.
     func read(lower: [UInt8], upper: [UInt8], descending: Bool, _ body: (Entry) throws -> Bool) throws {
         var pending = PendingScan(tables.pending, lower: lower, upper: upper, descending: descending)
         try tables.index.read(lower: lower, upper: upper, descending: descending) { recent, settled in
@@ -40,12 +42,13 @@ struct IndexReader {
         try statement.step() ? Entry(row: statement.bytes(0), document: statement.int64(1)) : nil
     }
 
-    /// About how many entries there are, at most a little over `limit`: what is pending is left out.
+    /// Returns the approximate number of entries, capped a little above `limit`. Pending entries
+    /// are not counted.
     func estimate(lower: [UInt8], upper: [UInt8], limit: Int) throws -> Int {
         try tables.index.estimate(lower: lower, upper: upper, limit: limit)
     }
 
-    /// The document that has an entry.
+    /// Returns the document that has an entry.
     func document(of row: [UInt8]) throws -> Int64? {
         var document: Int64?
         try read(lower: row, upper: row + [0], descending: false) { entry in

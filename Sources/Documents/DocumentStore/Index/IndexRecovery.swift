@@ -2,11 +2,12 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// Makes from the log what `PendingIndex` had when the process ended: the index entries that its latest commits changed.
+/// Reconstructs from the log what `PendingIndex` contained when the process ended: the index
+/// changes of the latest commits.
 enum IndexRecovery {
-    /// The changes of the commits that the table lacks. A part of them may be in it already.
+    /// Returns the changes of the commits that the table lacks. Some of them may be in it already.
     ///
-    /// Damaged rows are left out: a server must start with the rest.
+    /// Damaged rows are skipped, because a server must start with the rest.
     static func pending(in tables: DocumentTables) throws -> IndexChanges {
         let (visible, indexed) = try tables.progress()
         guard indexed < visible else { return IndexChanges() }
@@ -21,7 +22,7 @@ enum IndexRecovery {
             let (collection, id) = (row.int64(2), row.bytes(3))
             let name = try tables.name(collection: collection, id: id)
             if documents[name] == nil { documents[name] = (collection, id, []) }
-            // Any version since then may have come into the table.
+            // Any version since then may have been moved into the table.
             if !row.isNull(5) { documents[name]?.replaced.append(try EncodedFields(bytes: row.bytes(6)).decoded()) }
         }
         var changes = IndexChanges()
@@ -41,16 +42,17 @@ enum IndexRecovery {
         return changes
     }
 
-    /// Fills the empty index table of a database from before there was one of its form.
+    /// Fills the empty index table of a database that was created before this form of index
+    /// existed.
     static func buildAll(in sqlite: SQLiteDatabase) throws {
-        // The entries do not have the database's name in them.
+        // The entries do not contain the database's name.
         let tables = DocumentTables(sqlite, name: DatabaseName(project: "any"))
         try sqlite.query("SELECT document, collection, id, fields FROM document") { document in
             try fill(document, composites: [], exempt: [], in: tables)
         }
     }
 
-    /// Makes the index of a collection anew.
+    /// Rebuilds the index of a collection.
     static func rebuild(_ collection: Int64, in tables: DocumentTables) throws {
         let lower = IndexEntries.prefix(collection: collection)
         let upper = KeyBytes.successor(ofPrefix: lower) ?? IndexRange.all.upper
@@ -73,7 +75,7 @@ enum IndexRecovery {
         let entries = IndexEntries(
             collection: document.int64(1), id: document.bytes(2), composites: composites, exempt: exempt
         ) { try tables.makeField($0) }
-        // Of a document that cannot be read there are no entries.
+        // A document that cannot be decoded has no entries.
         guard let fields = try? EncodedFields(bytes: document.bytes(3)).decoded() else { return }
         for row in try entries.rows(of: fields) {
             try tables.sqlite.execute(

@@ -1,15 +1,18 @@
 import SQLite
 
-/// The index on the disk: two tables of one form, the newer laid over the older.
+/// The index on disk: two tables of the same form, the newer one overlaid on the older one.
 ///
-/// A batch of entries that is spread over a large table writes about a page for each entry. So batches go into `recent`,
-/// which is kept small enough that every page takes several, and what is too much there moves on into `entry`, again
-/// many rows a page. What `recent` says of a row counts: an entry whose document is 0 is gone. (The idea of levels is that
-/// of the log-structured merge tree, O'Neil et al. 1996; SQLite's own trees are the levels.)
+/// Writing a batch of entries that is spread over a large table writes about one page per entry.
+/// Therefore batches go into `recent`, which is kept small enough that every page receives several
+/// entries. When it grows too large, rows are moved into `entry`, again many per page. For a row in
+/// both tables `recent` is authoritative: an entry whose document is 0 is removed. The idea of
+/// levels is that of the log-structured merge tree (O'Neil et al. 1996); here the levels are
+/// SQLite's B-trees.
 struct IndexTables {
     let sqlite: SQLiteDatabase
 
-    /// Calls `body` with two statements that read a range of rows in order: row and document, first of `recent`.
+    /// Calls `body` with two statements that read a range of rows (row and document) in order: one
+    /// of `recent`, one of `entry`.
     func read<Result>(
         lower: [UInt8], upper: [UInt8], descending: Bool, _ body: (SQLiteStatement, SQLiteStatement) throws -> Result
     ) throws -> Result {
@@ -29,7 +32,7 @@ struct IndexTables {
         }
     }
 
-    /// About how many entries a range has, at most a little over `limit`.
+    /// Returns the approximate number of entries of a range, capped a little above `limit`.
     func estimate(lower: [UInt8], upper: [UInt8], limit: Int) throws -> Int {
         try sqlite.withStatement(
             """
@@ -44,14 +47,15 @@ struct IndexTables {
         }
     }
 
-    /// Puts a change into `recent`; answers whether that made a row more.
+    /// Stores a change in `recent`. Returns whether this added a row.
     func put(_ row: UnsafeRawBufferPointer, _ document: Int64) throws -> Bool {
         let isNew = try run("INSERT OR IGNORE INTO recent(row, document) VALUES(?1,?2)", row, document) > 0
         if !isNew { _ = try run("UPDATE recent SET document=?2 WHERE row=?1", row, document) }
         return isNew
     }
 
-    /// Moves up to `limit` rows after `row` from `recent` into `entry`; answers how many, and the last.
+    /// Moves up to `limit` rows after `row` from `recent` into `entry`. Returns the number of rows
+    /// and the last one.
     func move(after row: [UInt8], limit: Int) throws -> (count: Int, last: [UInt8]?) {
         var last: [UInt8]?
         try sqlite.withStatement("SELECT row, document FROM recent WHERE row>? ORDER BY row LIMIT ?") { moved in

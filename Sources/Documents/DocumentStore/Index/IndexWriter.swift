@@ -1,11 +1,12 @@
 import SQLite
 
-/// Brings pending index entries into the tables, a slice at a time in the order of their pages, and builds composite
-/// indexes.
+/// Moves pending index entries into the tables, a slice at a time in the order of their pages, and
+/// builds composite indexes.
 ///
-/// Used inside the writer's transactions; what a step did counts only once `finish` is called after the commit.
+/// Used inside the writer's transactions. A step takes effect only when `finish` is called after
+/// the commit.
 struct IndexWriter {
-    /// Entries of one step while nothing else is to be done.
+    /// The number of entries per step while there is no other work.
     static let slice = 4000
 
     struct Step {
@@ -15,27 +16,28 @@ struct IndexWriter {
         fileprivate var moved: [UInt8]
     }
 
-    /// Pending entries on their way.
+    /// Pending entries that are being moved into the table.
     private struct Merge {
         let changes: IndexChanges
-        /// How much of it is in the table.
+        /// The number of entries that are in the table.
         var next = 0
-        /// All commits up to this time are in it.
+        /// The time up to which all commits are included.
         let through: Int64
-        /// How far composite indexes are built once it is in the table.
+        /// The progress of composite indexes once these entries are in the table.
         let built: [CompositeProgress]
     }
 
     let tables: DocumentTables
     let pending: PendingIndex
-    /// So many pending entries are worth bringing into the table together.
+    /// The number of pending entries that are moved into the table together.
     let batch: Int
-    /// How many rows stay in the table of recent ones: a page has some 60, so that a batch brings six to each.
+    /// The maximum number of rows in the table of recent entries. A page has about 60 rows, so a
+    /// batch adds six to each.
     private let recentLimit: Int
     var builder: IndexBuilder
     private var merge: Merge?
     private var recentCount: Int
-    /// The row of `recent` up to which the present round has moved.
+    /// The row of `recent` up to which the current pass has moved.
     private var moved: [UInt8] = []
 
     var isBuilding: Bool { builder.isBuilding }
@@ -53,10 +55,12 @@ struct IndexWriter {
         builder = try IndexBuilder(tables: tables)
     }
 
-    /// Puts up to `count` entries into the table of recent ones, and moves as many on as it has too many.
+    /// Stores up to `count` entries in the table of recent entries, and moves on as many as exceed
+    /// its limit.
+    ///
     /// - Parameters:
-    ///   - minimum: begins with a new batch only if more than this many are pending.
-    ///   - time: the newest commit that has been published, at the beginning of a batch.
+    ///   - minimum: a new batch is started only if more entries than this are pending.
+    ///   - time: the time of the newest commit that has been published, at the start of a batch.
     mutating func step(of count: Int, ifMoreThan minimum: Int, through time: Int64) throws -> Step {
         if merge == nil, pending.activeCount > minimum {
             merge = Merge(changes: pending.freeze(through: time), through: time, built: builder.progress)
@@ -81,14 +85,15 @@ struct IndexWriter {
         try builder.save(merge.built)
     }
 
-    /// Round and round, so that each part of the table gathers rows for the same time.
+    /// Moves rows in repeated passes, so that each part of the table gathers rows for the same
+    /// time.
     private func move(_ count: Int, _ step: inout Step) throws {
         let (count, last) = try tables.index.move(after: step.moved, limit: count)
         step.recentCount -= count
         step.moved = last ?? []
     }
 
-    /// The step's transaction has been committed.
+    /// Reports that the step's transaction has been committed.
     mutating func finish(_ step: Step) {
         recentCount = step.recentCount
         moved = step.moved
@@ -104,8 +109,9 @@ struct IndexWriter {
 
     // MARK: Composite indexes
 
-    /// Adds the entries of some documents to the pending ones of an index that lacks them.
-    /// - Parameter time: of the newest commit.
+    /// Adds the entries of some documents to the pending entries of an index that is being built.
+    ///
+    /// - Parameter time: the time of the newest commit.
     mutating func build(at time: Int64) throws {
         if isBuilding { pending.append(try builder.next(at: time)) }
     }

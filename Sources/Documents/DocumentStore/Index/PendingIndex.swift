@@ -1,22 +1,25 @@
 import DocumentModel
 import Synchronization
 
-/// Index entries of commits that are not in the index table yet, shared by the writer and the readers.
+/// Index entries of commits that are not in the index table yet. Shared by the writer and the
+/// readers.
 ///
-/// A commit would touch a page of the table for each of its entries; so entries gather here, and the writer brings many
-/// at once into the table, in the order of its pages. Readers lay what is pending over what the table has. Nothing is
-/// lost with the process: the log has the commits (`IndexRecovery`).
+/// A commit would touch a page of the table for each of its entries. Therefore entries are
+/// collected here, and the writer moves many at once into the table, in the order of its pages.
+/// Readers overlay the table with the pending entries. Nothing is lost if the process ends, because
+/// the log contains the commits (`IndexRecovery`).
 final class PendingIndex: Sendable {
-    /// What a reader lays over the table.
+    /// The pending entries that a reader overlays on the table.
     struct View: Sendable {
         fileprivate var runs = Runs([])
-        /// For a snapshot from before a batch was wholly in the table: that batch.
+        /// The last batch, for a snapshot taken before the batch was completely in the table.
         fileprivate var settled: IndexChanges?
-        /// Changes of later commits are not there yet for this reader.
+        /// The newest commit that this reader sees. Changes of later commits are ignored.
         var visible: Int64 = 0
     }
 
-    /// Shared by all readers, so that a read costs no more the more runs there are.
+    /// A list of runs shared by all readers, so that the cost of a read does not grow with the
+    /// number of runs.
     fileprivate final class Runs: Sendable {
         let runs: [IndexChanges]
 
@@ -24,26 +27,29 @@ final class PendingIndex: Sendable {
     }
 
     private struct State {
-        /// What has been frozen and is active.
+        /// The frozen and the active runs.
         var shared = Runs([])
-        /// Each ordered; together the changes of the newest commits.
+        /// The sorted runs of the newest commits.
         var active: [IndexChanges] = []
-        /// On its way into the table.
+        /// The run that is being moved into the table.
         var frozen: (run: IndexChanges, through: Int64)?
-        /// In the table, kept for readers whose snapshot is older: they have the table as of `from`.
+        /// The run that was moved last, kept for readers with an older snapshot, whose table is as
+        /// of `from`.
         var settled: (run: IndexChanges, from: Int64, through: Int64)
 
         mutating func share() { shared = Runs((frozen.map { [$0.run] } ?? []) + active) }
     }
 
-    /// Runs grow together up to this size, so that readers need not look into many.
+    /// The size up to which runs are merged, so that readers need not search many runs.
     private static let runLimit = 2048
 
     private let state: Mutex<State>
 
+    /// Creates the pending index of a database.
+    ///
     /// - Parameters:
-    ///   - indexed: the time up to which the table has all commits.
-    ///   - recovered: the changes of the commits after it.
+    ///   - indexed: the time up to which the table contains all commits.
+    ///   - recovered: the changes of the commits after that time.
     init(indexed: Int64, recovered: IndexChanges = IndexChanges()) {
         let active = recovered.isEmpty ? [] : [recovered]
         state = Mutex(
@@ -51,14 +57,15 @@ final class PendingIndex: Sendable {
                 shared: Runs(active), active: active, settled: (IndexChanges(), from: indexed, through: indexed)))
     }
 
-    /// How many changes wait that are not on their way into the table.
+    /// The number of changes that are not being moved into the table yet.
     var activeCount: Int { state.withLock { $0.active.reduce(0) { $0 + $1.count } } }
 
-    /// What a reader needs whose snapshot has commits up to `visible`, and in its table those up to `indexed`; nil if that
-    /// is too long ago, so that a new snapshot must be taken.
+    /// Returns the entries for a reader whose snapshot contains commits up to `visible`, and index
+    /// entries up to `indexed`. Returns nil if the snapshot is too old, so that a new one must be
+    /// taken.
     func view(indexed: Int64, visible: Int64) -> View? {
         state.withLock { state in
-            // A frozen batch that is in the table already does no harm on top of it.
+            // A frozen batch that is already in the table is harmless as an overlay.
             var view = View(runs: state.shared, visible: visible)
             if indexed < state.settled.through {
                 guard indexed >= state.settled.from else { return nil }
@@ -83,7 +90,7 @@ final class PendingIndex: Sendable {
         }
     }
 
-    /// Takes back the changes of a group that failed: all after `time`.
+    /// Removes the changes of a group that failed: all after `time`.
     func removeAll(after time: Int64) {
         state.withLock { state in
             for index in state.active.indices { state.active[index].removeAll(after: time) }
@@ -92,7 +99,7 @@ final class PendingIndex: Sendable {
         }
     }
 
-    /// Marks everything up to `time` as on its way into the table, and answers it in order.
+    /// Marks everything up to `time` as being moved into the table, and returns it in order.
     func freeze(through time: Int64) -> IndexChanges {
         state.withLock { state in
             var runs = state.active
@@ -109,12 +116,12 @@ final class PendingIndex: Sendable {
         }
     }
 
-    /// Forgets what only readers of older snapshots need; one that comes late takes a new snapshot.
+    /// Drops the batch kept for readers of older snapshots. Such a reader takes a new snapshot.
     func forgetSettled() {
         state.withLock { $0.settled = (IndexChanges(), from: $0.settled.through, through: $0.settled.through) }
     }
 
-    /// The frozen changes are in the table.
+    /// Reports that the frozen changes are in the table.
     func settle() {
         state.withLock { state in
             guard let frozen = state.frozen else { return }
@@ -125,11 +132,11 @@ final class PendingIndex: Sendable {
     }
 }
 
-/// The pending changes of a range of rows, one a row, in the order of a scan.
+/// Iterates over the pending changes of a range of rows, one per row, in the order of a scan.
 struct PendingScan {
     private let visible: Int64
     private let descending: Bool
-    /// Each run, and the part of it that is left.
+    /// Each run, and the part of it that remains.
     private var parts: [(run: IndexChanges, start: Int, end: Int)] = []
 
     init(_ view: PendingIndex.View, lower: [UInt8], upper: [UInt8], descending: Bool) {
@@ -141,7 +148,7 @@ struct PendingScan {
         }
     }
 
-    /// The next row's latest visible change.
+    /// Returns the latest visible change of the next row.
     mutating func next() -> IndexReader.Entry? {
         while let row = nextRow() {
             var latest: (document: Int64, time: Int64)?

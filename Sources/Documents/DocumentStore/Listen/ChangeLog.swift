@@ -2,16 +2,18 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// Reads past commits from the log, as listeners need them.
+/// Reads past commits from the log for listeners.
 struct ChangeLog {
     private static let byteLimit = 16 << 20
 
     let tables: DocumentTables
 
-    /// Commits after `start` up to `end`, oldest first, only the changes whose document passes `isWanted`.
+    /// Returns commits after `start` up to `end`, oldest first, with only the changes whose
+    /// document passes `isWanted`.
     ///
-    /// - Parameter limit: about how many changes are read, and `byteLimit` how much content; a commit is never split.
-    /// - Returns: the commits, and the time up to which they are complete.
+    /// - Parameter limit: the approximate number of changes to read; `byteLimit` limits their
+    ///   content. A commit is never split.
+    /// - Returns: The commits, and the time up to which they are complete.
     func commits(
         after start: Int64, through end: Int64, limit: Int, isWanted: (DocumentName) -> Bool
     ) throws -> (records: [CommitRecord], through: Int64) {
@@ -44,7 +46,8 @@ struct ChangeLog {
                 }
                 count += 1
                 let (collection, id) = (statement.int64(2), statement.bytes(3))
-                // Of a damaged row only the replaced version is missed; what the document is now is stored elsewhere.
+                // A damaged row lacks only the replaced version; the present version is stored
+                // elsewhere.
                 let isIntact = statement.isIntact(1..<7, sum: 0)
                 guard isIntact || (try? tables.name(collection: collection, id: id)) != nil else { continue }
                 let name = try tables.name(collection: collection, id: id)
@@ -72,8 +75,8 @@ struct ChangeLog {
         return (records, isCut ? time : end)
     }
 
-    /// What changed between two times, each document once, as if by one commit; nil if it is more than `limit` documents or
-    /// more content than one should hold at once.
+    /// Returns the differences between two times as one commit, with each document once. Returns
+    /// nil if there are more than `limit` documents or more content than should be held in memory.
     func difference(
         from start: Int64, to end: Int64, limit: Int, isWanted: (DocumentName) -> Bool
     ) throws -> CommitRecord? {
@@ -89,7 +92,7 @@ struct ChangeLog {
         var changes: [CommitRecord.Change] = []
         var bytes = 0
         for name in names.sorted() {
-            // A damaged document is not one that was deleted.
+            // A damaged document must not be reported as deleted.
             guard case .known(let after) = try tables.unlessDamaged({ try tables.document(name, at: end) }) else {
                 continue
             }

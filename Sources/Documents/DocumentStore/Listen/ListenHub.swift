@@ -1,7 +1,7 @@
 import DocumentModel
 import Synchronization
 
-/// Hands each durable commit to the streams whose targets it may concern, and to no other.
+/// Delivers each durable commit to the streams whose targets it may concern, and to no other.
 final class ListenHub: Sendable {
     private struct State {
         var index = TargetIndex()
@@ -41,9 +41,10 @@ final class ListenHub: Sendable {
         mailbox?.close()
     }
 
-    /// From now on the target's commits go to its stream's mailbox.
-    /// - Returns: a time that separates: commits up to it are on the disk, and those the stream must know of are in its
-    ///   mailbox already; all later ones will come there.
+    /// Registers a target, whose commits are delivered to its stream's mailbox from now on.
+    ///
+    /// - Returns: A separating time: commits up to it are on disk, and those that concern the
+    ///   stream are already in its mailbox. All later ones will be delivered there.
     func register(_ target: Int32, of stream: UInt64, _ selection: ListenMachine.Selection) -> Int64 {
         state.withLock { state in
             let key = TargetIndex.Key(stream: stream, target: target)
@@ -63,7 +64,8 @@ final class ListenHub: Sendable {
         }
     }
 
-    /// Ends a stream's lag: what was dropped is no later than the returned time and is the stream's to read.
+    /// Ends a stream's lag. The dropped commits are not later than the returned time; the stream
+    /// must read them from the log.
     func endLag(of mailbox: ListenMailbox) -> Int64 {
         state.withLock { state in
             mailbox.endLag()
@@ -71,15 +73,16 @@ final class ListenHub: Sendable {
         }
     }
 
-    /// A fresh time up to which everything is in the mailboxes.
+    /// Returns a current time up to which everything is in the mailboxes.
     func separatingTime() -> Int64 { state.withLock { _ in clock.readTime(visible: .max).time } }
 
     // MARK: Events
 
-    /// Called in the order of the commits, after they and the lease are on the disk.
+    /// Delivers commits. Called in the order of the commits, after they and the lease are on disk.
     ///
-    /// The clock learns of them under the lock too: a separating time never lies between a commit and its delivery. It does before
-    /// anybody is told, who may read at once, and must find what was told of.
+    /// The clock is updated under the same lock, so that a separating time never lies between a
+    /// commit and its delivery. It is updated before the delivery, because a client that is
+    /// notified may read at once and must find the commit.
     func publish(_ records: [CommitRecord], lease: Int64?) {
         state.withLock { state in
             clock.publish(newest: records.last?.time.microseconds, lease: lease)
@@ -87,7 +90,7 @@ final class ListenHub: Sendable {
         }
     }
 
-    /// Lets streams that have been idle for `limit` ticks tell their clients so.
+    /// Lets streams that have been idle for `limit` ticks send a heartbeat to their clients.
     func tick(limit: Int) {
         for mailbox in state.withLock({ Array($0.mailboxes.values) }) { mailbox.tick(limit: limit) }
     }

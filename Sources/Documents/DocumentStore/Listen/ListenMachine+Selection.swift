@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension ListenMachine.Selection {
-    /// Refuses what cannot be listened to, in production's words.
+    /// Creates a selection. Throws if it cannot be listened to, with production's message.
     init(checking selection: ListenTarget.Selection, in database: DatabaseName) throws {
         switch selection {
         case .query(let query):
@@ -27,7 +27,7 @@ extension ListenMachine.Selection {
         }
     }
 
-    /// Whether a document of this name may belong to it.
+    /// Whether a document with this name may belong to the selection.
     func isInScope(_ name: DocumentName) -> Bool {
         switch self {
         case .query(let plan): plan.isInScope(name)
@@ -37,7 +37,8 @@ extension ListenMachine.Selection {
 }
 
 extension ListenMachine {
-    /// How many targets a stream takes; each costs memory and a look at the commits that may concern it.
+    /// The maximum number of targets of a stream. Each costs memory, and time for every commit that
+    /// may concern it.
     static let maximumTargets = 1000
 
     static func checkAdding(_ target: ListenTarget, to ids: [Int32]) throws(DocumentStoreError) {

@@ -1,15 +1,18 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// Decides what a listen stream tells its client. A pure value: commits and read results in, events out.
+/// Decides which events a listen stream sends to its client. A pure value: commits and read results
+/// are the input, events the output.
 ///
-/// A target's life: `add`, its documents, `finishLoading`; then commits in order, each closed by a boundary.
+/// The life of a target: `add`, its documents, `finishLoading`, then commits in order, each
+/// followed by a boundary.
 struct ListenMachine {
     enum Selection: Sendable {
         case query(QueryPlan)
         case documents([DocumentName])
 
-        /// Whether its documents are a window into an order, so that a change can push others in or out.
+        /// Whether the documents are a window of an ordered result, so that a change can move other
+        /// documents in or out.
         var isWindow: Bool {
             guard case .query(let plan) = self else { return false }
             return plan.query.limit != nil || plan.query.offset > 0
@@ -19,13 +22,13 @@ struct ListenMachine {
     private struct Target {
         let selection: Selection
         let once: Bool
-        /// The documents of a window with their versions; nothing for others.
+        /// The documents of a window with their versions; empty for other targets.
         var window: [DocumentName: Timestamp] = [:]
     }
 
     private let epoch: [UInt8]
     private var targets: [Int32: Target] = [:]
-    /// Everything up to here has been told.
+    /// The time up to which everything has been reported.
     private(set) var toldThrough: Timestamp
 
     init(epoch: [UInt8], start: Timestamp) {
@@ -48,7 +51,7 @@ struct ListenMachine {
         targets.removeValue(forKey: id) == nil ? [] : [.removed(targetID: id, cause: cause)]
     }
 
-    /// Some of the documents that a target has at its loading time.
+    /// Reports some of the documents that a target has at its loading time.
     mutating func load(_ id: Int32, _ documents: [EncodedDocument]) -> [ListenEvent] {
         if targets[id]?.selection.isWindow == true {
             for document in documents { targets[id]?.window[document.name] = document.updateTime }
@@ -56,12 +59,12 @@ struct ListenMachine {
         return documents.map { .changed($0, targetIDs: [id], removedTargetIDs: []) }
     }
 
-    /// What changed for a resuming target between its token's time and its loading time.
+    /// Reports what changed for a resumed target between its token's time and its loading time.
     func loadDifference(_ id: Int32, _ record: CommitRecord) -> [ListenEvent] {
         record.changes.flatMap { events(for: $0, targets: [id], at: record.time) }
     }
 
-    /// By how many documents a target grew.
+    /// Returns the number of documents by which a target grew.
     static func growth(of selection: Selection, by record: CommitRecord) -> Int {
         record.changes.reduce(0) { growth, change in
             let (was, isNow) = membership(of: change, in: selection)
@@ -69,12 +72,13 @@ struct ListenMachine {
         }
     }
 
-    /// The window as the resuming client knows it, before `updateWindow` tells the difference.
+    /// Sets the window that the resuming client knows, before `updateWindow` reports the
+    /// difference.
     mutating func resumeWindow(_ id: Int32, _ documents: [EncodedDocument]) {
         targets[id]?.window = Dictionary(documents.map { ($0.name, $0.updateTime) }) { first, _ in first }
     }
 
-    /// All documents of the target as of `time` have been told.
+    /// Reports that all documents of the target as of `time` have been reported.
     mutating func finishLoading(_ id: Int32, at time: Timestamp) -> [ListenEvent] {
         var events: [ListenEvent] = [.current(targetID: id, readTime: time, token: token(time))]
         events += boundary(at: time)
@@ -84,8 +88,10 @@ struct ListenMachine {
 
     // MARK: Commits
 
-    /// What a commit means to the targets that are not windows, and the windows that must be read again as of its time.
-    /// - Parameter candidates: for each change the targets that it may concern.
+    /// Returns the events of a commit for targets that are not windows, and the windows that must
+    /// be read again as of its time.
+    ///
+    /// - Parameter candidates: for each change, the targets that it may concern.
     func commit(_ record: CommitRecord, candidates: [[Int32]]) -> (events: [ListenEvent], windows: [Int32]) {
         var events: [ListenEvent] = []
         var windows = Set<Int32>()
@@ -100,7 +106,9 @@ struct ListenMachine {
         return (events, windows.sorted())
     }
 
-    /// What a window's new content means. `deleted`: documents that no longer exist.
+    /// Returns the events for a window's new content.
+    ///
+    /// - Parameter deleted: the documents that no longer exist.
     mutating func updateWindow(
         _ id: Int32, _ documents: [EncodedDocument], deleted: Set<DocumentName>, at time: Timestamp
     ) -> [ListenEvent] {
@@ -120,7 +128,7 @@ struct ListenMachine {
         return events
     }
 
-    /// Closes a commit, or tells an idle client the time.
+    /// Ends a commit, or reports the time to an idle client.
     mutating func boundary(at time: Timestamp) -> [ListenEvent] {
         toldThrough = max(toldThrough, time)
         return [.boundary(readTime: toldThrough, token: token(toldThrough))]
@@ -145,7 +153,8 @@ struct ListenMachine {
         ]
     }
 
-    /// A projection is told only to a target that is alone with the document; listeners of official clients have none.
+    /// Applies the projection only if a single target has the document. Listeners of official
+    /// clients have no projection.
     private func projected(_ document: EncodedDocument, for ids: [Int32]) -> EncodedDocument {
         guard ids.count == 1, let id = ids.first, case .query(let plan)? = targets[id]?.selection,
             plan.query.projection != nil, let decoded = try? Document(document)
@@ -165,7 +174,7 @@ struct ListenMachine {
 
     // MARK: Tokens
 
-    /// A kind, the database's epoch, the time.
+    /// Returns a resume token: a kind, the database's epoch, and the time.
     private func token(_ time: Timestamp) -> [UInt8] { Self.token(time, epoch: epoch) }
 
     static func token(_ time: Timestamp, epoch: [UInt8]) -> [UInt8] {
@@ -179,7 +188,7 @@ struct ListenMachine {
 
     enum TokenContent: Equatable {
         case time(Timestamp)
-        /// Of another history: a database that was restored or replaced.
+        /// A token of another history: the database was restored or replaced.
         case foreign
         case malformed
     }

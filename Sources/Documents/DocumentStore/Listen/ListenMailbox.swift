@@ -2,18 +2,20 @@ import DocumentModel
 import FirestoreProtocol
 import Synchronization
 
-/// What waits for one listen stream: its client's wishes and the commits that may concern its targets, in order.
+/// The queue of one listen stream: the requests of its client and the commits that may concern its
+/// targets, in order.
 ///
-/// Commits beyond a limit are dropped; the stream then reads them from the log when its consumer pulls again.
+/// Commits beyond a limit are dropped. The stream reads them from the log when its consumer pulls
+/// again.
 final class ListenMailbox: Sendable {
     enum Item: Sendable {
         case add(ListenTarget)
         case remove(Int32)
-        /// `targets` has the candidates of each change.
+        /// A commit, with the candidate targets of each change.
         case commit(CommitRecord, targets: [[Int32]])
         /// Commits are missing from here on until the stream has caught up.
         case lagging
-        /// Nothing came for a heartbeat's time.
+        /// Nothing arrived for the duration of a heartbeat.
         case idle
         case closed
     }
@@ -23,21 +25,22 @@ final class ListenMailbox: Sendable {
         var head = 0
         var changeCount = 0
         var changeBytes = 0
-        var wishCount = 0
+        var requestCount = 0
         var isLagging = false
         var isClosed = false
         var waiter: CheckedContinuation<Item, Never>?
-        /// Those who wait to post a wish.
+        /// The callers that wait to post a request.
         var posters: [CheckedContinuation<Void, Never>] = []
         var idleTicks = 0
     }
 
-    /// How many wishes of the client wait before it is held up.
-    private static let wishLimit = 100
-    /// How much content waits in commits.
+    /// The maximum number of requests of the client in the queue, beyond which posting waits.
+    private static let requestLimit = 100
+    /// The maximum size of the content of queued commits.
     private static let byteLimit = 16 << 20
 
-    /// How many changes wait at most; each costs a reference to documents shared by all streams.
+    /// The maximum number of queued changes. Each costs a reference to documents that all streams
+    /// share.
     private let limit: Int
     private let state = Mutex(State())
 
@@ -45,14 +48,15 @@ final class ListenMailbox: Sendable {
         self.limit = limit
     }
 
-    /// Adds a wish of the client. Waits while many do, so that a client which asks and does not read is held up itself.
-    func post(_ wish: Item) async {
+    /// Adds a request of the client. Waits while the queue is full, so that a client that sends
+    /// requests without reading the responses is slowed down.
+    func post(_ request: Item) async {
         while true {
-            let isPosted = state.withLock { $0.isClosed || $0.wishCount < Self.wishLimit }
+            let isPosted = state.withLock { $0.isClosed || $0.requestCount < Self.requestLimit }
             if isPosted { break }
             await withCheckedContinuation { continuation in
                 let mayGo = state.withLock { state in
-                    if state.isClosed || state.wishCount < Self.wishLimit { return true }
+                    if state.isClosed || state.requestCount < Self.requestLimit { return true }
                     state.posters.append(continuation)
                     return false
                 }
@@ -60,12 +64,12 @@ final class ListenMailbox: Sendable {
             }
         }
         deliver { state in
-            state.wishCount += 1
-            state.items.append(wish)
+            state.requestCount += 1
+            state.items.append(request)
         }
     }
 
-    /// Adds a commit, or drops it when too many wait.
+    /// Adds a commit, or drops it if too many are queued.
     func post(_ record: CommitRecord, targets: [[Int32]]) {
         deliver { state in
             guard !state.isLagging else { return }
@@ -80,7 +84,7 @@ final class ListenMailbox: Sendable {
         }
     }
 
-    /// Ends the stream: a waiting `next` answers `.closed`, and so does every later one.
+    /// Ends the stream. A waiting `next` returns `.closed`, and so does every later one.
     func close() {
         deliver { state in
             state.isClosed = true
@@ -91,7 +95,7 @@ final class ListenMailbox: Sendable {
         }
     }
 
-    /// Waits for the next item. One caller at a time.
+    /// Waits for the next item. Only one caller may wait at a time.
     func next() async -> Item {
         await withCheckedContinuation { continuation in
             let item: Item? = state.withLock { state in
@@ -104,7 +108,7 @@ final class ListenMailbox: Sendable {
         }
     }
 
-    /// The next item if there is one and `condition` holds for it.
+    /// Returns the next item if there is one and it satisfies `condition`.
     func take(if condition: (Item) -> Bool) -> Item? {
         state.withLock { state in
             guard state.head < state.items.count, condition(state.items[state.head]) else { return nil }
@@ -114,7 +118,8 @@ final class ListenMailbox: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.head == $0.items.count } }
 
-    /// Drops the commits that wait and takes new ones again. The caller reads what was dropped from the log.
+    /// Drops the queued commits and accepts new ones again. The caller reads the dropped commits
+    /// from the log.
     func endLag() {
         state.withLock { state in
             state.isLagging = false
@@ -130,7 +135,7 @@ final class ListenMailbox: Sendable {
         }
     }
 
-    /// Counts time; wakes a consumer that has waited for `limit` ticks.
+    /// Advances the time. Wakes a consumer that has waited for `limit` ticks.
     func tick(limit: Int) {
         let waiter = state.withLock { state -> CheckedContinuation<Item, Never>? in
             state.idleTicks += 1
@@ -164,8 +169,8 @@ final class ListenMailbox: Sendable {
             state.changeCount -= record.changes.count
             state.changeBytes -= record.size
         case .add, .remove:
-            state.wishCount -= 1
-            // It looks for itself whether there is room.
+            state.requestCount -= 1
+            // The caller checks again whether there is space.
             state.posters.popLast()?.resume()
         case .lagging, .idle, .closed: break
         }
@@ -174,7 +179,7 @@ final class ListenMailbox: Sendable {
 }
 
 extension CommitRecord {
-    /// About how many bytes of content it keeps in memory.
+    /// The approximate number of bytes of content that the commit keeps in memory.
     var size: Int {
         changes.reduce(0) { size, change in
             if let encoded = change.encoded { return size + 2 * encoded.fields.bytes.count }

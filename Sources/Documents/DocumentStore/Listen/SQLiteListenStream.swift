@@ -1,9 +1,10 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// One listen stream over the SQLite store: does the reading that its machine asks for, when its consumer pulls.
+/// One listen stream of the SQLite store. Performs the reads that its machine requests when its
+/// consumer pulls.
 actor SQLiteListenStream: ListenStream {
-    /// A target whose documents are being told.
+    /// A target whose documents are being reported.
     private struct Loading {
         enum Work {
             case query(QueryExecution)
@@ -24,7 +25,7 @@ actor SQLiteListenStream: ListenStream {
         }
     }
 
-    /// A difference larger than this is told as a reset instead.
+    /// The number of documents beyond which a difference is reported as a reset.
     private static let differenceLimit = 10_000
     private static let catchUpChunk = 500
 
@@ -37,7 +38,7 @@ actor SQLiteListenStream: ListenStream {
     nonisolated private let database: DatabaseName
     private var machine: ListenMachine
     private var loads: [Loading] = []
-    /// Wishes of the client that came before commits which had to be told first.
+    /// Requests of the client that arrived before commits that must be reported first.
     private var postponed: [ListenMailbox.Item] = []
     private var catchUp: (after: Int64, through: Int64)?
 
@@ -135,7 +136,8 @@ actor SQLiteListenStream: ListenStream {
             + (try await startLoading(target, selection, resumeTime, at: Timestamp(microseconds: time)))
     }
 
-    /// Whether an item comes before a target's loading time: the client's wishes do, and the commits up to it.
+    /// Whether an item precedes a target's loading time: requests of the client do, and commits up
+    /// to it.
     private static func isDue(_ item: ListenMailbox.Item, before time: Int64) -> Bool {
         switch item {
         case .commit(let record, _): record.time.microseconds <= time
@@ -227,14 +229,15 @@ actor SQLiteListenStream: ListenStream {
 
     // MARK: Resuming
 
-    /// What the client has missed; nil if the history does not tell.
+    /// Returns what the client has missed; nil if the history does not reach back far enough.
     private func resume(
         _ target: ListenTarget, _ selection: ListenMachine.Selection, from start: Timestamp, at time: Timestamp
     ) async throws -> [ListenEvent]? {
         guard start <= time else { return nil }
         let id = target.id
         var events: [ListenEvent] = []
-        // How many documents the client should hold; for what is no window, how many more there are now.
+        // For a window, the number of documents that the client should have; otherwise `growth` is
+        // the number of documents added since.
         var heldCount: Int?
         var growth = 0
         if case .query(let plan) = selection, selection.isWindow {
@@ -283,7 +286,7 @@ actor SQLiteListenStream: ListenStream {
         }
     }
 
-    /// The names and versions of a target's documents.
+    /// Returns the names and versions of a target's documents.
     private func documents(
         of selection: ListenMachine.Selection, at time: Timestamp
     ) async throws -> [(name: DocumentName, updateTime: Timestamp)] {
@@ -319,7 +322,7 @@ actor SQLiteListenStream: ListenStream {
         catchUp = (machine.toldThrough.microseconds, hub.endLag(of: mailbox))
     }
 
-    /// Tells a part of what the mailbox had to drop.
+    /// Reports a part of the commits that the mailbox had to drop.
     private func readLog() async throws -> [ListenEvent] {
         guard let range = catchUp else { return [] }
         let ids = machine.targetIDs
@@ -344,7 +347,7 @@ actor SQLiteListenStream: ListenStream {
         return events
     }
 
-    /// The log no longer reaches back to what was told last: everything is told anew.
+    /// Reports everything again, because the log no longer reaches back to what was reported last.
     private func reloadAll(at time: Timestamp) -> [ListenEvent] {
         var events: [ListenEvent] = []
         loads = []

@@ -1,8 +1,10 @@
 import DocumentModel
 
-/// The words of `DocumentStore.lineage`.
+/// The text of `DocumentStore.lineage`.
 enum StoreLineage {
-    /// - Parameter missing: the commit that a client knows of and the store does not.
+    /// Returns the text for an epoch.
+    ///
+    /// - Parameter missing: the commit that a client knows and the store lacks.
     static func words(_ epoch: [UInt8], without missing: Timestamp?) -> String {
         let digits = Array("0123456789abcdef".utf8)
         let name = String(decoding: epoch.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

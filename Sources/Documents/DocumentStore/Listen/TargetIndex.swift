@@ -1,22 +1,24 @@
 import DocumentModel
 
-/// Finds the listen targets, or the queries of transactions, that a change may concern without looking at the others.
+/// Finds the listen targets, or the queries of transactions, that a change may concern, without
+/// examining the others.
 ///
-/// A query is filed under its collection and, where its filter demands that a field equals or contains a value, under that
-/// value: a thousand users' queries cost a commit no more than one. What is found is a candidate; the query decides.
+/// A query is filed under its collection and, if its filter requires that a field equals or
+/// contains a value, under that value. A thousand users' queries therefore cost a commit no more
+/// than one. The results are candidates; the query itself makes the final decision.
 struct TargetIndex {
     struct Key: Hashable, Sendable {
         let stream: UInt64
         let target: Int32
     }
 
-    /// What a query demands of a field.
+    /// The value that a query requires of a field.
     private enum Demand: Hashable {
         case value([UInt8])
         case element([UInt8])
     }
 
-    /// The queries that demand something of one field.
+    /// The queries that require something of one field.
     private struct Demands {
         var values: [[UInt8]: Set<Key>] = [:]
         var elements: [[UInt8]: Set<Key>] = [:]
@@ -44,8 +46,8 @@ struct TargetIndex {
 
     private struct Bucket {
         var unkeyed = Set<Key>()
-        /// By the first segment of the field's path, so that a change looks only at the fields that it has, however many
-        /// different ones queries name.
+        /// The queries by the first segment of the field's path. A change examines only the fields
+        /// that it has, however many different fields queries name.
         var byField: [String: [FieldPath: Demands]] = [:]
 
         var isEmpty: Bool { unkeyed.isEmpty && byField.isEmpty }
@@ -86,9 +88,9 @@ struct TargetIndex {
     private enum Place: Hashable {
         /// A collection by its path.
         case collection([UInt8])
-        /// All collections of an id.
+        /// All collections with an id.
         case group([UInt8])
-        /// All that is below a document, or below the database for an empty path.
+        /// Everything below a document, or below the database for an empty path.
         case tree([UInt8])
     }
 
@@ -122,8 +124,9 @@ struct TargetIndex {
         file(key, Array(filed))
     }
 
-    /// What a disjunction demands of one field: a field of the document itself rather than one within a map, so that
-    /// queries for many different keys of one map cost others nothing.
+    /// Returns what a disjunction requires of one field. Prefers a field of the document itself to
+    /// one within a map, so that queries for many different keys of one map do not slow down
+    /// others.
     private static func demand(of conjunction: [Condition]) -> (path: FieldPath, demand: Demand)? {
         var nested: (FieldPath, Demand)?
         var element: (FieldPath, Demand)?
@@ -161,7 +164,7 @@ struct TargetIndex {
         }
     }
 
-    /// The queries whose documents this change may add, alter, or take away.
+    /// Returns the queries whose documents this change may add, change, or remove.
     func candidates(for change: CommitRecord.Change) -> Set<Key> {
         candidates(for: change.name, before: change.before, after: change.after)
     }

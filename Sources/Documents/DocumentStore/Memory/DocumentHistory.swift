@@ -1,11 +1,11 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// Every version of every document, in memory. The plainest answer to each question a store is asked.
+/// Every version of every document, in memory. The simplest correct implementation of each read.
 struct DocumentHistory {
-    /// Versions of a document, oldest first; nil where it was deleted.
+    /// The versions of a document, oldest first; nil where it was deleted.
     private var versions: [DocumentName: [(time: Timestamp, document: Document?)]] = [:]
-    /// What each commit changed, oldest first.
+    /// The documents that each commit changed, oldest first.
     private var changes: [(time: Timestamp, names: [DocumentName])] = []
 
     func document(_ name: DocumentName, at time: Timestamp) -> Document? {
@@ -20,7 +20,7 @@ struct DocumentHistory {
         plan.results(among: documents(at: time))
     }
 
-    /// The documents that commits have changed since a time.
+    /// Returns the documents that commits have changed after a time.
     func names(changedAfter time: Timestamp) -> Set<DocumentName> {
         changes.reversed().prefix { $0.time > time }.reduce(into: []) { $0.formUnion($1.names) }
     }

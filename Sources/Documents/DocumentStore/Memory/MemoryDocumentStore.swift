@@ -3,12 +3,13 @@ import FirestoreProtocol
 import Glibc
 import Synchronization
 
-/// A document store without a disk: the reference that the real one is compared with, as strict as it.
+/// A document store without a disk: the reference with which the SQLite store is compared, and
+/// equally strict.
 ///
-/// It keeps every version for ever and answers each query by looking at every document.
+/// It keeps every version forever, and runs each query by examining every document.
 package actor MemoryDocumentStore: DocumentStore {
     nonisolated package let database: DatabaseName
-    /// Names this history in the tokens of listeners.
+    /// Identifies this history in the tokens of listeners.
     nonisolated var epoch: [UInt8] { currentEpoch.withLock { $0 } }
     private let currentEpoch: Mutex<[UInt8]>
     private let transactions: TransactionRegistry
@@ -19,13 +20,15 @@ package actor MemoryDocumentStore: DocumentStore {
     /// The commits of streams by stream and number.
     private var positions: [[String]: (digest: [UInt8], result: Task<CommitResult, any Error>)] = [:]
     private var lastIssued: Int64 = 0
-    /// Those who wait for a transaction to end, or for a commit.
+    /// The callers that wait for a transaction to end, or for a commit.
     private var waiters: [CheckedContinuation<Void, Never>] = []
-    /// How many commits of each account wait.
+    /// The number of waiting commits of each account.
     private var waitingCommits: [String?: Int] = [:]
     private var listeners: [CheckedContinuation<Void, Never>] = []
 
-    /// - Parameter now: the clock, in microseconds since 1970; nil: the system's.
+    /// Creates an empty store.
+    ///
+    /// - Parameter now: returns the time in microseconds since 1970; nil for the system's clock.
     package init(
         _ database: DatabaseName, lockWaitLimit: Duration = .seconds(15),
         accountLimits: AccountLimits = AccountLimits(),
@@ -47,8 +50,8 @@ package actor MemoryDocumentStore: DocumentStore {
         return (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 
-    /// Goes on as a backup of that time does that was put in the store's place: what came later is gone, and listeners' tokens
-    /// are of another history. Streams that are open must be cancelled first.
+    /// Reverts the store to the state at a time, as restoring a backup does. Later commits are
+    /// gone, and listeners' tokens belong to another history. Open streams must be cancelled first.
     package func restore(to time: Timestamp) {
         history.forget(after: time)
         owners = MemoryOwners()
@@ -128,7 +131,7 @@ package actor MemoryDocumentStore: DocumentStore {
             guard digest == position.digest else { throw DocumentStoreError.otherCommit }
             return try await earlier.value
         }
-        // Kept before it is done: the same commit may come again meanwhile.
+        // Stored before it completes, because the same commit may be sent again meanwhile.
         let result = Task { try await commit(writes, transaction: nil, guarding: guarding) }
         positions[place] = (position.digest, result)
         do { return try await result.value } catch {
@@ -137,7 +140,7 @@ package actor MemoryDocumentStore: DocumentStore {
         }
     }
 
-    /// nil if locks are in the way.
+    /// Applies a commit; nil if locks prevent it.
     private func attempt(
         _ writes: [Write], _ transaction: TransactionID?, _ guarding: CommitGuard?
     ) throws -> CommitResult? {
@@ -175,7 +178,7 @@ package actor MemoryDocumentStore: DocumentStore {
 
     private func waitForTransactions(until deadline: Duration) async {
         let pause = min(.seconds(1), deadline - transactions.now()) + .milliseconds(1)
-        // Wakes the waiters even if no transaction ends, so that a limit is noticed.
+        // Wakes the waiting callers even if no transaction ends, so that time limits are noticed.
         let alarm = Task {
             try? await Task.sleep(for: pause)
             wakeWaiters()
@@ -361,21 +364,22 @@ package actor MemoryDocumentStore: DocumentStore {
 
     nonisolated package func listen(for account: String?) -> any ListenStream { MemoryListenStream(self) }
 
-    /// What a listener is told of a selection.
+    /// The documents that a listener is notified of for a selection.
     enum Contents: Sendable {
         case all([Document])
-        /// Of the documents that changed: those that belong to it now, and the names of those that do not.
+        /// The changed documents: those that belong to the selection now, and the names of those
+        /// that do not.
         case changes([Document], others: [DocumentName])
     }
 
-    /// The documents of each selection, all as of one time that no later commit precedes.
+    /// Returns the documents of each selection, all as of one time that no later commit precedes.
     ///
-    /// - Parameter since: what the listener was told already; nil: nothing.
+    /// - Parameter since: the time up to which the listener was notified; nil if it was not.
     func contents(
         _ selections: [(selection: ListenMachine.Selection, since: Timestamp?)]
     ) throws -> (contents: [Contents], time: Timestamp) {
         let time = try readTime(.strong)
-        // Mostly all were told up to the same time.
+        // Usually all selections have the same time.
         var changes: [Timestamp: [DocumentName]] = [:]
         for since in Set(selections.compactMap(\.since)) {
             changes[since] = history.names(changedAfter: since).sorted()
@@ -383,11 +387,14 @@ package actor MemoryDocumentStore: DocumentStore {
         return (selections.map { contents($0.selection, $0.since.flatMap { changes[$0] }, at: time) }, time)
     }
 
-    /// - Parameter changes: what changed since the listener was told; nil: it was told nothing.
+    /// Returns the documents of one selection.
+    ///
+    /// - Parameter changes: the documents that changed since the listener was notified; nil if it
+    ///   was not.
     private func contents(
         _ selection: ListenMachine.Selection, _ changes: [DocumentName]?, at time: Timestamp
     ) -> Contents {
-        // A limit lets one document's change bring another one in.
+        // With a limit, the change of one document can bring another one into the results.
         guard let changes, case .query(let plan) = selection, plan.query.limit == nil, plan.query.offset == 0 else {
             return .all(contents(selection, at: time))
         }
@@ -403,7 +410,7 @@ package actor MemoryDocumentStore: DocumentStore {
         return .changes(members, others: others)
     }
 
-    /// The documents of a selection as of a time.
+    /// Returns the documents of a selection as of a time.
     func contents(_ selection: ListenMachine.Selection, at time: Timestamp) -> [Document] {
         switch selection {
         case .query(let plan): history.results(plan, at: time).documents
@@ -413,7 +420,7 @@ package actor MemoryDocumentStore: DocumentStore {
 
     func document(_ name: DocumentName, at time: Timestamp) -> Document? { history.document(name, at: time) }
 
-    /// How often there was something to look at: a commit, or a listener's wish.
+    /// The number of events so far: commits and listeners' requests.
     private(set) var eventCount = 0
 
     /// Waits until `eventCount` is greater than `count`.
@@ -429,12 +436,14 @@ package actor MemoryDocumentStore: DocumentStore {
     }
 }
 
-/// How many documents each user owns.
+/// The number of documents that each user owns.
 private struct MemoryOwners {
     private(set) var counts: [String: Int64] = [:]
     private var owners: [DocumentName: String] = [:]
 
-    /// - Parameter fields: of a document as it is after the changes.
+    /// Counts changes.
+    ///
+    /// - Parameter fields: returns the fields of a document after the changes.
     mutating func add(_ effects: [CommitEffects.Effect], fields: (DocumentName) -> [String: Value]?) {
         for effect in effects {
             let before = owners[effect.name]

@@ -1,28 +1,29 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// A listen stream that after every commit compares what its queries give with what it has told.
+/// A listen stream that, after every commit, compares the results of its queries with what it has
+/// reported.
 actor MemoryListenStream: ListenStream {
     private struct Target {
         let selection: ListenMachine.Selection
         let once: Bool
-        var told: [DocumentName: Timestamp] = [:]
-        /// As of when everything was told.
-        var toldUntil: Timestamp?
+        var reported: [DocumentName: Timestamp] = [:]
+        /// The time up to which everything was reported.
+        var reportedUntil: Timestamp?
         var isCurrent = false
-        /// Until it is current, for a client that told how many documents it holds: whether that is the wrong number, and
-        /// as of when.
+        /// Whether the client sent a wrong number of the documents that it has, and the time to which
+        /// the number refers; nil if it sent none. Used until the target is current.
         var filter: (isWrong: Bool, since: Timestamp)?
     }
 
-    private enum Wish {
+    private enum Request {
         case add(ListenTarget)
         case remove(Int32)
     }
 
     private let store: MemoryDocumentStore
     private var targets: [Int32: Target] = [:]
-    private var wishes: [Wish] = []
+    private var requests: [Request] = []
     private var isCancelled = false
 
     init(_ store: MemoryDocumentStore) {
@@ -30,12 +31,12 @@ actor MemoryListenStream: ListenStream {
     }
 
     func add(_ target: ListenTarget) async {
-        wishes.append(.add(target))
+        requests.append(.add(target))
         await store.signalEvent()
     }
 
     func remove(_ targetID: Int32) async {
-        wishes.append(.remove(targetID))
+        requests.append(.remove(targetID))
         await store.signalEvent()
     }
 
@@ -50,14 +51,14 @@ actor MemoryListenStream: ListenStream {
             let seen = await store.eventCount
             if isCancelled { return nil }
             var events = await update()
-            if events.isEmpty, !wishes.isEmpty { events = await grant(wishes.removeFirst()) }
+            if events.isEmpty, !requests.isEmpty { events = await handle(requests.removeFirst()) }
             if !events.isEmpty { return events }
-            if wishes.isEmpty { await store.waitForEvent(after: seen) }
+            if requests.isEmpty { await store.waitForEvent(after: seen) }
         }
     }
 
-    private func grant(_ wish: Wish) async -> [ListenEvent] {
-        switch wish {
+    private func handle(_ request: Request) async -> [ListenEvent] {
+        switch request {
         case .remove(let id):
             return targets.removeValue(forKey: id) == nil ? [] : [.removed(targetID: id, cause: nil)]
         case .add(let target):
@@ -72,7 +73,7 @@ actor MemoryListenStream: ListenStream {
                 case .impossible: events.append(.reset(targetID: target.id))
                 case .after(let start):
                     let held = await store.contents(selection, at: start)
-                    added.told = Dictionary(held.map { ($0.name, $0.updateTime) }) { first, _ in first }
+                    added.reported = Dictionary(held.map { ($0.name, $0.updateTime) }) { first, _ in first }
                     added.filter = target.expectedCount.map { (Int($0) != held.count, start) }
                 }
                 targets[target.id] = added
@@ -89,8 +90,8 @@ actor MemoryListenStream: ListenStream {
         case impossible
     }
 
-    private func resumption(_ wish: ListenTarget.Resumption?) throws(DocumentStoreError) -> Resumption {
-        switch wish {
+    private func resumption(_ request: ListenTarget.Resumption?) throws(DocumentStoreError) -> Resumption {
+        switch request {
         case nil: return .none
         case .readTime(let time): return .after(time)
         case .token(let token):
@@ -103,12 +104,12 @@ actor MemoryListenStream: ListenStream {
         }
     }
 
-    /// What changed in all targets since the last boundary, and a boundary.
+    /// Returns the changes of all targets since the last boundary, and a boundary.
     private func update() async -> [ListenEvent] {
         var events: [ListenEvent] = []
         var finished: [Int32] = []
         let ids = targets.keys.sorted()
-        let selections = ids.compactMap { id in targets[id].map { ($0.selection, $0.toldUntil) } }
+        let selections = ids.compactMap { id in targets[id].map { ($0.selection, $0.reportedUntil) } }
         guard let (contents, now) = try? await store.contents(selections) else { return [] }
         for (id, contents) in zip(ids, contents) {
             guard var target = targets[id] else { continue }
@@ -117,24 +118,24 @@ actor MemoryListenStream: ListenStream {
             switch contents {
             case .all(let all):
                 documents = all
-                gone = Set(target.told.keys).subtracting(all.map(\.name)).sorted()
+                gone = Set(target.reported.keys).subtracting(all.map(\.name)).sorted()
             case .changes(let members, let others):
                 documents = members
-                gone = others.filter { target.told[$0] != nil }
+                gone = others.filter { target.reported[$0] != nil }
             }
             for name in gone {
-                target.told[name] = nil
+                target.reported[name] = nil
                 let stillExists = await store.document(name, at: now) != nil
                 events.append(
                     stillExists
                         ? .left(name, readTime: now, removedTargetIDs: [id])
                         : .deleted(name, readTime: now, removedTargetIDs: [id]))
             }
-            for document in documents where target.told[document.name] != document.updateTime {
+            for document in documents where target.reported[document.name] != document.updateTime {
                 events.append(.changed(EncodedDocument(document), targetIDs: [id], removedTargetIDs: []))
-                target.told[document.name] = document.updateTime
+                target.reported[document.name] = document.updateTime
             }
-            target.toldUntil = now
+            target.reportedUntil = now
             if !target.isCurrent {
                 if let (isWrong, since) = target.filter {
                     let unchanged = isWrong ? documents.filter { $0.updateTime <= since }.map(\.name) : nil

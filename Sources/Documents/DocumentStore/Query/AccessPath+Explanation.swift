@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension AccessPath {
-    /// The indexes that are read, each once, in no promised order.
+    /// Returns the indexes that are read, each once, in no defined order.
     func indexes(for query: Query) -> [IndexUse] {
         let scans: [Scan] =
             switch self {

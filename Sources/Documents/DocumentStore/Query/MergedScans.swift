@@ -1,23 +1,25 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// Several scans, each in the order of the results, read side by side: the first of their next documents is the next result.
+/// Several scans, each in the order of the results, read side by side: the first of their next
+/// documents is the next result.
 ///
-/// Each is read ahead a little, more each time it comes to its end, so that a limit is reached without reading much in vain.
+/// Each scan is read ahead a little, and more each time the read-ahead is used up, so that a limit
+/// is reached without reading much unnecessarily.
 struct MergedScans: Sendable {
-    /// Beyond so many scans it is less work to collect and sort.
+    /// The number of scans beyond which collecting and sorting is faster.
     static let maximumCount = 100
 
     struct Input: Sendable, Hashable {
         let scan: Scan
-        /// Whether documents with equal keys come in another order than the results.
+        /// Whether documents with equal keys are in a different order than the results.
         let sortsGroups: Bool
     }
 
     private struct Stream {
         let input: Input
         var position: ScanPosition?
-        /// Read ahead, in order, from `next` on.
+        /// The documents read ahead, in order, from `next` on.
         var matches: [QueryMatch] = []
         var next = 0
         var batch = 8
@@ -32,9 +34,9 @@ struct MergedScans: Sendable {
     private let plan: QueryPlan
     private let readTime: Int64
     private var streams: [Stream]
-    /// Those that were not looked at yet.
+    /// The streams that have not been read yet.
     private var starting: Range<Int>
-    /// Those with a next document, the one whose is the next result last.
+    /// The streams with a next document. The one whose document is the next result is last.
     private var queue: [Int] = []
 
     init(_ inputs: [Input], plan: QueryPlan, readTime: Int64) {
@@ -49,7 +51,8 @@ struct MergedScans: Sendable {
         streams.flatMap { $0.matches[$0.next...].map(\.document.name) }
     }
 
-    /// Takes the next result; nil at the end. A document that several scans meet is taken once.
+    /// Returns the next result; nil at the end. A document that several scans contain is returned
+    /// once.
     mutating func next(in tables: DocumentTables, _ statistics: inout QueryStatistics) throws -> QueryMatch? {
         for index in starting { try file(index, in: tables, &statistics) }
         starting = 0..<0
@@ -64,7 +67,7 @@ struct MergedScans: Sendable {
 
     private var first: QueryMatch? { queue.last.flatMap { streams[$0].first } }
 
-    /// Puts a stream in its place of the queue, unless it is over.
+    /// Inserts a stream at its position in the queue, unless it has ended.
     private mutating func file(
         _ index: Int, in tables: DocumentTables, _ statistics: inout QueryStatistics
     ) throws {
@@ -120,7 +123,7 @@ struct MergedScans: Sendable {
     }
 }
 
-/// A result under way to the consumer: only what the plan looks at is decoded.
+/// A candidate result, of which only the fields that the plan reads are decoded.
 struct QueryMatch: Sendable {
     let document: Document
     let encoded: EncodedDocument

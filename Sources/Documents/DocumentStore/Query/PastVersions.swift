@@ -2,17 +2,18 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// The results of a query among documents that were changed after its read time: as they were at that time.
+/// The results of a query among documents that were changed after its read time, as they were at
+/// that time.
 ///
-/// Whoever scans the newest versions leaves out those newer than the read time and takes these instead. Grows while
-/// a query is read page by page and commits go on.
+/// A scan of the newest versions skips those newer than the read time and uses these instead. The
+/// set grows while a query is read page by page and commits continue.
 struct PastVersions: Sendable {
     let plan: QueryPlan
     let readTime: Int64
-    /// Changes up to this time are known.
+    /// The time up to which changes are known.
     private var through: Int64
     private var seen = Set<DocumentName>()
-    /// Matching documents in the order of the results.
+    /// The matching documents in the order of the results.
     private(set) var documents: [Document] = []
 
     init(plan: QueryPlan, readTime: Int64) {
@@ -21,7 +22,7 @@ struct PastVersions: Sendable {
         through = readTime
     }
 
-    /// Takes in the changes up to `visible`, leaving out what does not come after `last`.
+    /// Adds the changes up to `visible`, except documents that do not come after `last`.
     mutating func extend(through visible: Int64, after last: EncodedDocument?, in tables: DocumentTables) throws {
         guard visible > through else { return }
         let last = try last.map(Document.init)
@@ -46,10 +47,11 @@ struct PastVersions: Sendable {
         documents = (documents + found).sorted { plan.compare($0, $1) < 0 }
     }
 
-    /// Overlooks documents that were read ahead, as they are at the read time, whatever becomes of them now.
+    /// Excludes documents that were read ahead in their version at the read time, even if they
+    /// change now.
     mutating func leaveOut(_ names: [DocumentName]) { seen.formUnion(names) }
 
-    /// Takes out the documents that come before `next`; all of them for nil.
+    /// Removes and returns the documents that come before `next`; all of them if `next` is nil.
     mutating func take(before next: Document?) -> [Document] {
         guard let next else {
             defer { documents = [] }

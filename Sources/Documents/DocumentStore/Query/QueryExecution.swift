@@ -1,18 +1,19 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// A query under way: reads its results page by page, each page in a snapshot of its own, all as of one time.
+/// A query in progress: reads its results page by page, each page in a separate snapshot, all as of
+/// one time.
 ///
-/// A value that moves between a query's stream and the readers; it holds no snapshot, so a slow consumer keeps nothing
-/// from being cleaned up.
+/// A value that moves between a query's stream and the readers. It holds no snapshot, so a slow
+/// consumer does not prevent the WAL from being checkpointed.
 struct QueryExecution: Sendable {
     private enum Progress {
         case notStarted
         case ordered(Scan, needsMatching: Bool, sortsGroups: Bool, after: ScanPosition?, group: [QueryMatch])
         case merged(MergedScans)
-        /// The names of all results still to come, in order.
+        /// The names of all remaining results, in order.
         case listed([DocumentName], next: Int)
-        /// The results still to come, in order; only of vector searches, which are at most 1000.
+        /// The remaining results, in order. Only for vector searches, which have at most 1000.
         case computed([Document], next: Int)
         case done
     }
@@ -24,7 +25,7 @@ struct QueryExecution: Sendable {
     private var last: EncodedDocument?
     private var offsetLeft: Int
     private var limitLeft: Int
-    /// Set by the first page.
+    /// The access path chosen by the first page.
     private(set) var accessPath: AccessPath?
 
     init(plan: QueryPlan, readTime: Int64) {
@@ -35,7 +36,7 @@ struct QueryExecution: Sendable {
         limitLeft = plan.query.limit.map { Int($0) } ?? .max
     }
 
-    /// Reads on in a snapshot whose newest commit is `visible`.
+    /// Reads the next page in a snapshot whose newest commit is `visible`.
     mutating func nextPage(in tables: DocumentTables, visible: Int64) throws -> QueryPage {
         var page = QueryPage()
         if case .notStarted = progress { try start(in: tables, visible: visible, &page.statistics) }
@@ -76,7 +77,7 @@ struct QueryExecution: Sendable {
         }
     }
 
-    /// All results at once, for those that are known to be few.
+    /// Returns all results at once, for queries whose results are known to be few.
     static func all(_ plan: QueryPlan, at time: Int64, in tables: DocumentTables, visible: Int64) throws
         -> [EncodedDocument]
     {
@@ -89,7 +90,7 @@ struct QueryExecution: Sendable {
         }
     }
 
-    // MARK: Along an order
+    // MARK: In the order of an index
 
     private mutating func readOrdered(into page: inout QueryPage, in tables: DocumentTables, visible: Int64) throws {
         guard case .ordered(let scan, let needsMatching, let sortsGroups, var position, var group) = progress else {
@@ -188,8 +189,10 @@ struct QueryExecution: Sendable {
         return collector.names()
     }
 
-    /// Calls `body` once with each match, in no order.
-    /// - Parameter whole: with all fields, not only those that the plan looks at.
+    /// Calls `body` once for each match, in no order.
+    ///
+    /// - Parameter whole: whether matches have all fields, rather than only those that the plan
+    ///   reads.
     private func forEachMatch(
         _ scans: [Scan], in tables: DocumentTables, whole: Bool, _ statistics: inout QueryStatistics,
         _ body: (Document) throws -> Void
@@ -218,7 +221,7 @@ struct QueryExecution: Sendable {
         while next < names.count, limitLeft > 0, page.documents.count < tables.tuning.pageCount,
             size < tables.tuning.pageBytes
         {
-            // It was counted when it was collected.
+            // Entries were counted when they were collected.
             if let document = try tables.document(names[next], at: readTime) {
                 try emit(document, into: &page, size: &size)
             }

@@ -1,7 +1,7 @@
 import DocumentModel
 import SQLite
 
-/// Chooses what a query reads.
+/// Chooses the indexes that a query reads.
 struct QueryPlanner {
     let plan: QueryPlan
     let tables: DocumentTables
@@ -31,13 +31,13 @@ struct QueryPlanner {
         return try orderedScan(in: collection)
     }
 
-    /// Whether the index has nothing of a field.
+    /// Whether a field has no index entries.
     private func isExempt(_ path: FieldPath, in collection: Int64) throws -> Bool {
         guard !path.isDocumentName, let field = path.segments.first else { return false }
         return try tables.exemptFields(of: collection).contains(field)
     }
 
-    // MARK: Along the order
+    // MARK: In the order of the results
 
     private func orderedScan(in collection: Int64) throws -> AccessPath {
         let path = plan.orders[0].path
@@ -50,7 +50,7 @@ struct QueryPlanner {
         return .ordered(input.scan, needsMatching: true, sortsGroups: input.sortsGroups)
     }
 
-    /// Along the first order, within what a disjunction says of its field.
+    /// Returns a scan along the first order, restricted by a disjunction's conditions on its field.
     private func fieldScan(_ conjunction: [Condition], in collection: Int64) -> MergedScans.Input {
         let first = plan.orders[0]
         var range = IndexRange(cursorsOf: plan)
@@ -64,12 +64,13 @@ struct QueryPlanner {
         return MergedScans.Input(scan: scan, sortsGroups: !followsIndex)
     }
 
-    /// Along the name, within what all that is looked for says of it.
+    /// Returns a scan along the name, restricted by the conditions on it if there is only one
+    /// disjunction.
     private func nameScan(in collection: Int64) -> Scan {
         nameScan(plan.disjunctions.count == 1 ? plan.disjunctions[0] : [], in: collection)
     }
 
-    /// Along the name, within what a disjunction says of it.
+    /// Returns a scan along the name, restricted by a disjunction's conditions on it.
     private func nameScan(_ conjunction: [Condition], in collection: Int64) -> Scan {
         var ids = cursorIDs()
         for condition in conjunction where condition.path.isDocumentName {
@@ -87,7 +88,7 @@ struct QueryPlanner {
         return Scan(collection: collection, column: .name, descending: descending, ids: ids)
     }
 
-    /// Bounds of the ids by the cursors, where the name is all that orders.
+    /// Returns the bounds of the ids given by the cursors, if the results are ordered by name only.
     private func cursorIDs() -> IndexRange {
         guard plan.orders.count == 1, let order = plan.orders.first else { return .all }
         var range = IndexRange.all
@@ -100,8 +101,9 @@ struct QueryPlanner {
         return range
     }
 
-    /// The id that a reference into the query's own collection ends in; nil for any other, for a numeric id, and where a query
-    /// looks into several collections, whose ids such a reference does not bound.
+    /// Returns the id at the end of a reference into the query's own collection. Returns nil for
+    /// any other reference, for a numeric id, and for a query over several collections, whose ids
+    /// such a reference does not bound.
     private func id(_ value: Value) -> [UInt8]? {
         guard case .reference(let reference) = value, let name = try? DocumentName(parsing: reference),
             !query.allDescendants, !plan.isKindless, plan.isInScope(name), DocumentName.numericID(name.id[...]) == nil
@@ -109,9 +111,9 @@ struct QueryPlanner {
         return Array(name.id.utf8)
     }
 
-    // MARK: By what is equal
+    // MARK: By equality
 
-    /// One scan a disjunction, each of a single key; nil where a disjunction has no equality.
+    /// Returns one scan of a single key per disjunction; nil if a disjunction has no equality.
     private func selectiveScans(in collection: Int64) throws -> [Scan]? {
         var scans: [Scan] = []
         for conjunction in plan.disjunctions {
@@ -121,8 +123,8 @@ struct QueryPlanner {
         return scans
     }
 
-    /// The scan of a single key that meets the fewest documents of a disjunction, in the order of their names where that is the
-    /// results'.
+    /// Returns the scan of a single key that has the fewest documents of a disjunction; in the
+    /// order of names if the results are ordered by name.
     private func selectiveScan(_ conjunction: [Condition], in collection: Int64) throws -> Scan? {
         let scans = try conjunction.compactMap { try selectiveScan($0, in: collection) }
         guard var scan = try fewest(scans) else { return nil }
@@ -161,7 +163,7 @@ struct QueryPlanner {
         }
     }
 
-    /// Whether the results are ordered by name among documents that fulfil `conjunction`.
+    /// Whether the results are ordered by name among documents that satisfy `conjunction`.
     private func ordersByNameOnly(given conjunction: [Condition]) -> Bool {
         plan.orders.dropLast().allSatisfy { order in
             conjunction.contains { condition in
@@ -178,14 +180,14 @@ struct QueryPlanner {
             plan.disjunctions[0].count == 1, plan.orders.count == 1, query.start == nil, query.end == nil
         else { return false }
         switch plan.disjunctions[0][0].test {
-        // Null and NaN operands match nothing, though there are entries for them.
+        // Null and NaN operands match nothing, although there are entries for them.
         case .equal(let value), .arrayContains(let value): return value != .null && !value.isNaN
         case .isNull, .isNaN: return true
         default: return false
         }
     }
 
-    /// Whether far fewer documents are wanted than these scans meet.
+    /// Whether far fewer documents are wanted than these scans contain.
     private func gains(from scans: [Scan]) throws -> Bool {
         guard let limit = query.limit else { return false }
         let wanted = Int(limit) + Int(query.offset)
@@ -202,7 +204,7 @@ struct QueryPlanner {
         return true
     }
 
-    /// How many entries a scan meets, at most a little over `gatherLimit`.
+    /// Returns the number of entries of a scan, capped a little above `gatherLimit`.
     private func count(_ scan: Scan) throws -> Int {
         guard case .field(let key) = scan.column else { return 1 }
         guard let field = try tables.field(key) else { return 0 }
@@ -212,8 +214,10 @@ struct QueryPlanner {
 
     // MARK: Side by side
 
-    /// One scan for each disjunction in each collection, all in the order of the results; nil where one of them would meet much
-    /// that is no result, or where collecting the few documents that `selective` meets is less work.
+    /// Returns one scan for each disjunction in each collection, all in the order of the results.
+    ///
+    /// Returns nil if one of them would contain many documents that are not results, or if
+    /// collecting the few documents of `selective` is faster.
     private func merged(
         in collections: [Int64], insteadOf selective: [Scan]?, _ isSmall: Bool
     ) throws -> AccessPath? {
@@ -234,7 +238,8 @@ struct QueryPlanner {
         return isComplete ? .merged(inputs) : nil
     }
 
-    /// A scan in the order of the results that meets little but results of one disjunction.
+    /// Returns a scan in the order of the results that contains few documents besides results of
+    /// one disjunction.
     private func tightScan(
         _ conjunction: [Condition], in collection: Int64, gains: Bool
     ) throws -> MergedScans.Input? {

@@ -1,14 +1,16 @@
-/// Numbers that decide how queries are run, never what they answer.
+/// Parameters that affect how queries are run, but never their results.
 package struct QueryTuning: Sendable, Hashable {
-    /// Up to how many documents are rather collected and sorted than searched for along the order.
+    /// The number of documents up to which results are collected and sorted rather than read in
+    /// their order.
     package var gatherLimit = 2000
-    /// How many documents a query must at least meet in vain before a composite index is made for its form.
+    /// The number of documents that a query must at least read in vain before a composite index is
+    /// created for its form.
     package var compositeMinimum = 100
-    /// And how many times as many as it wants.
+    /// The minimum ratio of documents read to documents wanted before a composite index is created.
     package var compositeGain = 4
-    /// How many documents one page of results has at most.
+    /// The maximum number of documents in one page of results.
     package var pageCount = 300
-    /// How many bytes of documents close a page.
+    /// The size of documents in bytes at which a page ends.
     package var pageBytes = 1 << 20
 
     package init() {}

@@ -1,7 +1,7 @@
 import SQLite
 import Synchronization
 
-/// One connection that only reads, and a thread for reads that may take long.
+/// A read-only connection, and a thread for reads that may take long.
 final class DocumentReader: Sendable {
     private let thread = SerialThread()
     private let tables: Mutex<DocumentTables>
@@ -14,7 +14,8 @@ final class DocumentReader: Sendable {
 
     deinit { thread.stop() }
 
-    /// Runs `body` on the reader's thread, on one snapshot; `visible` is the time of its newest commit.
+    /// Runs `body` on the reader's thread with one snapshot. `visible` is the time of its newest
+    /// commit.
     func read<Result: Sendable>(
         for account: String?, _ damage: DocumentTables.Damage,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
@@ -28,7 +29,7 @@ final class DocumentReader: Sendable {
         }
     }
 
-    /// The same on the caller's thread, if the connection is free at once.
+    /// Runs `body` on the caller's thread if the connection is free; otherwise returns nil.
     func readHere<Result: Sendable>(
         _ body: @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result
     ) throws -> Result? {
@@ -42,7 +43,8 @@ final class DocumentReader: Sendable {
         while true {
             let outcome: Result? = try tables.sqlite.snapshot {
                 let (visible, indexed) = try tables.progress()
-                // Only a reader that was stopped for long between the two finds its snapshot too old.
+                // Only a reader that was stopped for long between the two statements finds that its
+                // snapshot is too old.
                 guard let pending = index.view(indexed: indexed, visible: visible) else { return .none }
                 tables.pending = pending
                 defer { tables.pending = PendingIndex.View() }
@@ -55,10 +57,10 @@ final class DocumentReader: Sendable {
     func close() { tables.withLock { $0.sqlite.close() } }
 }
 
-/// Readers that share the work; none ever waits for the writer.
+/// Readers that share the work. None of them ever waits for the writer.
 final class ReaderPool: Sendable {
     private let readers: [DocumentReader]
-    /// How many reads each has been given and not finished.
+    /// The number of unfinished reads of each reader.
     private let loads: Mutex<[Int]>
 
     init(_ readers: [DocumentReader]) {
@@ -66,11 +68,13 @@ final class ReaderPool: Sendable {
         loads = Mutex([Int](repeating: 0, count: readers.count))
     }
 
+    /// Runs `body` on one of the readers.
+    ///
     /// - Parameters:
-    ///   - isShort: the read takes no longer than to wake a thread for it: it is done at once, on the caller's, if any reader
-    ///     is free. It plans no query.
-    ///   - account: for whose queries an index may be suggested; nil for the operator's.
-    ///   - damage: what becomes of documents that cannot be read, where `isShort` is false.
+    ///   - isShort: whether the read takes no longer than waking a thread. It is then done on the
+    ///     caller's thread if a reader is free. Such a read must not plan a query.
+    ///   - account: the account for whose queries an index may be suggested; nil for the operator.
+    ///   - damage: the handling of documents that cannot be read, if `isShort` is false.
     func read<Result: Sendable>(
         isShort: Bool = false, for account: String? = nil, damage: DocumentTables.Damage = .fails,
         _ body: @escaping @Sendable (_ tables: DocumentTables, _ visible: Int64) throws -> Result

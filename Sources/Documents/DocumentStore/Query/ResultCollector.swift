@@ -1,9 +1,9 @@
 import DocumentModel
 
-/// Collects matches in any order and answers the first of them in the order of the results.
+/// Collects matches in any order and returns the first of them in the order of the results.
 ///
-/// Compares byte keys, which are made once a document; the plan decides only between keys that were cut. With a limit it keeps
-/// little more than that many.
+/// Compares byte keys, which are created once per document. The plan is consulted only for keys
+/// that were cut. With a limit, the collector keeps little more than that number of matches.
 struct ResultCollector {
     private struct Entry {
         let key: OrderingKey
@@ -11,10 +11,10 @@ struct ResultCollector {
     }
 
     private let plan: QueryPlan
-    /// How many results are wanted; nil for all.
+    /// The number of results wanted; nil for all.
     private let wanted: Int?
     private var entries: [Entry] = []
-    /// Once enough were seen: nothing after this one is wanted.
+    /// The last wanted result, once enough matches were seen. Later matches are ignored.
     private var bound: Entry?
 
     init(_ plan: QueryPlan, wanted: Int?) {
@@ -22,7 +22,9 @@ struct ResultCollector {
         self.wanted = wanted
     }
 
-    /// - Parameter document: with at least the fields that order.
+    /// Adds a match.
+    ///
+    /// - Parameter document: must have at least the fields by which results are ordered.
     mutating func add(_ document: Document) {
         var key = OrderingKey()
         for order in plan.orders {
@@ -41,7 +43,7 @@ struct ResultCollector {
         bound = entries.last ?? entry
     }
 
-    /// The names of the results, at most a little more than were wanted.
+    /// Returns the names of the results, at most a few more than wanted.
     mutating func names() -> [DocumentName] {
         entries.sort(by: precedes)
         return entries.map(\.document.name)

@@ -1,29 +1,30 @@
 import DocumentModel
 
-/// One way through a part of one collection, in the order of an index.
+/// A traversal of a part of one collection, in the order of an index.
 struct Scan: Sendable, Hashable {
     enum Column: Sendable, Hashable {
-        /// By id.
+        /// The order of ids.
         case name
-        /// By an index column (`FieldKey`, `CompositeIndex.path`), then by id.
+        /// The order of an index column (`FieldKey`, `CompositeIndex.path`), then of ids.
         case field([UInt8])
     }
 
     var collection: Int64
     var column: Column
-    /// Bounds of the keys; without meaning for `.name`.
+    /// The range of keys; not used for `.name`.
     var range = IndexRange.all
     var descending = false
-    /// Bounds of the ids; only for `.name` and where `range` is a single key.
+    /// The range of ids; only used for `.name`, and if `range` is a single key.
     var ids = IndexRange.all
 }
 
-/// Where a scan goes on: after this row of the index, or after this id.
+/// The position at which a scan continues: after a row of the index, or after an id.
 struct ScanPosition: Sendable, Hashable {
     var row: [UInt8]
-    /// How much of the row is the same for documents whose values have the same key.
+    /// The length of the part of the row that is equal for documents whose values have the same
+    /// key.
     var keyLength: Int
-    /// Whether that key may have been cut: then it does not tell all values apart.
+    /// Whether that key may have been cut, so that it does not distinguish all values.
     var isCut: Bool
 
     func hasSameKey(as other: ScanPosition) -> Bool {
@@ -31,16 +32,17 @@ struct ScanPosition: Sendable, Hashable {
     }
 }
 
-/// What a query reads, chosen by `QueryPlanner`. The results are the same whatever is chosen.
+/// The scans that a query reads, chosen by `QueryPlanner`. The results do not depend on the choice.
 enum AccessPath: Sendable, Hashable {
-    /// Nothing can match.
+    /// No document can match.
     case nothing
-    /// The scan meets the results in their order.
-    /// - needsMatching: false where everything scanned is a result.
-    /// - sortsGroups: entries with equal keys come in another order than the results.
+    /// The scan contains the results in their order.
+    ///
+    /// - needsMatching: false if everything scanned is a result.
+    /// - sortsGroups: whether entries with equal keys are in a different order than the results.
     case ordered(Scan, needsMatching: Bool, sortsGroups: Bool)
-    /// Each scan meets results in their order; read side by side they meet all.
+    /// Each scan contains results in their order. Merged, they contain all results.
     case merged([MergedScans.Input])
-    /// Everything these scans meet is collected, then sorted. They may overlap.
+    /// Everything that these scans contain is collected, then sorted. They may overlap.
     case gathered([Scan])
 }

@@ -9,12 +9,12 @@ struct ScanReader {
         let document: EncodedDocument
     }
 
-    /// Takes the next document; answers whether to go on.
+    /// Receives the next document. Returns whether to continue.
     typealias Body = (Candidate) throws -> Bool
 
     let tables: DocumentTables
 
-    /// Calls `body` with each document after `position` until it answers false.
+    /// Calls `body` with each document after `position` until it returns false.
     func read(_ scan: Scan, after position: ScanPosition?, _ body: Body) throws {
         switch scan.column {
         case .name:
@@ -29,7 +29,7 @@ struct ScanReader {
         }
     }
 
-    /// The rows of the index that a scan of column `number` meets.
+    /// Returns the rows of the index that a scan of column `number` reads.
     static func rows(of scan: Scan, _ number: Int64) -> (prefix: [UInt8], lower: [UInt8], upper: [UInt8]) {
         let prefix = IndexEntries.prefix(collection: scan.collection, column: number)
         if let key = scan.range.singleKey {

@@ -1,21 +1,23 @@
-/// What has become of a system clock that jumped, for whoever runs the server.
+/// A notification about a jump of the system's clock, for the operator of the server.
 package enum ClockNews: Sendable, Hashable {
-    /// It went this many microseconds forward. Commit times go on as if it had not, unless it stays so.
+    /// The clock jumped forward by this number of microseconds. Commit times continue as if it had
+    /// not, unless the jump lasts.
     case jumped(Int64)
-    /// It is back where it was.
+    /// The clock has returned to its former time.
     case isBack
-    /// It has stayed where it jumped to, and counts from now on.
+    /// The clock has stayed at its new time, which counts from now on.
     case accepted
 }
 
-/// Decides which time a store goes by when the system's clock jumps forward. Pure.
+/// Decides which time a store uses when the system's clock jumps forward. A pure value.
 ///
-/// Commit times never go back, so that a clock that was in 2070 for a second would leave them there. A small jump is believed: a
-/// suspended machine makes it. A larger one counts once it has lasted for an hour, and one of more than a year not before the next start,
-/// which asks; see `isPlausible`. Where the clock was behind, as at the start of a machine without a battery, it may always go on to
-/// where commits are already.
+/// Commit times never go back, so a clock that showed 2070 for a second would leave them there. A
+/// small jump is believed, because a suspended machine causes it. A larger one counts once it has
+/// lasted for an hour. One of more than a year counts only after a restart, which asks the
+/// operator; see `isPlausible`. A clock that was behind, as at the start of a machine without a
+/// battery, may always advance to the newest commit time.
 struct ClockGuard {
-    /// In microseconds, as all times here.
+    /// The largest jump that is believed. All times are in microseconds.
     static let believed: Int64 = 31 * day
     static let confirmation: Int64 = 3_600_000_000
     static let implausible: Int64 = 366 * day
@@ -23,7 +25,7 @@ struct ClockGuard {
 
     private var wall: Int64
     private var uptime: Int64
-    /// Since when, by the uptime, the clock has been ahead.
+    /// The uptime since which the clock has been ahead.
     private var jumped: Int64?
 
     init(wall: Int64, uptime: Int64) {
@@ -31,12 +33,13 @@ struct ClockGuard {
         self.uptime = uptime
     }
 
-    /// The time to go by.
+    /// Returns the time to use.
     ///
     /// - Parameters:
-    ///   - wall: what the system's clock says.
-    ///   - uptime: a clock that never jumps and counts while the machine is suspended.
-    ///   - newest: the newest time that was given out.
+    ///   - wall: the system clock's time.
+    ///   - uptime: the time of a clock that never jumps and continues while the machine is
+    ///     suspended.
+    ///   - newest: the newest time that was assigned.
     mutating func time(wall now: Int64, uptime: Int64, newest: Int64) -> (time: Int64, news: ClockNews?) {
         let expected = Self.sum(wall, max(0, Self.sum(uptime, -self.uptime)))
         let jump = Self.sum(now, -max(expected, newest))
@@ -54,12 +57,13 @@ struct ClockGuard {
         return (now, .accepted)
     }
 
-    /// Whether a store may start whose newest commit was at `newest`.
+    /// Whether a store whose newest commit was at `newest` may start.
     static func isPlausible(wall: Int64, newest: Int64) -> Bool {
         newest <= 0 || sum(wall, -newest) <= implausible
     }
 
-    /// Whether commits are later than the clock, beyond what clocks differ by: it was ahead once.
+    /// Whether commits are later than the clock by more than clocks usually differ, because the
+    /// clock was ahead once.
     static func isAhead(newest: Int64, wall: Int64) -> Bool { sum(newest, -wall) > day }
 
     private static func sum(_ left: Int64, _ right: Int64) -> Int64 {

@@ -2,25 +2,29 @@ import DocumentModel
 import Glibc
 import Synchronization
 
-/// The one clock of a database: strictly increasing commit times, and read times that no later commit can precede.
+/// The clock of a database: strictly increasing commit times, and read times that no later commit
+/// can precede.
 ///
-/// Times follow the system's clock but never go back. A limit up to which times may be handed out is kept on disk (the
-/// lease), so that a restart, even with the system's clock set back, continues after every time that anybody saw. The
-/// writer renews it; a reader that finds it used up gets an older time, which is as true while nothing is committed.
+/// Times follow the system's clock but never go back. A limit up to which times may be assigned
+/// (the lease) is stored on disk, so that after a restart, even with the system's clock set back,
+/// times continue after every time that a client may have seen. The writer renews the lease. A
+/// reader that finds it used up gets an older time, which is equally correct while nothing is
+/// committed.
 final class CommitClock: Sendable {
     private struct State {
         var lastIssued: Int64
         var lastAssigned: Int64
-        /// The newest commit that is on the disk. Listeners are told of it, or are being told.
+        /// The newest commit that is on disk. Listeners have been notified of it, or are being
+        /// notified.
         var published: Int64
-        /// A time before the first commit of those that have been under way without a pause.
+        /// A time before the first of the unpublished commits.
         var beforeUnpublished: Int64
         var lease: Int64
-        /// nil where the system's clock is always believed.
+        /// The guard against jumps of the system's clock; nil if that clock is always believed.
         var jumps: ClockGuard?
 
-        var isUnderWay: Bool { lastAssigned > published }
-        /// A time before every commit under way.
+        var hasUnpublished: Bool { lastAssigned > published }
+        /// A time before every unpublished commit.
         var readable: Int64 { max(published, beforeUnpublished) }
     }
 
@@ -31,10 +35,12 @@ final class CommitClock: Sendable {
     private let uptime: (@Sendable () -> Int64)?
     private let onNews: @Sendable (ClockNews) -> Void
 
+    /// Creates a clock.
+    ///
     /// - Parameters:
-    ///   - persisted: the lease as the disk has it.
-    ///   - uptime: see `ClockGuard`; nil: `now` is always believed.
-    ///   - onNews: called while a lock is held; must be quick, and not use this clock.
+    ///   - persisted: the lease stored on disk.
+    ///   - uptime: see `ClockGuard`; nil if `now` is always believed.
+    ///   - onNews: called while a lock is held. Must be fast, and must not use this clock.
     init(
         persisted: Int64, lastCommit: Int64, uptime: (@Sendable () -> Int64)? = nil,
         onNews: @escaping @Sendable (ClockNews) -> Void = { _ in }, now: @escaping @Sendable () -> Int64
@@ -59,7 +65,7 @@ final class CommitClock: Sendable {
         return time
     }
 
-    /// Counts while the machine is suspended, and never jumps.
+    /// A clock that continues while the machine is suspended and never jumps.
     static let systemUptime: @Sendable () -> Int64 = {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
@@ -72,17 +78,19 @@ final class CommitClock: Sendable {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
-    /// The time of the next commit. Only the writer calls it, and publishes in the same order.
+    /// Returns the time of the next commit. Only the writer calls it, and publishes commits in the
+    /// same order.
     func assign() -> Int64 {
         state.withLock { state in
-            if !state.isUnderWay { state.beforeUnpublished = state.lastIssued }
+            if !state.hasUnpublished { state.beforeUnpublished = state.lastIssued }
             state.lastIssued = max(now(&state), state.lastIssued + 1)
             state.lastAssigned = state.lastIssued
             return state.lastIssued
         }
     }
 
-    /// The lease that the writer must store, because the present one is nearly used up or does not reach `time`.
+    /// Returns the lease that the writer must store; nil if the present one is not nearly used up
+    /// and reaches `time`.
     func leaseToStore(through time: Int64 = 0) -> Int64? {
         state.withLock { state in
             let wanted = max(now(&state), state.lastIssued, time)
@@ -90,15 +98,16 @@ final class CommitClock: Sendable {
         }
     }
 
-    /// The least lease that covers every time handed out, for an orderly end.
+    /// The smallest lease that covers every assigned time, stored on an orderly shutdown.
     var lastIssued: Int64 { state.withLock { $0.lastIssued } }
 
-    /// Ends the application of a group: `newest` is the last commit of all that succeeded.
+    /// Ends the application of a group, in which `newest` is the last commit that succeeded.
     ///
-    /// Times that were assigned to commits which then failed are never used again.
+    /// Times that were assigned to failed commits are never used again.
     func settle(newest: Int64) { state.withLock { $0.lastAssigned = newest } }
 
-    /// Commits up to `newest`, and the lease, are on the disk. Only the listen hub calls it, in order.
+    /// Reports that commits up to `newest`, and the lease, are on disk. Only the listen hub calls
+    /// it, in order.
     func publish(newest: Int64?, lease: Int64?) {
         state.withLock { state in
             if let newest { state.published = max(state.published, newest) }
@@ -106,19 +115,20 @@ final class CommitClock: Sendable {
         }
     }
 
-    /// The newest commit that is on the disk. Listeners are told of it, or are being told.
+    /// The newest commit that is on disk. Listeners have been notified of it, or are being
+    /// notified.
     var published: Int64 { state.withLock { $0.published } }
 
-    /// The newest time that was given to a commit, which may still be under way.
+    /// The newest time that was assigned to a commit, which may not be on disk yet.
     var lastAssigned: Int64 { state.withLock { $0.lastAssigned } }
 
-    /// A read time for a snapshot that has all commits up to `visible`; those of them that are not on the disk yet come
-    /// after it.
+    /// Returns a read time for a snapshot that contains all commits up to `visible`. Commits of the
+    /// snapshot that are not on disk yet are later than it.
     func readTime(visible: Int64) -> (time: Int64, wantsLease: Bool) {
         state.withLock { state in
-            // What was published since the snapshot was taken it may lack.
+            // The snapshot may lack commits that were published after it was taken.
             guard state.published <= visible else { return (visible, false) }
-            guard !state.isUnderWay else { return (state.readable, false) }
+            guard !state.hasUnpublished else { return (state.readable, false) }
             let current = now(&state)
             state.lastIssued = max(state.lastIssued, state.published, min(current, state.lease))
             return (state.lastIssued, state.lease - current < Self.leaseLength / 4)
@@ -127,9 +137,9 @@ final class CommitClock: Sendable {
 
     enum Reservation {
         case reserved
-        /// The time lies beyond the lease on disk.
+        /// The time is after the lease on disk.
         case needsLease
-        /// Commits up to the time are under way.
+        /// Commits up to the time are not on disk yet.
         case needsBarrier
     }
 
@@ -138,10 +148,10 @@ final class CommitClock: Sendable {
         state.withLock { state in
             guard time <= max(state.lease, state.lastIssued) else { return .needsLease }
             state.lastIssued = max(state.lastIssued, time)
-            return state.isUnderWay && state.readable < time ? .needsBarrier : .reserved
+            return state.hasUnpublished && state.readable < time ? .needsBarrier : .reserved
         }
     }
 
-    /// A time for something that happens now, without promise about commits.
+    /// A time for an event that happens now, without a guarantee relative to commits.
     var wallTime: Int64 { state.withLock { now(&$0) } }
 }

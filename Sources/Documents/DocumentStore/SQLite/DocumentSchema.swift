@@ -1,31 +1,11 @@
 import SQLite
 
-/// The tables of one database.
-///
-/// - `collection`: collections that ever held a document; `path` is `KeyBytes.path`, `name` the last segment.
-/// - `document`: the newest version of each document; `fields` are the entries of the Document message's `fields`.
-/// - `field`: numbers for index columns; `path` is a kind (`=` value, `@` array element) and `KeyBytes.field`, or
-///   `CompositeIndex.path`.
-/// - `entry`: the index: one row for each indexed value of each document; see `IndexEntries`. `recent` is laid over it; see
-///   `IndexTables`. They lack the commits after the setting `indexed`, or a part of them; see `PendingIndex`.
-/// - `composite`: the composite indexes of collections; documents with ids from `next` on may be missing, NULL when all are
-///   there.
-/// - `exemption`: the fields that the index leaves out; `collection` is the `name` of some; see `IndexExemption`.
-/// - `change`: the log: one row for each changed document of each commit, with the version that it replaced (NULLs where
-///   there was none). A document as of time T is its present version if that is no later than T, else the version replaced
-///   by its first change after T.
-/// - `received`: when commits were received, where their times are ahead of the clock; see `ReceiptTimes`.
-/// - `stream`: the commits of Write streams, by `StreamPosition`; `response` is a CommitResponse.
-/// - `usage`: how many documents each user owns; see `DocumentOwner`. `inherited` has the owners of those documents that do not
-///   name one themselves.
-///
-/// `document.sum` and `change.sum` are checksums of the columns of `RowSum`; NULL for a row that was damaged already when
-/// checksums came.
-/// - `setting`: `epoch` random bytes that name this database's history, `commit` the newest commit's time, `clock` the
-///   lease of `CommitClock`, `horizon` the log is complete after this time, `indexed` the index has all commits up to it,
-///   `recent` the number of rows in that table,
-///   `inherits F` 1 once all documents have the field F of those above them, `composite C F` the account for whose query the
-///   index F of the collection C was made.
+/// - `setting`: `epoch` random bytes that identify this database's history, `commit` the newest
+///   commit's time, `clock` the lease of `CommitClock`, `horizon` the time after which the log is
+///   complete, `indexed` the time up to which the index contains all commits, `recent` the number
+///   of rows in that table, `inherits F` 1 once all documents have the field F of the documents
+///   above them, `composite C F` the account for whose query the index F of the collection C was
+///   created.
 enum DocumentSchema {
     static let component = "documents"
 

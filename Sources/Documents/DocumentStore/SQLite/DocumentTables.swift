@@ -2,9 +2,9 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// The tables of one database, read through one connection. What both the writer and the readers need.
+/// The tables of one database, read through one connection. Shared by the writer and the readers.
 final class DocumentTables {
-    /// A document's newest version as it is stored.
+    /// The newest version of a document as stored.
     struct Row {
         let document: Int64
         let createTime: Int64
@@ -12,35 +12,37 @@ final class DocumentTables {
         let fields: [UInt8]
     }
 
-    /// What a read does about a row that is not what was stored.
+    /// The handling of a row whose checksum does not match.
     enum Damage {
-        /// It throws `StoredDataError.damaged`: an answer that lacks a document would be wrong.
+        /// The read throws `StoredDataError.damaged`, because a result that lacks a document would
+        /// be wrong.
         case fails
-        /// It goes on as if the row were not there, for listeners, which would otherwise hear nothing of any other document.
+        /// The row is treated as absent. Used for listeners, which would otherwise not be notified
+        /// of any other document.
         case isSkipped
     }
 
     let sqlite: SQLiteDatabase
     let name: DatabaseName
     var damage = Damage.fails
-    /// Is notified of damage that is skipped.
+    /// Called for damage that is skipped.
     var onDamage: @Sendable (StoredDataError) -> Void = { _ in }
     let tuning: QueryTuning
     var index: IndexTables { IndexTables(sqlite: sqlite) }
-    /// What is laid over the index tables while a reader has its snapshot.
+    /// The entries that overlay the index tables while a reader has its snapshot.
     var pending = PendingIndex.View()
-    /// Told of a composite index that a query would gain by.
+    /// Called with a composite index from which a query would benefit.
     var onWish: @Sendable (_ collection: Int64, _ index: CompositeIndex, _ account: String?) -> Void = { _, _, _ in }
-    /// On whose behalf is read; nil for the operator.
+    /// The account on whose behalf documents are read; nil for the operator.
     var account: String?
     private var collectionNumbers: [[UInt8]: Int64] = [:]
     private var fieldNumbers: [[UInt8]: Int64] = [:]
     private var collectionPaths: [Int64: String] = [:]
     private var composites: [Int64: [CompositeIndex.Column]] = [:]
-    /// By the ids of collections.
+    /// The exempt fields by the ids of collections.
     private var exempt: [String: Set<String>]?
 
-    /// Bounds the number caches; a database with more paths than this looks the others up.
+    /// The maximum size of the number caches. Numbers of further paths are looked up in the tables.
     private static let cacheLimit = 20_000
 
     init(_ sqlite: SQLiteDatabase, name: DatabaseName, tuning: QueryTuning = QueryTuning()) {
@@ -49,7 +51,7 @@ final class DocumentTables {
         self.tuning = tuning
     }
 
-    /// Forgets numbers that a rolled back transaction may have made.
+    /// Clears cached numbers that a rolled-back transaction may have assigned.
     func forgetNumbers() {
         collectionNumbers = [:]
         fieldNumbers = [:]
@@ -126,7 +128,7 @@ final class DocumentTables {
         }
     }
 
-    /// A document by its number.
+    /// Returns a document by its number.
     func document(_ number: Int64) throws -> (id: [UInt8], document: EncodedDocument)? {
         try sqlite.withStatement("SELECT sum, \(RowSum.document) FROM document WHERE document=?") { statement in
             try statement.bind(1, number)
@@ -139,9 +141,11 @@ final class DocumentTables {
         }
     }
 
-    /// Whether the current row of a statement whose first column is its sum is what was stored; where it is not, see `Damage`.
+    /// Whether the checksum of a statement's current row, which is its first column, matches;
+    /// `damage` decides what happens if not.
     ///
-    /// - Parameter collection: the column of the collection's number; the document's id is in the next one.
+    /// - Parameter collection: the column of the collection's number. The document's id is in the
+    ///   next column.
     func isIntact(_ row: SQLiteStatement, _ columns: Range<Int32>, collection: Int32) throws -> Bool {
         if row.isIntact(columns, sum: 0) { return true }
         let error = StoredDataError.damaged(label(collection: row.int64(collection), id: row.bytes(collection + 1)))
@@ -150,13 +154,15 @@ final class DocumentTables {
         return false
     }
 
-    /// What is known of a document: it, nil where there is none, or that it cannot be read.
+    /// The result of reading a document: the document, nil if it does not exist, or that it cannot
+    /// be read.
     enum Finding<Value: Sendable>: Sendable {
         case known(Value?)
         case damaged
     }
 
-    /// Reads a document for a listener: a damaged one must not keep others from being told, nor be taken for a deleted one.
+    /// Reads a document for a listener. A damaged document must neither stop the reporting of
+    /// others nor be reported as deleted.
     func unlessDamaged<Value>(_ read: () throws -> Value?) throws -> Finding<Value> {
         let former = damage
         damage = .fails
@@ -175,12 +181,12 @@ final class DocumentTables {
         return try row(collection: collection, id: Array(name.id.utf8))
     }
 
-    /// The newest version.
+    /// Returns the newest version.
     func document(_ name: DocumentName) throws -> EncodedDocument? {
         try row(name).map { EncodedDocument(name: name, row: $0) }
     }
 
-    /// The version as of `time`, which must be within the log.
+    /// Returns the version as of `time`, which must be within the log.
     func document(_ name: DocumentName, at time: Int64) throws -> EncodedDocument? {
         guard let collection = try collection(name.collectionPath) else { return nil }
         return try document(name, collection: collection, id: Array(name.id.utf8), at: time)
@@ -206,7 +212,7 @@ final class DocumentTables {
         }
     }
 
-    /// What a row calls itself, for messages about one that may be damaged.
+    /// Returns a name for messages about a row that may be damaged.
     func label(collection: Int64, id: [UInt8]) -> String {
         let name = try? name(collection: collection, id: id)
         return name?.path ?? "a document of collection number \(collection)"
@@ -220,7 +226,7 @@ final class DocumentTables {
 
     // MARK: Composite indexes
 
-    /// The composite indexes of a collection, also those that do not have all documents yet.
+    /// Returns the composite indexes of a collection, including those that are not complete yet.
     func composites(of collection: Int64) throws -> [(column: CompositeIndex.Column, isReady: Bool)] {
         var composites: [(CompositeIndex.Column, Bool)] = []
         try sqlite.query(
@@ -233,7 +239,8 @@ final class DocumentTables {
         return composites
     }
 
-    /// The composite indexes of a collection, for the one who alone makes them.
+    /// Returns the composite indexes of a collection from a cache. Only for the writer, which alone
+    /// changes them.
     func writtenComposites(of collection: Int64) throws -> [CompositeIndex.Column] {
         if let known = composites[collection] { return known }
         let found = try composites(of: collection).map(\.column)
@@ -242,7 +249,8 @@ final class DocumentTables {
         return found
     }
 
-    /// The number of a composite index that has all documents of a collection.
+    /// Returns the number of a composite index that contains all documents of a collection; nil if
+    /// it does not exist or is not complete.
     func readyComposite(_ index: CompositeIndex, of collection: Int64) throws -> Int64? {
         guard let number = try field(index.path) else { return nil }
         return try sqlite.withStatement(
@@ -264,7 +272,7 @@ final class DocumentTables {
         return exemptions
     }
 
-    /// The fields of a collection's documents that are not indexed; see `IndexExemption`.
+    /// Returns the fields of a collection's documents that are not indexed; see `IndexExemption`.
     func exemptFields(of collection: Int64) throws -> Set<String> {
         try exemptFields(ofCollectionsNamed: String(collectionPath(collection).split(separator: "/").last ?? ""))
     }
@@ -278,7 +286,8 @@ final class DocumentTables {
 
     // MARK: Settings
 
-    /// The time of the newest commit, and the time up to which the index table has all commits.
+    /// Returns the time of the newest commit, and the time up to which the index table contains all
+    /// commits.
     func progress() throws -> (visible: Int64, indexed: Int64) {
         try sqlite.withStatement(
             """
@@ -311,7 +320,7 @@ final class DocumentTables {
         }
     }
 
-    /// Whether a document was changed at a time, or that is too long ago to say.
+    /// Whether a document was changed at a time. Also true if the time is before the log's horizon.
     func hasCommit(at time: Int64?) throws -> Bool {
         guard let time, try setting("horizon") < time else { return true }
         return try sqlite.first("SELECT 1 FROM change WHERE time=? LIMIT 1", [.integer(time)]) { _ in true } ?? false
@@ -334,9 +343,9 @@ extension EncodedDocument {
     }
 }
 
-/// The tables contradict each other: the file was damaged or changed by hand.
+/// A contradiction between tables: the file was damaged or changed by other means.
 enum StoredDataError: Error, CustomStringConvertible {
-    /// A row of the document at this path is not what was stored.
+    /// The checksum of a row of the document at this path does not match.
     case damaged(String)
     case missingCollection(Int64)
     case badID(Int64)

@@ -2,10 +2,11 @@ import DocumentModel
 
 /// Order-preserving byte keys of names and paths.
 ///
-/// Each segment is its UTF-8, with 0x00 written as 01 01 and 0x01 as 01 02, ended by 0x00. So keys compare (memcmp) as
-/// the names do, segment by segment and shorter first, and the key of a parent is a prefix of what is below it. A
-/// numeric id `__id<n>__`, which only cursors hold, is 0x00, then the number big-endian with its sign bit flipped, then
-/// 0x00: before every other id.
+/// Each segment is its UTF-8, with 0x00 written as 01 01 and 0x01 as 01 02, terminated by 0x00.
+/// Keys therefore compare (memcmp) like the names: segment by segment and shorter ones first. The
+/// key of a parent is a prefix of the keys below it. A numeric id `__id<n>__`, which only cursors
+/// contain, is 0x00, then the big-endian number with its sign bit inverted, then 0x00, and so
+/// precedes every other id.
 enum KeyBytes {
     static func path(_ path: String) -> [UInt8] {
         var key: [UInt8] = []
@@ -44,7 +45,7 @@ enum KeyBytes {
         key.append(0)
     }
 
-    /// The key of a document's name, which may hold numeric ids.
+    /// Returns the key of a document's name, which may contain numeric ids.
     static func documentPath(_ path: String) -> [UInt8] {
         var key: [UInt8] = []
         for (index, segment) in path.split(separator: "/", omittingEmptySubsequences: false).enumerated() {
@@ -68,7 +69,7 @@ enum KeyBytes {
         return key
     }
 
-    /// Undoes `path`; nil for bytes that it does not make.
+    /// Decodes a key that `path` returned; nil for other bytes.
     static func decodePath(_ key: UnsafeRawBufferPointer) -> String? {
         var text: [UInt8] = []
         text.reserveCapacity(key.count)
@@ -90,7 +91,7 @@ enum KeyBytes {
         return String(validating: text, as: UTF8.self)
     }
 
-    /// The least key after everything that begins with `prefix`; nil when there is none.
+    /// Returns the smallest key after all keys that begin with `prefix`; nil if there is none.
     static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
         var key = prefix
         while let last = key.last {

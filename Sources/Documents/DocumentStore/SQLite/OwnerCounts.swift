@@ -2,16 +2,18 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-/// How many documents each user owns, kept in the transactions that change them: the table `usage`.
+/// The number of documents that each user owns, stored in the table `usage` by the transactions
+/// that change it.
 ///
-/// What a transaction changes is gathered in memory and written once at its end. Used on the writer's thread only.
+/// The changes of a transaction are collected in memory and written once at its end. Used on the
+/// writer's thread only.
 struct OwnerCounts {
     private let tables: DocumentTables
     private var sqlite: SQLiteDatabase { tables.sqlite }
     private var counts: [String: Int64] = [:]
     private var changed = Set<String>()
 
-    /// Users whose counts are kept in memory.
+    /// The maximum number of users whose counts are cached.
     private static let cacheLimit = 10_000
 
     init(_ tables: DocumentTables) { self.tables = tables }
@@ -23,9 +25,9 @@ struct OwnerCounts {
         return count
     }
 
-    /// Counts what a commit did to the document with this number.
+    /// Counts the effect of a commit on the document with this number.
     ///
-    /// - Parameter fields: of a document as it is after the commit.
+    /// - Parameter fields: returns the fields of a document after the commit.
     mutating func add(
         _ effect: CommitEffects.Effect, document: Int64, fields: (DocumentName) throws -> [String: Value]?
     ) throws {
@@ -56,7 +58,7 @@ struct OwnerCounts {
         try sqlite.first("SELECT owner FROM inherited WHERE document=?", [.integer(document)]) { $0.text(0) }
     }
 
-    /// Writes what has changed, inside the transaction.
+    /// Writes the changed counts, inside the transaction.
     mutating func store() throws {
         for owner in changed {
             try sqlite.execute(
@@ -67,7 +69,7 @@ struct OwnerCounts {
         if counts.count > Self.cacheLimit { counts = [:] }
     }
 
-    /// Forgets what a transaction that was rolled back has changed.
+    /// Discards the changes of a transaction that was rolled back.
     mutating func forget() {
         counts = [:]
         changed = []
@@ -75,7 +77,7 @@ struct OwnerCounts {
 
     // MARK: Upgrade
 
-    /// Counts every document of a file that has no counts yet.
+    /// Counts all documents of a file that has no counts yet.
     static func countAll(in sqlite: SQLiteDatabase) throws {
         var counts: [String: Int64] = [:]
         var unnamed: [(document: Int64, top: [Substring])] = []
@@ -108,7 +110,7 @@ struct OwnerCounts {
 }
 
 extension DocumentTables {
-    /// How many documents a user owns.
+    /// Returns the number of documents that a user owns.
     func documentCount(of owner: String) throws -> Int64 {
         try sqlite.first("SELECT documents FROM usage WHERE owner=?", [.text(owner)]) { $0.int64(0) } ?? 0
     }

@@ -1,15 +1,16 @@
 import SQLite
 
-/// When commits were received, by the system's clock: kept only while commit times are ahead of it, because it was wrong once. What was
-/// received before a time can then be forgotten, whatever the time is called.
+/// The times at which commits were received according to the system's clock. Recorded only while
+/// commit times are ahead of that clock, because it was wrong once. They determine which commits
+/// are older than the retention, independent of their commit times.
 struct ReceiptTimes {
-    /// How far commit times may be ahead before their receipt is noted.
+    /// The lead of commit times up to which receipts are not recorded.
     static let tolerated: Int64 = 60_000_000
-    /// How many notes there are for the time that the log reaches back.
+    /// The number of records for the duration of the retention.
     private static let notes: Int64 = 16
 
     let sqlite: SQLiteDatabase
-    /// In microseconds.
+    /// The time for which the log is kept, in microseconds.
     let retention: Int64
     private var last: Int64?
 
@@ -18,18 +19,18 @@ struct ReceiptTimes {
         self.retention = retention
     }
 
-    /// Notes that a commit of `time` was received at `wall`, where that is to be noted.
+    /// Records that a commit of `time` was received at `wall`, if necessary.
     mutating func note(_ time: Int64, receivedAt wall: Int64) throws {
         guard time - wall > Self.tolerated else { return }
         if last == nil { last = try sqlite.first("SELECT max(wall) FROM received") { $0.optionalInt64(0) } ?? nil }
-        // A clock that was set back is noted, too.
+        // A clock that was set back is recorded too.
         if let last, wall >= last, wall - last < max(1, retention / Self.notes) { return }
         try sqlite.execute(
             "INSERT OR REPLACE INTO received(time, wall) VALUES(?,?)", [.integer(time), .integer(wall)])
         last = wall
     }
 
-    /// The time up to which commits are older than the retention.
+    /// Returns the time up to which commits are older than the retention.
     func limit(at wall: Int64) throws -> Int64 {
         let before = wall - retention
         guard last != nil else { return before }
@@ -39,7 +40,7 @@ struct ReceiptTimes {
         return max(before, (noted ?? nil) ?? before)
     }
 
-    /// Forgets the notes about commits that are forgotten.
+    /// Removes the records of commits that have been pruned.
     func prune(through time: Int64) throws {
         guard last != nil else { return }
         try sqlite.execute(

@@ -3,12 +3,14 @@ import SQLite
 
 /// The columns that the checksum of a row covers, in the order in which they are summed.
 ///
-/// A bit that flips in a row is noticed by whoever reads it: the row then counts as damaged, see `DocumentTables.Damage`.
+/// A flipped bit in a row is detected when the row is read. The row then counts as damaged, see
+/// `DocumentTables.Damage`.
 enum RowSum {
     static let document = "collection, id, create_time, update_time, fields"
     static let change = "time, collection, id, create_time, update_time, fields"
 
-    /// Gives the rows of a database from before there were checksums theirs. What cannot be decoded gets none.
+    /// Adds checksums to a database that was created without them. Rows that cannot be decoded get
+    /// none.
     static func addAll(in sqlite: SQLiteDatabase) throws {
         for (table, columns) in [("document", document), ("change", change)] {
             try sqlite.executeScript("ALTER TABLE \(table) ADD COLUMN sum INTEGER")

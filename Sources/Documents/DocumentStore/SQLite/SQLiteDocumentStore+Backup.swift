@@ -9,10 +9,11 @@ extension SQLiteDocumentStore {
         }
     }
 
-    /// Writes a consistent copy of the database to one file while reads and commits go on.
+    /// Writes a consistent copy of the database to one file while reads and commits continue.
     ///
-    /// The copy has a history of its own: a listener's token from the original starts anew in it, because the original may
-    /// go on to commits that the copy never sees. Throws `DocumentStoreError`; leaves no partial file.
+    /// The copy has a separate history: a listener's token of the original causes a reset in it,
+    /// because the original may continue with commits that the copy never contains. Throws
+    /// `DocumentStoreError` and leaves no partial file.
     package func backUp(to destination: String) async throws {
         let file = DocumentDatabaseFile(database, path: path)
         let thread = SerialThread()

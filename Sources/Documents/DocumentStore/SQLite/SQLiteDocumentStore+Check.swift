@@ -1,7 +1,9 @@
 extension SQLiteDocumentStore {
-    /// Reads everything and answers what contradicts itself, one line each; empty when the database is sound.
+    /// Reads everything and returns a line for each contradiction; an empty array if the database
+    /// is sound.
     ///
-    /// Compares the index with the documents, and the log with both. Other work goes on meanwhile.
+    /// Compares the index with the documents, and the log with both. Other work continues
+    /// meanwhile.
     package func check() async throws -> [String] {
         try await readers.read { tables, visible in try ConsistencyCheck(tables: tables).problems(visible: visible) }
     }

@@ -3,7 +3,7 @@ import FirestoreProtocol
 import SQLite
 
 extension SQLiteDocumentStore {
-    /// Brings documents that were stored before a field was inherited into line, once.
+    /// Updates documents that were stored before a field became inherited, once.
     func alignInheritedFields() async throws {
         for field in configuration.inheritedFields.sorted() {
             let setting = "inherits \(field)"

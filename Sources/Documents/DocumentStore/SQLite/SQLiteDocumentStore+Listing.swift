@@ -5,7 +5,8 @@ extension SQLiteDocumentStore {
     private static let defaultPageSize = 300
     private static let maximumPageSize = 1000
 
-    /// A page ends early once its documents have this many bytes, so that clients with a limit can receive it.
+    /// The size of documents in bytes at which a page ends, so that clients with a message limit
+    /// can receive it.
     private static let pageBytes = 4 << 20
 
     package func list(
@@ -15,7 +16,7 @@ extension SQLiteDocumentStore {
         try listing.check()
         let token = try PageToken(parsing: listing.pageToken)
         let predicate = LockTable.LockedQuery(try checked(listing.query))
-        // A later page is of the moment of the first, unless the caller says otherwise.
+        // A later page has the read time of the first, unless the caller requests another.
         let actual: ReadMoment = if case .strong = moment, let time = token?.time { .at(time) } else { moment }
         return try await read(at: actual, locking: ([], [predicate]), for: account) {
             [database] tables, visible, time in
@@ -31,7 +32,7 @@ extension SQLiteDocumentStore {
                 page.isCut = found.isCut
                 if found.isCut { break }
                 if page.entries.count >= size, listing.collectionID.isEmpty {
-                    // Whether there are more the next page finds out.
+                    // The next page determines whether there are more.
                     page.isCut = true
                     break
                 }
@@ -44,7 +45,8 @@ extension SQLiteDocumentStore {
         }
     }
 
-    /// The collections that a listing lists, ascending, from that of the last document on.
+    /// Returns the collections to list, in ascending order, starting with that of the last
+    /// document.
     private static func collectionIDs(
         of listing: DocumentListing, from last: DocumentName?, in tables: DocumentTables, at time: Int64
     ) throws -> [String] {
@@ -54,7 +56,7 @@ extension SQLiteDocumentStore {
         return [last?.collectionID].compactMap(\.self) + later
     }
 
-    /// The entries of one collection after `last`; `isCut` if there are more.
+    /// Returns the entries of one collection after `last`; `isCut` if there are more.
     private static func entries(
         of listing: DocumentListing, after last: DocumentName?, limit: Int, in tables: DocumentTables, visible: Int64,
         at time: Int64
@@ -82,7 +84,8 @@ extension SQLiteDocumentStore {
             let collection = listing.parent.collectionPath(listing.collectionID)
             var missing = try SubcollectionReader(tables: tables, time: time)
                 .missingDocuments(in: collection, after: last?.id, limit: limit + 1)
-            // What follows the last document of a page that was cut belongs to later ones.
+            // Missing documents after the last document of a page that was cut belong to later
+            // pages.
             if isCut, let end = documents.last?.name { missing.removeAll { $0 > end } }
             entries = (entries + missing.map(DocumentPage.Entry.missing)).sorted { $0.name < $1.name }
             if entries.count > limit {
@@ -93,7 +96,7 @@ extension SQLiteDocumentStore {
         return (entries, isCut)
     }
 
-    /// The position after a document in a listing's order, for the next page.
+    /// Returns the position after a document in a listing's order, for the next page.
     private static func cursor(
         after name: DocumentName, orders: [Query.Order], in tables: DocumentTables, at time: Int64
     ) throws -> Query.Cursor {

@@ -3,11 +3,12 @@ import FirestoreProtocol
 import Synchronization
 
 extension SQLiteDocumentStore {
-    /// Runs `body` on a snapshot of the given moment. `visible` is the snapshot's newest commit, `time` the read time: where
-    /// they differ, newer versions must be overlooked, also because they may not be on the disk yet.
+    /// Runs `body` with a snapshot for the given moment. `visible` is the snapshot's newest commit,
+    /// `time` the read time. If they differ, newer versions must be ignored, also because they may
+    /// not be on disk yet.
     ///
     /// - Parameters:
-    ///   - locking: what a read-write transaction is about to read.
+    ///   - locking: the documents and queries that a read-write transaction is about to read.
     ///   - isShort: see `ReaderPool.read`.
     func read<Result: Sendable>(
         at moment: ReadMoment, locking: (documents: [DocumentName], queries: [LockTable.LockedQuery]) = ([], []),
@@ -25,7 +26,8 @@ extension SQLiteDocumentStore {
             case .readOnly: return try await read(at: try transactions.readTime(id), isShort, account, body)
             case .readWrite:
                 try transactions.lock(id, documents: locking.documents, queries: locking.queries)
-                // A commit under way may have been admitted before the lock: what is read must include it.
+                // A commit in flight may have been admitted before the lock was acquired; the read
+                // must include it.
                 if clock.lastAssigned > clock.published { try await writer.barrier() }
                 return try await readNow(isShort, account, body)
             }
@@ -54,7 +56,8 @@ extension SQLiteDocumentStore {
         }
     }
 
-    /// Makes sure that no commit after this call gets a time up to `time`, and that all commits up to it are visible.
+    /// Ensures that no commit after this call gets a time up to `time`, and that all commits up to
+    /// it are visible.
     private func prepareReading(at time: Int64) async throws {
         guard time <= max(clock.wallTime, clock.lastIssued) else {
             throw DocumentStoreError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
@@ -72,7 +75,8 @@ extension SQLiteDocumentStore {
 
     // MARK: Documents
 
-    /// A get of so many documents is over before another thread would have begun with it.
+    /// The number of documents up to which a get completes faster than another thread could start
+    /// it.
     private static let shortGet = 16
 
     package func get(_ names: [DocumentName], at moment: ReadMoment, byteLimit: Int) async throws -> GetResult {
@@ -169,8 +173,8 @@ extension SQLiteDocumentStore {
     }
 }
 
-/// The page that a query has read when it starts. The first iteration takes it, so that it is gone once it is consumed; later
-/// ones read it again.
+/// The page that a query has read when it starts. The first iteration takes it, so that it is gone
+/// once it is consumed; later ones read it again.
 private final class FirstPage: Sendable {
     private let page: Mutex<(QueryExecution, QueryPage)?>
 

@@ -3,48 +3,52 @@ import FirestoreProtocol
 import SQLite
 package import SystemIO
 
-/// The document store in one SQLite file (and its WAL beside it).
+/// A document store in one SQLite file (and its WAL).
 ///
-/// One writer commits in groups; readers use snapshots of their own and never wait for it. Opening replays nothing
-/// but what SQLite itself replays.
+/// One writer commits in groups. Readers use separate snapshots and never wait for the writer.
+/// Opening replays nothing except what SQLite itself replays.
 package final class SQLiteDocumentStore: DocumentStore {
     package struct Configuration: Sendable {
-        /// How far back `read_time` and resume tokens reach.
+        /// The age up to which `read_time` and resume tokens can be used.
         package var retention: Duration = .seconds(3600)
         package var readerCount = 3
         package var writerCacheKiB = 16 * 1024
         package var readerCacheKiB = 8 * 1024
-        /// When a transaction that is not used is over.
+        /// The time after which an unused transaction ends.
         package var transactionIdleLimit: Duration = .seconds(60)
         package var transactionLimit: Duration = .seconds(270)
-        /// How long a commit waits for a transaction's locks.
+        /// The time that a commit waits for a transaction's locks.
         package var lockWaitLimit: Duration = .seconds(15)
-        /// What one account may hold.
+        /// The resources that one account may use.
         package var accountLimits = AccountLimits()
-        /// How often an idle listener hears from the store.
+        /// The interval of heartbeats to idle listeners.
         package var heartbeat: Duration = .seconds(30)
-        /// How many changes wait for a listener that does not pull, before they are dropped and later read from the log.
+        /// The number of changes queued for a listener that does not pull, beyond which changes are
+        /// dropped and later read from the log.
         package var listenerBacklog = 1000
-        /// How many index entries gather before they are brought into the table together.
+        /// The number of index entries that are collected before they are moved into the table
+        /// together.
         package var indexBatch = 100_000
-        /// The fields that are not indexed; nil for those that the file was last opened with.
+        /// The fields that are not indexed; nil for those with which the file was last opened.
         package var indexExemptions: Set<IndexExemption>?
-        /// Fields of top-level documents that the documents below which have them repeat: a commit that changes such a field
-        /// changes it in these too.
+        /// The fields of top-level documents that are repeated in the documents below which have
+        /// them. A commit that changes such a field changes it there too.
         package var inheritedFields: Set<String> = []
         package var tuning = QueryTuning()
-        /// Returns once what was written to the file before is on the disk.
+        /// Returns once everything written to the file before is on disk.
         package var synchronize: @Sendable (borrowing FileDescriptor) throws -> Void = { try $0.synchronizeContent() }
-        /// Is notified of each document that listeners are not told of, because it cannot be read.
+        /// Called for each document that listeners are not notified of because it cannot be read.
         package var onDamage: @Sendable (DocumentStoreError) -> Void = { _ in }
-        /// Microseconds since 1970.
+        /// Returns the time in microseconds since 1970.
         package var now: @Sendable () -> Int64 = CommitClock.system
-        /// Microseconds of a clock that never jumps, by which jumps of `now` are recognized; nil: `now` is always believed. A store
-        /// with one does not open where `now` is more than a year after the newest commit.
+        /// Returns the microseconds of a clock that never jumps, with which jumps of `now` are
+        /// detected; nil if `now` is always believed.
+        ///
+        /// If not nil, a store does not open if `now` is more than a year after the newest commit.
         package var uptime: (@Sendable () -> Int64)?
-        /// Opens all the same.
+        /// Whether to open even if the clock is implausible.
         package var acceptsClock = false
-        /// Is notified when the clock jumps; must be quick.
+        /// Called when the clock jumps. Must be fast.
         package var onClockNews: @Sendable (ClockNews) -> Void = { _ in }
 
         package init() {}
@@ -59,9 +63,9 @@ package final class SQLiteDocumentStore: DocumentStore {
     let writer: CommitWriter
     let readers: ReaderPool
     let epoch: [UInt8]
-    private let heart: Task<Void, Never>
+    private let heartbeat: Task<Void, Never>
 
-    /// Opens the file, making it if need be.
+    /// Opens the file, and creates it if necessary.
     package init(
         _ database: DatabaseName, path: String, configuration: Configuration = Configuration()
     ) async throws {
@@ -71,9 +75,9 @@ package final class SQLiteDocumentStore: DocumentStore {
         do {
             var settings = SQLiteConfiguration()
             settings.cacheKiB = configuration.writerCacheKiB
-            // The log takes many groups before their pages are moved into the file, each page once.
+            // The log holds many groups before their pages are moved into the file, each page once.
             settings.automaticCheckpointPages = 8192
-            // The publisher syncs the log, while the writer goes on.
+            // The publisher syncs the log while the writer continues.
             settings.synchronous = .normal
             let sqlite = try SQLiteDatabase(path: path, configuration: settings)
             try sqlite.migrate(DocumentSchema.component, DocumentSchema.migrations)
@@ -116,7 +120,7 @@ package final class SQLiteDocumentStore: DocumentStore {
             throw DocumentStoreError(error)
         }
         let (hub, transactions, pause) = (hub, transactions, configuration.heartbeat / 4)
-        heart = Task {
+        heartbeat = Task {
             while (try? await Task.sleep(for: pause)) != nil {
                 hub.tick(limit: 4)
                 transactions.expire()
@@ -127,12 +131,13 @@ package final class SQLiteDocumentStore: DocumentStore {
         try await alignInheritedFields()
     }
 
-    deinit { heart.cancel() }
+    deinit { heartbeat.cancel() }
 
-    /// The clock for `Configuration.uptime`.
+    /// A clock for `Configuration.uptime`.
     package static var systemUptime: @Sendable () -> Int64 { CommitClock.systemUptime }
 
-    /// How far the newest commit is ahead of the clock, because that was wrong once; nil where it is not.
+    /// The time by which the newest commit is ahead of the clock because the clock was wrong once;
+    /// nil if it is not ahead.
     package var leadOfCommits: Duration? {
         let (newest, wall) = (clock.lastAssigned, configuration.now())
         return ClockGuard.isAhead(newest: newest, wall: wall) ? .microseconds(newest - wall) : nil
@@ -147,16 +152,17 @@ package final class SQLiteDocumentStore: DocumentStore {
         throw DocumentStoreError(.failedPrecondition, message, cause: message)
     }
 
-    /// Opens the file that commits are appended to, for syncing it. Its name is on the disk from then on.
+    /// Opens the file to which commits are appended, for syncing it. Its directory entry is on disk
+    /// afterwards.
     private static func openLog(of sqlite: SQLiteDatabase) throws -> FileDescriptor {
         let directory = sqlite.path.lastIndex(of: "/").map { sqlite.path[...$0] } ?? "."
         try FileDescriptor(path: String(directory), [.read, .directory]).synchronize()
         return try FileDescriptor(path: sqlite.logPath, .read)
     }
 
-    /// Finishes the commits handed in, ends the listeners, and closes the file.
+    /// Completes the submitted commits, ends the listeners, and closes the file.
     package func close() async {
-        heart.cancel()
+        heartbeat.cancel()
         hub.closeAll()
         readers.close()
         await writer.close()

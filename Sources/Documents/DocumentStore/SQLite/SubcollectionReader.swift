@@ -1,17 +1,20 @@
 import DocumentModel
 import SQLite
 
-/// Finds what lies below a name as of a time: collections with documents, and documents that exist only through theirs.
+/// Finds the names below a name as of a time: collections with documents, and documents that exist
+/// only as parents of others.
 struct SubcollectionReader {
     let tables: DocumentTables
     let time: Int64
 
-    /// Ids of the collections directly below a document (or the root, ""), ascending, that hold something.
+    /// Returns the ids of the collections directly below a document (or the root, "") that contain
+    /// documents, in ascending order.
     func collectionIDs(below path: String, after last: String?, limit: Int) throws -> [String] {
         try segments(below: KeyBytes.path(path), after: last, limit: limit) { _ in true }
     }
 
-    /// Documents of a collection that do not exist but have something below them, ascending.
+    /// Returns the documents of a collection that do not exist but have documents below them, in
+    /// ascending order.
     func missingDocuments(in collection: String, after last: String?, limit: Int) throws -> [DocumentName] {
         let number = try tables.collection(collection)
         let ids = try segments(below: KeyBytes.path(collection), after: last, limit: limit) { id in
@@ -22,7 +25,8 @@ struct SubcollectionReader {
         return try ids.map { try DocumentName(database: tables.name, path: "\(collection)/\($0)") }
     }
 
-    /// The distinct segments that follow `prefix` in the keys of collections which hold something at `time`.
+    /// Returns the distinct segments that follow `prefix` in the keys of collections that contain
+    /// documents at `time`.
     private func segments(
         below prefix: [UInt8], after last: String?, limit: Int, where isWanted: (String) throws -> Bool
     ) throws -> [String] {
@@ -35,7 +39,7 @@ struct SubcollectionReader {
         var found: [String] = []
         while found.count < limit, let key = try firstCollection(from: lower, below: end) {
             guard key.count > prefix.count, let stop = key[prefix.count...].firstIndex(of: 0) else {
-                // The collection `prefix` itself, when it names one.
+                // The collection `prefix` itself, if it is one.
                 lower = key + [0]
                 continue
             }

@@ -1,32 +1,34 @@
 import DocumentModel
 import FirestoreProtocol
 
-/// The open transactions, and what each has read and so locked.
+/// The open transactions, and the documents and queries that each has read and therefore locked.
 ///
-/// A commit may change what a transaction has read only once that transaction has ended. Within an account the older of the two
-/// goes first: an older committer aborts the younger transactions in its way, a younger one waits. Ages are unique and a retry
-/// keeps its age, so waiting never goes round in a circle and every transaction is at some time the oldest. A commit never
-/// waits for a transaction of another account but aborts it: no account can delay another by reading.
+/// A commit may change what a transaction has read only after that transaction has ended. Within an
+/// account the older one has priority: an older committer aborts the younger transactions that
+/// block it, a younger one waits. Ages are unique and a retry keeps its age, so waiting never forms
+/// a cycle, and every transaction eventually is the oldest. A commit never waits for a transaction
+/// of another account but aborts it: no account can delay another by reading.
 ///
-/// A pure value: time comes in with each event.
+/// A pure value: time is passed in with each event.
 struct LockTable {
     struct Limits: Sendable {
-        /// After this long without a read, and after this long altogether, a transaction is over.
+        /// The time without a read after which a transaction ends.
         var idle: Duration = .seconds(60)
+        /// The total time after which a transaction ends.
         var total: Duration = .seconds(270)
-        /// How long a commit waits for locks.
+        /// The time that a commit waits for locks.
         var lockWait: Duration = .seconds(15)
-        /// How many transactions may be open at a time.
+        /// The maximum number of open transactions.
         var open = 10_000
-        /// How many bytes the reads of all of them may take in memory.
+        /// The maximum size in memory of the reads of all transactions, in bytes.
         var bytes = 256 << 20
         var account = AccountLimits()
     }
 
-    /// The results of a query that a transaction has read, which must stay what they were.
+    /// A query that a transaction has read, whose results must not change.
     struct LockedQuery: Sendable {
         let plan: QueryPlan
-        /// About how much memory it takes.
+        /// The approximate number of bytes that it takes in memory.
         let bytes: Int
 
         init(_ plan: QueryPlan) {
@@ -38,17 +40,18 @@ struct LockTable {
     private struct Transaction {
         let account: String?
         let age: UInt64
-        /// The moment that a read-only transaction reads.
+        /// The time at which a read-only transaction reads.
         let readTime: Int64?
         let begun: Duration
         var lastUsed: Duration
-        /// Its place in `queries`.
+        /// The key of the transaction in `queries`.
         let serial: UInt64
         var documents: Set<DocumentName> = []
         var queries: [QueryPlan] = []
         var known: Set<Query> = []
         var bytes = 0
-        /// It was aborted for another one, holds nothing any more, and its owner does not know yet.
+        /// Whether the transaction was aborted in favor of another one. It holds no locks, but its
+        /// owner has not been notified yet.
         var isAborted = false
     }
 
@@ -57,11 +60,12 @@ struct LockTable {
         var bytes = 0
     }
 
-    /// What stands in a commit's way.
+    /// The decision about a commit.
     enum Verdict: Equatable {
-        /// Nothing (any more); these transactions were aborted for it.
+        /// The commit may proceed. These transactions were aborted for it.
         case go(aborted: Set<TransactionID>)
-        /// Older transactions of the same account; the soonest of them expires at this time.
+        /// The commit must wait for older transactions of the same account, the first of which
+        /// expires at the given time.
         case wait(until: Duration, for: Set<TransactionID>)
     }
 
@@ -82,8 +86,10 @@ struct LockTable {
 
     // MARK: Begin and end
 
-    /// - Parameter readTime: for a read-only transaction the moment that it reads.
-    /// - Throws: if the account has, or all have, too many open.
+    /// Adds a transaction.
+    ///
+    /// - Parameter readTime: for a read-only transaction, the time at which it reads.
+    /// - Throws: an error if too many transactions of the account, or of all accounts, are open.
     mutating func begin(
         _ id: TransactionID, age: UInt64, readTime: Int64? = nil, at now: Duration
     ) throws(DocumentStoreError) {
@@ -106,12 +112,12 @@ struct LockTable {
 
     private func count(of account: String?) -> Int { usage[account]?.transactions.count ?? 0 }
 
-    /// Ends the transactions that are over.
+    /// Ends the transactions that have expired.
     mutating func expire(at now: Duration) {
         for id in transactions.keys.filter({ isOver($0, at: now) }) { end(id) }
     }
 
-    /// Ends a transaction, open or not. Its locks are free.
+    /// Ends a transaction, open or not, and releases its locks.
     mutating func end(_ id: TransactionID) {
         guard let transaction = transactions[id] else { return }
         release(id)
@@ -121,12 +127,13 @@ struct LockTable {
         if usage[transaction.account]?.transactions.isEmpty == true { usage[transaction.account] = nil }
     }
 
-    /// Ends the attempt that another one retries, where it was aborted and its owner was not told.
+    /// Ends the earlier attempt of a retried transaction, if it was aborted and its owner has not
+    /// been notified.
     mutating func endIfAborted(_ id: TransactionID) {
         if isAborted(id) { end(id) }
     }
 
-    /// Whether a transaction was aborted and has not been told yet.
+    /// Whether a transaction was aborted and its owner has not been notified yet.
     func isAborted(_ id: TransactionID) -> Bool { transactions[id]?.isAborted ?? false }
 
     /// Whether a transaction is open.
@@ -137,7 +144,7 @@ struct LockTable {
         transactions[id]?.isAborted = true
     }
 
-    /// Frees the locks of a transaction.
+    /// Releases the locks of a transaction.
     private mutating func release(_ id: TransactionID) {
         guard let transaction = transactions[id] else { return }
         for name in transaction.documents {
@@ -174,7 +181,7 @@ struct LockTable {
         throw .transactionOver
     }
 
-    /// The moment that a read-only transaction reads, which counts as its use.
+    /// Returns the time at which a read-only transaction reads. Counts as a use of the transaction.
     mutating func readTime(_ id: TransactionID, at now: Duration) throws(DocumentStoreError) -> Int64 {
         try check(id, at: now)
         guard let time = transactions[id]?.readTime else { throw .transactionOver }
@@ -183,12 +190,14 @@ struct LockTable {
     }
 
     /// Locks what the transaction is about to read.
-    /// - Throws: where it would hold too much; then it holds what it held before.
+    ///
+    /// - Throws: an error if it would exceed a limit. The transaction's locks are then unchanged.
     mutating func lock(_ id: TransactionID, documents: [DocumentName], queries: [LockedQuery], at now: Duration)
         throws(DocumentStoreError)
     {
         try check(id, at: now)
-        // Taken out of the table meanwhile: a second reference would copy what it holds.
+        // Removed from the table meanwhile, because a second reference would cause its sets to be
+        // copied.
         guard var transaction = transactions.removeValue(forKey: id) else { throw .transactionOver }
         defer { transactions[id] = transaction }
         transaction.lastUsed = now
@@ -196,7 +205,7 @@ struct LockTable {
         var plans: [LockedQuery] = []
         for query in queries where !transaction.known.contains(query.plan.query) { plans.append(query) }
         let cost = names.reduce(0) { $0 + $1.path.utf8.count + 300 } + plans.reduce(0) { $0 + $1.bytes }
-        try checkRoom(in: transaction, for: names.count, plans.count, bytes: cost)
+        try checkLimits(in: transaction, for: names.count, plans.count, bytes: cost)
         transaction.documents.formUnion(names)
         transaction.bytes += cost
         usage[transaction.account]?.bytes += cost
@@ -210,7 +219,7 @@ struct LockTable {
         }
     }
 
-    private func checkRoom(
+    private func checkLimits(
         in transaction: Transaction, for documents: Int, _ queries: Int, bytes more: Int
     ) throws(DocumentStoreError) {
         guard let account = transaction.account else { return }
@@ -230,8 +239,9 @@ struct LockTable {
         guard bytes + more <= self.limits.bytes else { throw .tooManyTransactions }
     }
 
-    /// Whether a commit may now change these documents, given as (before, after).
-    /// - Parameter account: the committer's.
+    /// Decides whether a commit may change these documents now.
+    ///
+    /// - Parameter account: the committer's account.
     mutating func admit(
         _ committer: TransactionID?, of account: String?,
         changing changes: [(name: DocumentName, before: Document?, after: Document?)], at now: Duration
@@ -271,7 +281,8 @@ struct LockTable {
 }
 
 extension QueryPlan {
-    /// About how many bytes a plan takes in memory: its values, and its alternatives, of which a short filter may have many.
+    /// The approximate number of bytes that a plan takes in memory: its values and its
+    /// disjunctions, of which even a short filter may have many.
     var memoryCost: Int {
         let conditions = disjunctions.reduce(0) { $0 + $1.count } + orders.count
         return RunQueryRequest(query: query).encoded().count + 128 * conditions + 1000

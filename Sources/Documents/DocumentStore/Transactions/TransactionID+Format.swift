@@ -1,7 +1,7 @@
 import Cryptography
 
-/// The bytes of an id: a kind, 8 bytes that are its age (for read-only transactions its read time), 8 random bytes, and the
-/// first 16 bytes of an HMAC-SHA-256 over these and the account.
+/// The format of an id: a kind, 8 bytes that are its age (for read-only transactions its read
+/// time), 8 random bytes, and the first 16 bytes of an HMAC-SHA-256 over these and the account.
 extension TransactionID {
     enum Kind: UInt8 {
         case readWrite = 1
@@ -22,14 +22,15 @@ extension TransactionID {
         self.init(bytes: bytes + Self.code(of: bytes, account, key), account: account)
     }
 
-    /// The kind that the bytes name; nil for bytes that no store made. They may be forged: see `isAuthentic`.
+    /// The kind that the bytes contain; nil for bytes that no store created. They may be forged:
+    /// see `isAuthentic`.
     var kind: Kind? {
         bytes.count == Self.contentCount + Self.codeCount ? bytes.first.flatMap(Kind.init) : nil
     }
 
     var number: UInt64 { bytes.dropFirst().prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
-    /// Whether the id was made with `key` for the account that uses it. Takes the same time whichever byte differs.
+    /// Whether the id was created with `key` for the account that uses it. Takes constant time.
     func isAuthentic(_ key: [UInt8]) -> Bool {
         guard kind != nil else { return false }
         let content = Array(bytes.prefix(Self.contentCount))
@@ -37,7 +38,7 @@ extension TransactionID {
     }
 
     private static func code(of content: [UInt8], _ account: String?, _ key: [UInt8]) -> [UInt8] {
-        // The content has a fixed length, so what follows it is unambiguous.
+        // The content has a fixed length, so the account that follows it is unambiguous.
         let owner: [UInt8] = account.map { [1] + Array($0.utf8) } ?? [0]
         return Array(HMACSHA256.authenticate(content + owner, key: key).bytes.prefix(codeCount))
     }

@@ -2,9 +2,11 @@ import Cryptography
 import DocumentModel
 import Synchronization
 
-/// The open transactions of a database, shared by its readers, who lock, and its writer, who honors the locks.
+/// The open transactions of a database, shared by its readers, which acquire locks, and its writer,
+/// which respects them.
 ///
-/// Every method checks first that the id was made here for the account that uses it, and throws `.invalidTransaction`.
+/// Every method first checks that the id was created here for the account that uses it, and throws
+/// `.invalidTransaction` otherwise.
 final class TransactionRegistry: Sendable {
     private struct State {
         var locks: LockTable
@@ -14,7 +16,7 @@ final class TransactionRegistry: Sendable {
     let limits: LockTable.Limits
     private let state: Mutex<State>
     private let start = ContinuousClock.now
-    /// Authenticates ids for as long as the process lives; transactions live no longer.
+    /// The key that authenticates ids for the lifetime of the process. Transactions live no longer.
     private let key = RandomBytes.make(32)
 
     init(limits: LockTable.Limits) {
@@ -22,10 +24,10 @@ final class TransactionRegistry: Sendable {
         state = Mutex(State(locks: LockTable(limits: limits)))
     }
 
-    /// Time as transactions count it.
+    /// Returns the time used for transactions.
     func now() -> Duration { ContinuousClock.now - start }
 
-    /// The kind of a transaction, open or not.
+    /// Returns the kind of a transaction, open or not.
     func kind(of id: TransactionID) throws(DocumentStoreError) -> TransactionID.Kind {
         guard let kind = id.kind, id.isAuthentic(key) else { throw .invalidTransaction }
         return kind
@@ -33,9 +35,11 @@ final class TransactionRegistry: Sendable {
 
     // MARK: Begin and end
 
+    /// Begins a read-write transaction.
+    ///
     /// - Parameters:
-    ///   - retry: gives its age, if it is an id of the account's.
-    ///   - wallTime: makes the ages of transactions grow over restarts.
+    ///   - retry: an earlier attempt, whose age is inherited if it is an id of the account.
+    ///   - wallTime: makes the ages of transactions increase across restarts.
     func beginReadWrite(
         for account: String?, retry: TransactionID?, wallTime: Int64
     ) throws(DocumentStoreError) -> TransactionID {
@@ -57,13 +61,13 @@ final class TransactionRegistry: Sendable {
         let id = TransactionID(.readOnly, number: UInt64(bitPattern: time), account: account, key: key)
         let now = now()
         try state.withLock { state throws(DocumentStoreError) in
-            // Read-only transactions hold no lock, so their age does not matter.
+            // Read-only transactions hold no locks, so their age does not matter.
             try state.locks.begin(id, age: .max, readTime: time, at: now)
         }
         return id
     }
 
-    /// Ends a transaction; false if it was not open.
+    /// Ends a transaction. Returns false if it was not open.
     @discardableResult func end(_ id: TransactionID) -> Bool {
         state.withLock { state in
             let wasOpen = state.locks.isOpen(id)
@@ -79,7 +83,7 @@ final class TransactionRegistry: Sendable {
         guard end(id) || isKnown else { throw DocumentStoreError(.aborted, DocumentStoreError.transactionOver.message) }
     }
 
-    /// Ends the transactions that are over, so that they keep no memory.
+    /// Ends the expired transactions, so that they use no memory.
     func expire() {
         let now = now()
         state.withLock { $0.locks.expire(at: now) }
@@ -93,7 +97,7 @@ final class TransactionRegistry: Sendable {
         try state.withLock { state throws(DocumentStoreError) in try state.locks.check(id, at: now) }
     }
 
-    /// The moment that a read-only transaction reads.
+    /// Returns the time at which a read-only transaction reads.
     func readTime(_ id: TransactionID) throws(DocumentStoreError) -> Int64 {
         let now = now()
         _ = try kind(of: id)

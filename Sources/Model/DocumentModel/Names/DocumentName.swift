@@ -1,13 +1,16 @@
-/// The full name of a document: a database and an even number of path segments (`tasks/abc`, `tasks/abc/history/x`).
+/// The full name of a document: a database and a path with an even number of segments (`tasks/abc`,
+/// `tasks/abc/history/x`).
 ///
-/// Ids are valid UTF-8 of 1 … 1500 bytes without `/`, not `.` or `..`, and not reserved (`__…__`), except for the numeric ids
-/// `__id<int64>__` that only cursors may hold. Names are equal when their bytes are: Unicode forms are not folded.
+/// An id is valid UTF-8 of 1 to 1500 bytes without `/`. It is not `.` or `..`, and not reserved
+/// (`__…__`), except for the numeric ids `__id<int64>__`, which only cursors may contain. Names are
+/// equal if their bytes are equal: Unicode normalization forms are distinct.
 public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
+    /// The database that contains the document.
     public let database: DatabaseName
-    /// The path below `…/documents`, segments joined by `/`.
+    /// The path below `…/documents`: segments joined by `/`.
     public let path: String
 
-    /// Checks every segment of `path`.
+    /// Creates a name and checks every segment of `path`.
     public init(database: DatabaseName, path: String) throws(NameError) {
         guard path.utf8.count <= 6144 else { throw NameError("Document name is longer than 6144 bytes.") }
         let plain = Self.plainSegments(path)
@@ -20,7 +23,8 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         self.path = path
     }
 
-    /// From a full resource name, `projects/{p}/databases/{d}/documents/{path}`.
+    /// Creates a name by parsing a full resource name,
+    /// `projects/{p}/databases/{d}/documents/{path}`.
     public init(parsing name: String) throws(NameError) {
         let (database, path) = try Self.split(name)
         guard let path else {
@@ -29,7 +33,7 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         try self.init(database: database, path: path)
     }
 
-    /// A child of a collection whose id the caller knows to be valid or wants checked.
+    /// Creates the name of a document in a collection, and checks both parts.
     public init(database: DatabaseName, collection: String, id: String) throws(NameError) {
         try self.init(database: database, path: "\(collection)/\(id)")
     }
@@ -40,7 +44,7 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         return String(path[path.utf8.index(after: slash)...])
     }
 
-    /// The path of the collection that holds the document: `tasks`, `tasks/abc/history`.
+    /// The path of the collection that contains the document: `tasks`, `tasks/abc/history`.
     public var collectionPath: String { String(collection) }
 
     /// The last segment of `collectionPath`.
@@ -50,7 +54,8 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         return String(collection[collection.utf8.index(after: slash)...])
     }
 
-    /// The document that holds the collection of this one; nil for a top-level document.
+    /// The document that contains the collection of this one; nil for a document in a top-level
+    /// collection.
     public var parent: DocumentName? {
         let collection = collection
         guard let slash = collection.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
@@ -64,18 +69,22 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         return root
     }
 
+    /// The segments of the path, collection and document ids in turn.
     public var segments: [Substring] { path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) } }
 
-    /// Whether a segment is a numeric id: fit for a cursor, not for a document to write.
+    /// Whether a segment is a numeric id, which is allowed in a cursor but not in the name of a
+    /// document to be written.
     public var isNumeric: Bool { segments.contains { Self.isNumericID($0) } }
 
     /// The full resource name.
     public var description: String { "\(database.documentsRoot)/\(path)" }
 
+    /// Returns whether two names have the same bytes.
     public static func == (left: DocumentName, right: DocumentName) -> Bool {
         UTF8Order.areEqual(left.path, right.path) && left.database == right.database
     }
 
+    /// Hashes the bytes of the path.
     public func hash(into hasher: inout Hasher) {
         UTF8Order.hash(path, into: &hasher)
     }
@@ -89,7 +98,8 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
 
     private var collection: Substring { path[..<(lastSlash ?? path.endIndex)] }
 
-    /// The number of segments if none needs a second look; this spares nearly all names the slower check.
+    /// Returns the number of segments if all of them are valid at a glance; otherwise nil. This
+    /// spares almost all names the slower check.
     private static func plainSegments(_ path: String) -> Int? {
         let count: Int?? = path.utf8.withContiguousStorageIfAvailable { bytes in
             var count = 1
@@ -122,7 +132,8 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Splits a full name into the database and the path below `/documents`; nil where there is none.
+    /// Splits a full name into the database and the path below `/documents`, which is nil if the
+    /// name ends there.
     static func split(_ name: String) throws(NameError) -> (DatabaseName, String?) {
         var name = name
         let parts = name.withUTF8 { bytes in
@@ -139,7 +150,9 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         return (database, parts.count == 6 ? parts[5] : nil)
     }
 
-    /// Refuses what cannot be an id; `isCollection` only chooses the words.
+    /// Throws if a text is not a valid id.
+    ///
+    /// - Parameter isCollection: selects the wording of the error.
     package static func check(_ id: Substring, isCollection: Bool) throws(NameError) {
         let what = isCollection ? "Collection id" : "Resource id"
         let bytes = id.utf8
@@ -156,20 +169,22 @@ public struct DocumentName: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// `__…__` with at least one byte between; four underscores alone are allowed.
+    /// Whether an id has the form `__…__` with at least one byte in between. Four underscores alone
+    /// are allowed.
     package static func isReserved(_ id: Substring) -> Bool {
         let bytes = id.utf8
         return bytes.first == UInt8(ascii: "_") && bytes.count > 4 && bytes.starts(with: "__".utf8)
             && bytes.suffix(2).elementsEqual("__".utf8)
     }
 
-    /// A Datastore numeric id, `__id<int64>__`; sorts before all other ids and may only stand in a cursor.
+    /// Whether an id is a Datastore numeric id, `__id<int64>__`. Numeric ids sort before all other
+    /// ids and may occur only in cursors.
     package static func isNumericID(_ id: Substring) -> Bool { numericID(id) != nil }
 
     package static func numericID(_ id: Substring) -> Int64? {
         guard id.utf8.starts(with: "__id".utf8), isReserved(id) else { return nil }
         let digits = id.utf8.dropFirst(4).dropLast(2)
-        // One spelling a number, so that the id and the number order alike.
+        // Only the canonical spelling is accepted, so that ids and numbers have the same order.
         guard let number = Int64(Substring(digits)), digits.elementsEqual(String(number).utf8) else { return nil }
         return number
     }

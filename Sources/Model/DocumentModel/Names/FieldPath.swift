@@ -1,23 +1,27 @@
-/// The path of a field: one or more map keys from the outside in.
+/// The path of a field: one or more map keys from the outermost to the innermost.
 ///
-/// In its text form simple keys (`[a-zA-Z_][a-zA-Z_0-9]*`) stand bare, all others in backticks with `` \` `` and `\\` as escapes,
-/// joined by dots.
+/// In its text form, simple keys (`[a-zA-Z_][a-zA-Z_0-9]*`) are unquoted, and all others are in
+/// backticks with the escapes `` \` `` and `\\`. Keys are joined by dots.
 public struct FieldPath: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// At least one key; none is empty.
+    /// The keys. There is at least one, and none is empty.
     public let segments: [String]
 
-    /// The pseudo-field that stands for the document's name in queries and masks.
+    /// The pseudo-field that represents the document's name in queries and masks.
     public static let documentName = FieldPath(checked: ["__name__"])
 
+    /// Whether this is the pseudo-field for the document's name.
     public var isDocumentName: Bool { segments == ["__name__"] }
 
-    /// - Throws: `NameError` if there is no key or an empty one.
+    /// Creates a path from keys.
+    ///
+    /// - Throws: `NameError` if there is no key, or if one is empty.
     public init(_ segments: [String]) throws(NameError) {
         guard !segments.isEmpty, !segments.contains("") else { throw NameError("Invalid empty property path string.") }
         self.segments = segments
     }
 
-    /// One top-level key, taken literally (dots and all). An empty key makes a path that no document has.
+    /// Creates a path of one top-level key, which is taken literally, including dots. An empty key
+    /// makes a path that matches no field.
     public init(key: String) {
         segments = [key]
     }
@@ -26,7 +30,7 @@ public struct FieldPath: Sendable, Hashable, Comparable, CustomStringConvertible
         self.segments = segments
     }
 
-    /// From the text form.
+    /// Creates a path by parsing its text form.
     public init(parsing text: String) throws(NameError) {
         guard !text.isEmpty else { throw NameError("Invalid empty property path string.") }
         guard text.utf8.count <= 1500 else { throw NameError("property path is longer than 1500 bytes.") }
@@ -35,8 +39,10 @@ public struct FieldPath: Sendable, Hashable, Comparable, CustomStringConvertible
         self.segments = segments
     }
 
+    /// The text form of the path.
     public var description: String { segments.map(Self.quoted).joined(separator: ".") }
 
+    /// Orders paths key by key by their UTF-8 bytes.
     public static func < (left: FieldPath, right: FieldPath) -> Bool {
         for (a, b) in zip(left.segments, right.segments) {
             let order = UTF8Order.compare(a, b)
@@ -45,17 +51,19 @@ public struct FieldPath: Sendable, Hashable, Comparable, CustomStringConvertible
         return left.segments.count < right.segments.count
     }
 
+    /// Returns the path of a key in the map at this path.
     public func appending(_ key: String) -> FieldPath { FieldPath(checked: segments + [key]) }
 
-    /// Whether this path is `other` or leads to it.
+    /// Whether this path is equal to `other` or contains it.
     public func isPrefix(of other: FieldPath) -> Bool { other.segments.starts(with: segments) }
 
-    /// The paths that lead to this one, the shortest first, and this one.
+    /// The prefixes of this path, the shortest first, including the path itself.
     package var prefixes: some Sequence<FieldPath> {
         segments.indices.lazy.map { FieldPath(checked: Array(segments[...$0])) }
     }
 
-    /// Nil where the text is no path. All bytes that mean something are ASCII, so none of them is a part of another character.
+    /// Parses the text form; nil if it is not valid. All significant bytes are ASCII, so none of
+    /// them is part of another character.
     private static func segments(of text: UnsafeBufferPointer<UInt8>) -> [String]? {
         var segments: [String] = []
         var rest = text[...]

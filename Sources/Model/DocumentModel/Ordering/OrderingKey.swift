@@ -1,16 +1,20 @@
-/// Bytes whose `memcmp` order is the order of values, for an index.
+/// Bytes whose `memcmp` order is the order of values, used as keys of an index.
 ///
-/// One key holds one or more parts (an index over several fields), each ascending or descending. The key of each value begins with
-/// its `TypeClass` and delimits itself, so no key is the beginning of another. Equal keys mean values that compare as equal.
+/// A key has one or more parts (for an index over several fields), each ascending or descending.
+/// The part of a value begins with its `TypeClass` and is self-delimiting, so no key is a prefix of
+/// another. Equal keys mean that the values compare as equal.
 ///
-/// A value's part is cut at 1500 bytes, as Firestore indexes only the beginning of long values; `isTruncated` then tells that
-/// values with the same key may still differ and need to be compared themselves. Nothing can follow a cut part: what is appended
-/// after it is left out, because it must not decide before the part that was cut. Names are never cut.
+/// The part of a value is cut at 1500 bytes, because Firestore indexes only the beginning of long
+/// values. `isTruncated` then reports that values with the same key may differ and must be compared
+/// themselves. Nothing is appended after a cut part, because a later part must not decide the order
+/// before the part that was cut. Names are never cut.
 ///
-/// Format: strings and bytes escape 00 as 00 FF and end in 00 00. A number is the greatest double not above it (sign bit flipped,
-/// or all bits where negative) and, for large integers, the 16-bit rest. Times are flipped Int64. Arrays end in 01. A vector has its
-/// 32-bit dimension first. Map entries begin with 02, the map ends in 01. Path segments begin with 02 (numeric id, flipped Int64) or
-/// 03 (string), the path ends in 01. A descending part is inverted. Numbers are big-endian.
+/// Format: strings and bytes escape 00 as 00 FF and end with 00 00. A number is the greatest double
+/// not above it (the sign bit is inverted, or all bits if negative) and, for large integers, the
+/// 16-bit difference. Times are Int64 with the sign bit inverted. Arrays end with 01. A vector
+/// starts with its 32-bit dimension. Map entries start with 02, and the map ends with 01. Path
+/// segments start with 02 (numeric id, Int64 with the sign bit inverted) or 03 (string), and the
+/// path ends with 01. The bytes of a descending part are inverted. Numbers are big-endian.
 package struct OrderingKey: Sendable, Hashable, Comparable {
     package static let defaultLimit = 1500
 
@@ -19,17 +23,17 @@ package struct OrderingKey: Sendable, Hashable, Comparable {
 
     package init() {}
 
-    /// An empty key that stands after bytes of the caller's.
+    /// Creates an empty key after a prefix chosen by the caller.
     package init(following prefix: [UInt8]) {
         bytes = prefix
     }
 
-    /// The key of one value, ascending.
+    /// Creates the ascending key of one value.
     package init(_ value: Value, limit: Int = defaultLimit) {
         append(value, limit: limit)
     }
 
-    /// The key of a document's path, for `__name__` within one database.
+    /// Creates the key of a document's path, for `__name__` within one database.
     package init(name: DocumentName) {
         append(name)
     }
@@ -56,7 +60,8 @@ package struct OrderingKey: Sendable, Hashable, Comparable {
         if descending { invert(from: start) }
     }
 
-    /// The keys of all values that a range filter with `operand` may match: from `lower` up to but without `upper`.
+    /// Returns the keys of all values that a range filter with an operand of this class can match:
+    /// from `lower` up to, but not including, `upper`.
     package static func range(of typeClass: TypeClass, descending: Bool = false) -> (lower: [UInt8], upper: [UInt8]) {
         let tag = typeClass.rawValue
         return descending ? ([~tag], [~tag + 1]) : ([tag], [tag + 1])
@@ -64,7 +69,8 @@ package struct OrderingKey: Sendable, Hashable, Comparable {
 
     // MARK: - Parts
 
-    /// Stops early once `end` is passed; the caller cuts.
+    /// Appends the part of a value. Stops early once `end` is passed; the caller then cuts the
+    /// part.
     private mutating func encode(_ value: Value, end: Int) {
         guard bytes.count <= end else { return }
         let typeClass = value.typeClass
@@ -102,10 +108,10 @@ package struct OrderingKey: Sendable, Hashable, Comparable {
         }
     }
 
-    /// The entries in the order of their names, without those that cannot begin before `end`: to sort thousands for the sake of
-    /// the first few would be most of the work.
+    /// Returns the entries in the order of their names, without entries that cannot begin before
+    /// `end`. Sorting thousands of entries for the first few would be most of the work.
     private func leading(_ fields: [String: Value], end: Int) -> [(key: String, value: Value)] {
-        // The shortest entry: its tag, the end of an empty name, a value's tag.
+        // The shortest entry consists of its tag, the end of an empty name and a value's tag.
         let most = max(0, end - bytes.count) / 4 + 1
         guard fields.count > 2 * most else {
             return fields.sorted { UTF8Order.precedes($0.key, $1.key) }
@@ -135,7 +141,7 @@ package struct OrderingKey: Sendable, Hashable, Comparable {
     }
 
     private mutating func encode(escaping content: some Collection<UInt8>, end: Int) {
-        // One byte past the limit is enough to see that it was passed.
+        // One byte after the limit is enough to detect that the limit was passed.
         for byte in content.prefix(max(0, end - bytes.count) + 1) {
             bytes.append(byte)
             if byte == 0 { bytes.append(0xff) }

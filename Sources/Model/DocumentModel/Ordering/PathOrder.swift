@@ -1,4 +1,5 @@
-/// Resource names segment by segment; numeric ids (`__id7__`) come before all others, by number.
+/// Order of resource names, segment by segment. Numeric ids (`__id7__`) come before all others and
+/// are ordered by number.
 package enum PathOrder {
     package static func compare(_ left: String, _ right: String) -> Int {
         var (a, b) = (left.utf8[...], right.utf8[...])
@@ -22,7 +23,8 @@ package enum PathOrder {
         return left.utf8.elementsEqual(right.utf8) ? 0 : 1
     }
 
-    /// nil once all segments are taken; the empty string has none.
+    /// Removes and returns the first segment; nil if none is left. The empty string has no
+    /// segments.
     static func takeSegment(_ rest: inout Substring.UTF8View.SubSequence) -> Substring? {
         guard !rest.isEmpty else { return nil }
         let end = rest.firstIndex(of: UInt8(ascii: "/"))
@@ -33,10 +35,11 @@ package enum PathOrder {
 }
 
 extension DocumentName: Comparable {
-    /// The order of `__name__`.
+    /// Orders names as `__name__` does in queries.
     public static func < (left: DocumentName, right: DocumentName) -> Bool { compare(left, right) < 0 }
 
-    /// Negative, zero or positive as `left` sorts before, with or after `right` in the order of `__name__`.
+    /// Returns a negative number, zero or a positive number if `left` sorts before, with or after
+    /// `right` in the order of `__name__`.
     public static func compare(_ left: DocumentName, _ right: DocumentName) -> Int {
         if left.database != right.database {
             return UTF8Order.compare(left.database.description, right.database.description)

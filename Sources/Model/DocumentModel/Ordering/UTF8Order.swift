@@ -1,8 +1,10 @@
 import Glibc
 
-/// Strings by their UTF-8 bytes, as Firestore compares them; Swift's own `==` and `<` follow canonical equivalence instead.
+/// Order and equality of strings by their UTF-8 bytes, as in Firestore. Swift's `==` and `<` follow
+/// canonical equivalence instead.
 package enum UTF8Order {
-    /// Negative, zero or positive as `left` sorts before, with or after `right`.
+    /// Returns a negative number, zero or a positive number if `left` sorts before, with or after
+    /// `right`.
     package static func compare(_ left: String, _ right: String) -> Int {
         let quick = left.utf8.withContiguousStorageIfAvailable { a in
             right.utf8.withContiguousStorageIfAvailable { b in compare(a, b) }
@@ -17,7 +19,8 @@ package enum UTF8Order {
         left.withUnsafeBufferPointer { a in right.withUnsafeBufferPointer { b in compare(a, b) } }
     }
 
-    /// The first eight bytes as a number, with zeros for those that are not there: where it differs it orders strings.
+    /// Returns the first eight bytes as a number, padded with zeros. If the prefixes of two strings
+    /// differ, they have the order of the strings.
     package static func prefix(_ string: String) -> UInt64 {
         var string = string
         return string.withUTF8 { bytes in
@@ -29,7 +32,7 @@ package enum UTF8Order {
 
     package static func areEqual(_ left: String, _ right: String) -> Bool { compare(left, right) == 0 }
 
-    /// Hashes consistently with `areEqual`.
+    /// Hashes a string consistently with `areEqual`.
     package static func hash(_ string: String, into hasher: inout Hasher) {
         let done: Void? = string.utf8.withContiguousStorageIfAvailable {
             hasher.combine(bytes: UnsafeRawBufferPointer($0))

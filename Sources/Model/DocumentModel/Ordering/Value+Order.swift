@@ -1,9 +1,13 @@
 /// Firestore's total order of values: by type, then within the type.
 ///
-/// null · boolean · NaN · number (integers and doubles by exact value, −0 = 0) · timestamp · string (UTF-8 bytes) · bytes ·
-/// reference (segment by segment, numeric ids first) · geopoint · array · vector (dimension, then elements) · map.
+/// null · boolean · NaN · number (integers and doubles by exact value, −0 = 0) · timestamp · string
+/// (UTF-8 bytes) · bytes · reference (segment by segment, numeric ids first) · geopoint · array ·
+/// vector (dimension, then elements) · map.
 extension Value {
-    /// Negative, zero or positive as `left` sorts before, with or after `right`. Zero is what queries mean by equal: 3 and 3.0 are.
+    /// Returns a negative number, zero or a positive number if `left` sorts before, with or after
+    /// `right`.
+    ///
+    /// Zero means equality in queries: 3 and 3.0 are equal.
     public static func compare(_ left: Value, _ right: Value) -> Int {
         switch (left, right) {
         case (.string(let a), .string(let b)): return UTF8Order.compare(a, b)
@@ -33,13 +37,18 @@ extension Value {
         }
     }
 
-    /// Equality as filters and array transforms mean it: numbers by exact value, −0 equals 0, NaN equals NaN, maps whatever
-    /// their order. `==` is stricter.
+    /// Returns whether two values are equal in filters and array transforms. The operator `==` is
+    /// stricter.
+    ///
+    /// Numbers are compared by exact value, −0 equals 0, NaN equals NaN, and the order of map
+    /// entries does not matter.
     public func isEqual(to other: Value) -> Bool { Value.compare(self, other) == 0 }
 
+    /// Whether this is a double that is NaN.
     public var isNaN: Bool { if case .double(let value) = self { value.isNaN } else { false } }
 
-    /// The elements, if this is a map in the form that stands for a vector: `{__type__: "__vector__", value: [number …]}`.
+    /// The elements of a vector, which is stored as the map `{__type__: "__vector__", value:
+    /// [number …]}`; nil for any other value.
     public var vectorElements: [Value]? {
         guard case .map(let fields) = self, fields.count == 2, case .string("__vector__")? = fields["__type__"],
             case .array(let elements)? = fields["value"]
@@ -69,9 +78,10 @@ extension Value {
     }
 }
 
-/// The steps of the total order that belong to types; a range filter compares only within one.
+/// The steps of the total order that correspond to types. A range filter compares values of one
+/// class only.
 package enum TypeClass: UInt8, Sendable, CaseIterable {
-    // Room is left below for the markers of `OrderingKey`.
+    // Values below 0x10 are markers of `OrderingKey`.
     case null = 0x10
     case boolean = 0x18
     case nan = 0x20
@@ -104,5 +114,5 @@ extension Value {
     }
 }
 
-/// −1, 0 or 1.
+/// Returns −1, 0 or 1.
 func order<Key: Comparable>(_ left: Key, _ right: Key) -> Int { left < right ? -1 : left > right ? 1 : 0 }

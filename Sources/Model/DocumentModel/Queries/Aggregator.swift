@@ -1,13 +1,13 @@
-/// Counts, sums and averages over the results of a query, one document at a time.
+/// Counts, sums and averages over the results of a query, added one document at a time.
 ///
-/// As in production, which reads an index that has the summed and averaged fields, a document that lacks one of them takes
-/// part in none of the aggregations, nor in the query's offset and limit; and the results are ordered by these fields after
-/// what the query itself orders by.
+/// As in production, which reads an index with the summed and averaged fields, a document that
+/// lacks one of these fields is ignored by all aggregations and by the query's offset and limit.
+/// The results are ordered by the query's orders, then by these fields.
 package struct Aggregator: Sendable {
     package static let maximumAggregations = 5
 
     private struct Sum {
-        /// Exact: no number of documents overflows 128 bits.
+        /// The sum of integers. It is exact: no number of documents overflows 128 bits.
         var integers: Int128 = 0
         var doubles = 0.0
         var hasDoubles = false
@@ -27,9 +27,10 @@ package struct Aggregator: Sendable {
         }
     }
 
-    /// The query to run: its results are to be added, in order, until `isComplete`.
+    /// The query to run. Add its results in order until `isComplete`.
     package let query: Query
-    /// How many documents that have all fields are passed over, and then taken; where the query does not do it.
+    /// The numbers of documents with all fields to skip, and then to take, if the query does not do
+    /// so itself.
     private var offset: Int32
     private let limit: Int64
     private let aggregations: [(alias: String, operation: Query.Aggregation.Operation)]
@@ -37,8 +38,10 @@ package struct Aggregator: Sendable {
     private var sums: [FieldPath: Sum] = [:]
     private var count: Int64 = 0
 
-    /// - Throws: `QueryError` for none or too many aggregations, equal aliases, or one over `__name__`, and for a query that is
-    ///   not valid.
+    /// Creates an aggregator.
+    ///
+    /// - Throws: `QueryError` for no or too many aggregations, duplicate aliases, an aggregation of
+    ///   `__name__`, or an invalid query.
     package init(_ aggregations: [Query.Aggregation], of query: Query) throws(QueryError) {
         guard !aggregations.isEmpty else { throw QueryError("Aggregations can not be empty.") }
         guard aggregations.count <= Self.maximumAggregations else {
@@ -88,8 +91,9 @@ package struct Aggregator: Sendable {
         (offset, limit) = rest
     }
 
-    /// The orders that leave only documents with the fields; nil where the query names a place in its order that they would
-    /// move, by `__name__`.
+    /// Returns orders that restrict the results to documents with the fields. Returns nil if the
+    /// query refers to a position in its own order, by `__name__` or a cursor, that these orders
+    /// would change.
     private static func orders(of plan: QueryPlan, and fields: [FieldPath]) -> [Query.Order]? {
         let query = plan.query
         let cursors = [query.start, query.end].compactMap { $0?.values.count }
@@ -102,10 +106,11 @@ package struct Aggregator: Sendable {
         return orders + missing.map { Query.Order($0, descending: descending) }
     }
 
-    /// Whether only counts are asked for, so that a store may count without reading documents.
+    /// Whether only counts are requested, so that a store can count without reading documents.
     package var countsOnly: Bool { requiredFields.isEmpty }
 
-    /// Whether more documents would change nothing: the limit is reached, or all counts are at their caps.
+    /// Whether further documents would not change the results: the limit, or the cap of every
+    /// count, is reached.
     package var isComplete: Bool {
         count >= limit
             || aggregations.allSatisfy { if case .count(let upTo?) = $0.operation { count >= upTo } else { false } }
@@ -126,11 +131,13 @@ package struct Aggregator: Sendable {
         for (path, value) in zip(requiredFields, values) { sums[path]?.add(value) }
     }
 
-    /// Counts documents that nobody needs to read; only with `countsOnly`.
+    /// Adds a number of documents without reading them. Only valid if `countsOnly`.
     package mutating func add(count more: Int64) { count += more }
 
-    /// One value an alias: counts and integer sums as integers (a sum over Int64's range as a double), averages as doubles or, of
-    /// nothing, null.
+    /// Returns one value per alias.
+    ///
+    /// Counts and integer sums are integers (a sum outside of Int64's range is a double). Averages
+    /// are doubles, or null if there are no numbers.
     package func results() -> [String: Value] {
         var results: [String: Value] = [:]
         for (alias, operation) in aggregations {

@@ -1,4 +1,4 @@
-/// One filter on one field, checked for operands that make no sense.
+/// One filter on one field, whose operands have been checked.
 package struct Condition: Sendable, Hashable {
     package enum Test: Sendable, Hashable {
         case lessThan(Value)
@@ -55,8 +55,10 @@ package struct Condition: Sendable, Hashable {
         self.init(path, test)
     }
 
-    /// Whether the field's value (nil: missing) passes. A range holds only values of its operand's type; null and NaN operands
-    /// match nothing but through the unary tests.
+    /// Whether the value of the field, nil if it is missing, satisfies the condition.
+    ///
+    /// A range matches only values of its operand's type. Null and NaN are matched only by the
+    /// unary tests.
     package func holds(for value: Value?) -> Bool {
         guard let value else { return false }
         switch test {
@@ -82,7 +84,8 @@ package struct Condition: Sendable, Hashable {
         }
     }
 
-    /// Whether results are ordered by this field unless they are already: every test that is not one of equality.
+    /// Whether the condition adds its field to the order of the results: true for all tests except
+    /// those for equality.
     package var isInequality: Bool {
         switch test {
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn, .isNotNaN, .isNotNull:
@@ -91,7 +94,7 @@ package struct Condition: Sendable, Hashable {
         }
     }
 
-    /// One of those that a query may have only once.
+    /// Whether the test is one that a query may contain only once.
     var isNegative: Bool {
         switch test {
         case .notEqual, .notIn, .isNotNaN, .isNotNull: true
@@ -99,7 +102,8 @@ package struct Condition: Sendable, Hashable {
         }
     }
 
-    /// The conditions of which this one is the disjunction; itself unless it is IN or ARRAY_CONTAINS_ANY.
+    /// The conditions whose disjunction is this condition: several for IN and ARRAY_CONTAINS_ANY,
+    /// otherwise the condition itself.
     var alternatives: [Condition] {
         switch test {
         case .in(let candidates): candidates.map { Condition(path, .equal($0)) }

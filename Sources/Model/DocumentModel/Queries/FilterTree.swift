@@ -9,7 +9,7 @@ struct FilterTree: Sendable, Hashable {
     }
 
     private let root: Node
-    /// Every condition of the tree.
+    /// All conditions of the tree.
     let conditions: [Condition]
 
     init(_ filter: Query.Filter?) throws(QueryError) {
@@ -25,8 +25,8 @@ struct FilterTree: Sendable, Hashable {
 
     func holds(_ value: (FieldPath) -> Value?) -> Bool { Self.holds(root, value) }
 
-    /// Conjunctions of which at least one must hold; IN and ARRAY_CONTAINS_ANY are spread. Never empty: no filter is one empty
-    /// conjunction.
+    /// Returns conjunctions of which at least one must hold, with IN and ARRAY_CONTAINS_ANY
+    /// expanded. Never empty: a query without a filter has one empty conjunction.
     func disjunctions() throws(QueryError) -> [[Condition]] {
         let count = Self.count(root)
         guard count <= Self.maximumDisjunctions else {
@@ -66,7 +66,7 @@ struct FilterTree: Sendable, Hashable {
         hasOr = hasOr || isOr
         var nodes: [Node] = []
         for part in filters { nodes.append(try node(part, collecting: &conditions, hasOr: &hasOr)) }
-        // An empty composite is no filter, also as an OR.
+        // An empty composite, even of type OR, is no filter.
         return isOr ? .any(nodes) : .all(nodes)
     }
 
@@ -95,7 +95,8 @@ struct FilterTree: Sendable, Hashable {
         }
     }
 
-    /// How many conjunctions `expand` would give; stops counting above the limit.
+    /// Returns the number of conjunctions that `expand` would return. Stops counting above the
+    /// limit.
     private static func count(_ node: Node) -> Int {
         let most = maximumDisjunctions + 1
         return switch node {

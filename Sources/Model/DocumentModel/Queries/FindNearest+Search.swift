@@ -1,4 +1,4 @@
-/// Vector search by brute force.
+/// Vector search by comparing the query vector with every document.
 extension Query.FindNearest {
     func check() throws(QueryError) {
         guard (1...1000).contains(limit) else {
@@ -9,7 +9,8 @@ extension Query.FindNearest {
         }
     }
 
-    /// The nearest of `documents`, nearest first (for the dot product: greatest first); ties keep their order.
+    /// Returns the nearest of `documents`, nearest first; for the dot product, the greatest first.
+    /// Ties keep their order.
     func results(among documents: [Document]) -> [Document] {
         var found: [(document: Document, distance: Double)] = documents.compactMap { document in
             distance(to: document).map { (document, $0) }
@@ -33,7 +34,8 @@ extension Query.FindNearest {
         }
     }
 
-    /// nil where the field is no vector of the same dimension, or an angle is not defined.
+    /// Returns the distance; nil if the field is not a vector of the same dimension, or if the
+    /// angle is undefined.
     package func distance(to document: Document) -> Double? {
         guard let elements = document[vectorField]?.vectorElements, elements.count == queryVector.count else {
             return nil

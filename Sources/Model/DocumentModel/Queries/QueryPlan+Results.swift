@@ -1,12 +1,14 @@
-/// The results of a query among documents at hand: what a memory store answers, and what every other store must answer too.
+/// The results of a query among given documents. The in-memory store uses this, and every other
+/// store must return the same.
 extension QueryPlan {
     package struct Results: Sendable, Hashable {
         package var documents: [Document]
-        /// How many results the offset left out.
+        /// The number of results that the offset skipped.
         package var skipped: Int
     }
 
-    /// Filters, sorts and cuts `documents`, finds the nearest where asked for, and keeps the selected fields.
+    /// Filters, sorts and cuts `documents`, performs the vector search if requested, and keeps the
+    /// selected fields.
     package func results(among documents: some Sequence<Document>) -> Results {
         var matching = documents.filter(matches)
         matching.sort { compare($0, $1) < 0 }
@@ -17,7 +19,7 @@ extension QueryPlan {
         return Results(documents: matching.map(project), skipped: skipped)
     }
 
-    /// The document with the selected fields only.
+    /// Returns the document with the selected fields only.
     package func project(_ document: Document) -> Document {
         guard let projectedPaths else { return document }
         var projected = document
@@ -25,7 +27,7 @@ extension QueryPlan {
         return projected
     }
 
-    /// The fields to answer with; nil: all. A distance that was asked for counts as selected.
+    /// The fields to return; nil for all. A requested distance counts as selected.
     package var projectedPaths: [FieldPath]? {
         guard let projection = query.projection else { return nil }
         return projection + [query.findNearest?.distanceResultField].compactMap(\.self)
@@ -33,7 +35,7 @@ extension QueryPlan {
 }
 
 extension [String: Value] {
-    /// The fields at `paths`, in their maps; `__name__` and missing ones are left out.
+    /// Returns the fields at `paths`, within their maps. Omits `__name__` and missing fields.
     package func selecting(_ paths: [FieldPath]) -> [String: Value] {
         var selected: [String: Value] = [:]
         for path in paths where !path.isDocumentName {

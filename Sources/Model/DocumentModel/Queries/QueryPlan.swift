@@ -1,6 +1,8 @@
-/// A query that was checked and brought into normal form: what a store needs to find its results, and the final judge of them.
+/// A checked and normalized query: the information that a store needs to find results, and the
+/// final test of each result.
 ///
-/// Whatever index a store reads, a result is a document that `matches`, in the order of `compare`, after `offset`, up to `limit`.
+/// Whichever index a store reads, its results are the documents that satisfy `matches`, in the
+/// order of `compare`, after `offset`, up to `limit`.
 package struct QueryPlan: Sendable, Hashable {
     package static let maximumParts = 100
     package static let maximumInequalityFields = 10
@@ -8,12 +10,15 @@ package struct QueryPlan: Sendable, Hashable {
     package let query: Query
     /// The explicit orders, then the inequality fields, then the name, which makes the order total.
     package let orders: [Query.Order]
-    /// The filter's disjunctive normal form, at most 30 conjunctions of which one must hold. Never empty.
+    /// The filter's disjunctive normal form: at most 30 conjunctions, one of which must hold. Never
+    /// empty.
     package let disjunctions: [[Condition]]
-    /// The top-level fields that `matches` and `compare` look at.
+    /// The top-level fields that `matches` and `compare` read.
     package let fieldKeys: Set<String>
     private let filter: FilterTree
 
+    /// Checks and normalizes a query.
+    ///
     /// - Throws: `QueryError` for a query that production refuses too.
     package init(_ query: Query) throws(QueryError) {
         self.query = query
@@ -51,7 +56,7 @@ package struct QueryPlan: Sendable, Hashable {
         return true
     }
 
-    /// Whether the query looks into the collection that holds `name`.
+    /// Whether the query searches the collection that contains `name`.
     package func isInScope(_ name: DocumentName) -> Bool {
         let parent = query.parent
         guard parent.database == name.database else { return false }
@@ -61,10 +66,12 @@ package struct QueryPlan: Sendable, Hashable {
         return UTF8Order.areEqual(name.collectionPath, parent.collectionPath(id))
     }
 
-    /// Whether all collections below the parent are meant; a missing collection id means it with or without `allDescendants`.
+    /// Whether the query searches all collections below the parent. That is the case without a
+    /// collection id, independent of `allDescendants`.
     package var isKindless: Bool { query.collectionID?.isEmpty ?? true }
 
-    /// Negative, zero or positive as `left` comes before, with or after `right` in the results. Zero only for the same document.
+    /// Returns a negative number, zero or a positive number if `left` comes before, with or after
+    /// `right` in the results. Zero only for the same document.
     package func compare(_ left: Document, _ right: Document) -> Int {
         for order in orders {
             let answer =
@@ -78,7 +85,7 @@ package struct QueryPlan: Sendable, Hashable {
         return 0
     }
 
-    /// Where `document` stands to the position of `cursor`, disregarding its `before`.
+    /// Compares `document` with the position of `cursor`, ignoring the cursor's `before`.
     package func compare(_ document: Document, to cursor: Query.Cursor) -> Int {
         for (order, value) in zip(orders, cursor.values) {
             let answer = Value.compare(document.queryValue(at: order.path) ?? .null, value)
@@ -138,14 +145,15 @@ package struct QueryPlan: Sendable, Hashable {
 }
 
 extension Document {
-    /// The value that filters, orders and cursors see: `__name__` is a reference to the document itself.
+    /// Returns the value that filters, orders and cursors see: `__name__` is a reference to the
+    /// document itself.
     package func queryValue(at path: FieldPath) -> Value? {
         path.isDocumentName ? .reference(name.description) : self[path]
     }
 }
 
 extension ParentName {
-    /// Whether the document lies below, at any depth.
+    /// Whether a document is below this place, at any depth.
     package func isAncestor(of name: DocumentName) -> Bool {
         guard !path.isEmpty else { return database == name.database }
         return database == name.database && name.path.utf8.starts(with: "\(path)/".utf8)

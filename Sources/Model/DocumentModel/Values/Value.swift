@@ -1,7 +1,8 @@
 /// A value of a document's field: the types of `google.firestore.v1.Value` that can be stored.
 ///
-/// `==` and hashing are *strict*: the type counts (3 is not 3.0), NaN equals NaN, −0.0 differs from 0.0. It answers "is the
-/// stored content the same". Queries and array transforms use the looser `isEqual(to:)`, ordering uses `compare`.
+/// `==` and hashing are strict and decide whether stored content is the same: the type counts (3 is
+/// not 3.0), NaN equals NaN, and −0.0 differs from 0.0. Queries and array transforms use the looser
+/// `isEqual(to:)`, and ordering uses `compare`.
 public enum Value: Sendable, Hashable {
     case null
     case boolean(Bool)
@@ -10,12 +11,14 @@ public enum Value: Sendable, Hashable {
     case timestamp(Timestamp)
     case string(String)
     case bytes([UInt8])
-    /// A document's full resource name; kept as sent, so that a reference into another database survives.
+    /// A document's full resource name, kept as sent, so that a reference into another database is
+    /// preserved.
     case reference(String)
     case geoPoint(GeoPoint)
     case array([Value])
     case map([String: Value])
 
+    /// Returns whether two values are the same stored content.
     public static func == (left: Value, right: Value) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -32,6 +35,7 @@ public enum Value: Sendable, Hashable {
         }
     }
 
+    /// Hashes consistently with `==`.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
@@ -50,11 +54,12 @@ public enum Value: Sendable, Hashable {
 
 /// A point on the earth in degrees.
 public struct GeoPoint: Sendable, Hashable {
-    /// −90 … 90.
+    /// The latitude, from −90 to 90.
     public var latitude: Double
-    /// −180 … 180.
+    /// The longitude, from −180 to 180.
     public var longitude: Double
 
+    /// Creates a point without checking its range.
     public init(latitude: Double, longitude: Double) {
         self.latitude = latitude
         self.longitude = longitude
@@ -62,14 +67,24 @@ public struct GeoPoint: Sendable, Hashable {
 }
 
 extension Value {
+    /// The string; nil for another type.
     public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+    /// The Boolean; nil for another type.
     public var booleanValue: Bool? { if case .boolean(let value) = self { value } else { nil } }
+    /// The integer; nil for another type.
     public var integerValue: Int64? { if case .integer(let value) = self { value } else { nil } }
+    /// The double; nil for another type.
     public var doubleValue: Double? { if case .double(let value) = self { value } else { nil } }
+    /// The bytes; nil for another type.
     public var bytesValue: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
+    /// The resource name of a reference; nil for another type.
     public var referenceValue: String? { if case .reference(let value) = self { value } else { nil } }
+    /// The point; nil for another type.
     public var geoPointValue: GeoPoint? { if case .geoPoint(let value) = self { value } else { nil } }
+    /// The timestamp; nil for another type.
     public var timestampValue: Timestamp? { if case .timestamp(let value) = self { value } else { nil } }
+    /// The elements of an array; nil for another type.
     public var arrayValue: [Value]? { if case .array(let value) = self { value } else { nil } }
+    /// The entries of a map; nil for another type.
     public var mapValue: [String: Value]? { if case .map(let value) = self { value } else { nil } }
 }

@@ -1,18 +1,22 @@
-/// The limits of a stored document (https://firebase.google.com/docs/firestore/quotas), checked when it is written.
+/// The limits of a stored document (https://firebase.google.com/docs/firestore/quotas), checked
+/// when it is written.
 ///
-/// Keys of maps are told apart by canonical equivalence, so "é" as one scalar or as two is the same field; the first spelling stays.
+/// Map keys are compared by canonical equivalence, so "é" written as one scalar or as two is the
+/// same field; the first spelling is kept.
 package enum DocumentLimits {
-    /// As `size(of:fields:)` counts.
+    /// The maximum size of a document in bytes, as counted by `size(of:fields:)`.
     package static let maximumSize = 1_048_576
-    /// Of one string or bytes value.
+    /// The maximum size of one string or bytes value.
     package static let maximumValueSize = 1_048_487
-    /// Maps and arrays within each other.
+    /// The maximum nesting depth of maps and arrays.
     package static let maximumDepth = 20
     package static let maximumDimension = 2048
-    /// Of one document in one commit.
+    /// The maximum number of transforms of one document in one commit.
     package static let maximumTransforms = 500
 
-    /// - Throws: `WriteError` in production's words for the first limit that `fields` breaks.
+    /// Checks fields against the limits.
+    ///
+    /// - Throws: `WriteError` with production's message for the first limit that `fields` exceeds.
     package static func check(_ fields: [String: Value], of name: DocumentName) throws(WriteError) {
         for (key, value) in fields {
             try checkName(key)
@@ -34,13 +38,13 @@ package enum DocumentLimits {
         }
     }
 
-    /// Refuses names that only cursors may hold.
+    /// Throws for names that only cursors may contain.
     package static func checkWritable(_ name: DocumentName) throws(WriteError) {
         guard let reserved = name.segments.first(where: { DocumentName.isReserved($0) }) else { return }
         throw WriteError(.invalidArgument, "Resource id \"\(reserved)\" is invalid because it is reserved.")
     }
 
-    /// Refuses paths that no stored field can have.
+    /// Throws for paths that no stored field can have.
     package static func checkWritable(_ path: FieldPath) throws(WriteError) {
         if let reserved = path.segments.first(where: { DocumentName.isReserved($0[...]) }) {
             throw WriteError(.invalidArgument, "Invalid reserved name in field path \(reserved)")
@@ -73,7 +77,7 @@ package enum DocumentLimits {
         case .string(let value): try check(value.utf8.count, property: property)
         case .bytes(let value): try check(value.count, property: property)
         case .reference(let value):
-            // Clients cannot read a document with a reference to what cannot be.
+            // Clients cannot read a document with an invalid reference.
             do throws(NameError) { _ = try DocumentName(parsing: value) } catch {
                 throw WriteError(.invalidArgument, "Property \(property) has an invalid reference. \(error.message)")
             }

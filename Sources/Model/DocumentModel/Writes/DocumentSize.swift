@@ -1,4 +1,5 @@
-/// The size of a document as Firestore counts it (https://firebase.google.com/docs/firestore/storage-size).
+/// The size of a document, as Firestore counts it
+/// (https://firebase.google.com/docs/firestore/storage-size).
 extension DocumentLimits {
     package static func size(of name: DocumentName, fields: [String: Value]) -> Int {
         size(of: name.path[...]) + 32 + size(of: fields)
@@ -21,7 +22,7 @@ extension DocumentLimits {
         }
     }
 
-    /// Each segment and its end, and 16.
+    /// Returns the size of a name: each segment and one byte for its end, and 16 bytes.
     private static func size(of path: Substring) -> Int { path.utf8.count + 1 + 16 }
 
     private static func pathBelowDocuments(_ name: String) -> Substring {

@@ -1,8 +1,8 @@
-/// What field transforms do, in the order of a write.
+/// Applies field transforms in the order of a write.
 enum TransformApplication {
     /// Applies `transforms` to `fields`.
     ///
-    /// - Returns: one result a transform: the new value; null for the array transforms.
+    /// - Returns: One result per transform: the new value, or null for array transforms.
     static func apply(
         _ transforms: [FieldTransform], to fields: inout [String: Value], at commitTime: Timestamp
     ) throws(WriteError) -> [Value] {
@@ -52,7 +52,8 @@ enum TransformApplication {
         }
     }
 
-    /// The greater (`wants` 1) or lesser (−1) of both; the old one where they are equal; NaN where either is.
+    /// Returns the greater (sign 1) or lesser (sign −1) of two values; the old one if they are
+    /// equal, and NaN if either is NaN.
     private static func extreme(_ old: Value?, _ operand: Value, wants sign: Int) -> Value {
         guard let old, old.typeClass == .number || old.typeClass == .nan else { return operand }
         if old.isNaN || operand.isNaN { return .double(.nan) }

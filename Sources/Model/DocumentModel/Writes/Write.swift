@@ -1,20 +1,26 @@
-/// One write of a commit. What it does to a document is defined by `WriteApplication`.
+/// One write of a commit. `WriteApplication` defines its effect on a document.
 public struct Write: Sendable, Hashable {
+    /// The operation of a write.
     public enum Operation: Sendable, Hashable {
-        /// Sets fields: all of them without a mask, the masked ones with it (a masked path absent from `fields` is deleted).
+        /// Sets fields: all of them without a mask; with a mask the masked ones. A masked path that
+        /// is absent from `fields` is deleted.
         case update(DocumentName, fields: [String: Value])
         case delete(DocumentName)
-        /// Changes nothing; only the precondition is checked.
+        /// Checks the precondition without changing the document.
         case verify(DocumentName)
     }
 
+    /// The operation on the document.
     public var operation: Operation
-    /// nil: the whole document is replaced. Present but empty: no field changes, but the document is created if absent.
+    /// The fields to change; nil replaces the whole document. If empty, no field is changed, but
+    /// the document is created if it does not exist.
     public var mask: [FieldPath]?
-    /// Applied after `operation`, in order.
+    /// Transforms applied in order after `operation`.
     public var transforms: [FieldTransform]
+    /// A condition on the stored document; nil for none.
     public var precondition: Precondition?
 
+    /// Creates a write.
     public init(
         _ operation: Operation, mask: [FieldPath]? = nil, transforms: [FieldTransform] = [],
         precondition: Precondition? = nil
@@ -25,6 +31,7 @@ public struct Write: Sendable, Hashable {
         self.precondition = precondition
     }
 
+    /// The name of the document that the write concerns.
     public var name: DocumentName {
         switch operation {
         case .update(let name, _), .delete(let name), .verify(let name): name
@@ -32,7 +39,7 @@ public struct Write: Sendable, Hashable {
     }
 }
 
-/// What must hold of the stored document for a write to be applied.
+/// A condition that the stored document must satisfy for a write to be applied.
 public enum Precondition: Sendable, Hashable {
     case exists(Bool)
     /// The document exists with exactly this version.
@@ -41,46 +48,56 @@ public enum Precondition: Sendable, Hashable {
 
 /// A change of one field that the store computes.
 public struct FieldTransform: Sendable, Hashable {
+    /// The computation of a transform.
     public enum Operation: Sendable, Hashable {
-        /// The commit's time, the same for all transforms of a commit.
+        /// Sets the field to the commit's time, which is the same for all transforms of a commit.
         case serverTimestamp
-        /// Adds; saturates for integers; sets where the field is missing or no number. The operand is a number.
+        /// Adds a number to the field. Integers saturate. Sets the field to the operand if it is
+        /// missing or not a number.
         case increment(Value)
         case maximum(Value)
         case minimum(Value)
-        /// Appends each element that is not there yet.
+        /// Appends each element that the array does not contain.
         case appendMissingElements([Value])
-        /// Removes all elements equal to one of these.
+        /// Removes all elements that are equal to one of these.
         case removeAllFromArray([Value])
     }
 
+    /// The path of the field.
     public var path: FieldPath
+    /// The computation.
     public var operation: Operation
 
+    /// Creates a transform.
     public init(_ path: FieldPath, _ operation: Operation) {
         self.path = path
         self.operation = operation
     }
 }
 
-/// What one write of a commit did.
+/// The result of one write of a commit.
 public struct WriteResult: Sendable, Hashable {
-    /// The document's version afterwards; the old one if nothing changed; nil for a delete or verify.
+    /// The document's version after the write, which is the old one if nothing changed; nil for a
+    /// delete or verify.
     public var updateTime: Timestamp?
-    /// One value a transform, in the write's order; null for array transforms.
+    /// One value per transform, in order; null for array transforms.
     public var transformResults: [Value]
 
+    /// Creates a result.
     public init(updateTime: Timestamp?, transformResults: [Value] = []) {
         self.updateTime = updateTime
         self.transformResults = transformResults
     }
 }
 
-/// What a commit did: one result a write, in order, and its time.
+/// The result of a commit.
 public struct CommitResult: Sendable, Hashable {
+    /// One result per write, in order.
     public var writeResults: [WriteResult]
+    /// The time of the commit.
     public var commitTime: Timestamp
 
+    /// Creates a result.
     public init(writeResults: [WriteResult], commitTime: Timestamp) {
         self.writeResults = writeResults
         self.commitTime = commitTime

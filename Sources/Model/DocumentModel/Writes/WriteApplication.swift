@@ -1,17 +1,20 @@
-/// What a write does to a document: the one definition of it, for the store and for a client's local view alike.
+/// Defines the effect of a write on a document, for the store as well as for a client's local view.
 package enum WriteApplication {
     package struct Outcome: Sendable, Hashable {
-        /// The document afterwards; nil if it does not exist then.
+        /// The document after the write; nil if it does not exist.
         package var document: Document?
         package var result: WriteResult
-        /// False for a verify, a delete of nothing and a write that left the content identical (which keeps the old version).
+        /// Whether the content changed. False for a verify, for a delete of a document that does
+        /// not exist, and for a write that leaves the content identical and therefore keeps the old
+        /// version.
         package var changed: Bool
     }
 
-    /// Applies `write` to `document`, the state left by the writes before it in the same commit.
+    /// Applies `write` to `document`, the state after the preceding writes of the same commit.
     ///
-    /// - Parameter commitTime: the commit's time: the new version, and the value of server timestamps.
-    /// - Throws: `WriteError` if the precondition fails or the document would break a limit.
+    /// - Parameter commitTime: the commit's time: the new version, and the value of server
+    ///   timestamps.
+    /// - Throws: `WriteError` if the precondition fails or the document would exceed a limit.
     package static func apply(_ write: Write, to document: Document?, at commitTime: Timestamp) throws(WriteError)
         -> Outcome
     {
@@ -37,7 +40,9 @@ package enum WriteApplication {
         }
     }
 
-    /// - Throws: `WriteError` if `precondition` does not hold of `document`.
+    /// Checks a precondition.
+    ///
+    /// - Throws: `WriteError` if `document` does not satisfy `precondition`.
     package static func check(
         _ precondition: Precondition?, name: DocumentName, document: Document?, at commitTime: Timestamp
     ) throws(WriteError) {
@@ -60,7 +65,7 @@ package enum WriteApplication {
         }
     }
 
-    /// `fields` laid over `old` as the mask says; nil replaces everything.
+    /// Returns `old` with the masked paths taken from `fields`; `fields` itself without a mask.
     private static func masked(
         _ fields: [String: Value], by mask: [FieldPath]?, over old: [String: Value]
     ) throws(WriteError) -> [String: Value] {

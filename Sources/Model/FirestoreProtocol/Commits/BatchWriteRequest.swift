@@ -1,6 +1,7 @@
 package import DocumentModel
 
-/// `google.firestore.v1.BatchWriteRequest`: each write on its own, in no order.
+/// The message `google.firestore.v1.BatchWriteRequest`: writes that are applied independently, in
+/// any order.
 package struct BatchWriteRequest: ProtobufMessage, Hashable {
     package var database: DatabaseName
     package var writes: [Write]

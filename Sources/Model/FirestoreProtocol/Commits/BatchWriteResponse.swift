@@ -1,6 +1,7 @@
 package import DocumentModel
 
-/// `google.firestore.v1.BatchWriteResponse`: one result and one status a write, in the request's order.
+/// The message `google.firestore.v1.BatchWriteResponse`: a result and a status for each write, in
+/// the order of the request.
 package struct BatchWriteResponse: ProtobufMessage, Hashable {
     package var writeResults: [WriteResult]
     package var statuses: [RPCStatus]

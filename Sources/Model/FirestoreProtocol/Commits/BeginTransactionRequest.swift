@@ -1,9 +1,9 @@
 package import DocumentModel
 
-/// `google.firestore.v1.BeginTransactionRequest`.
+/// The message `google.firestore.v1.BeginTransactionRequest`.
 package struct BeginTransactionRequest: ProtobufMessage, Hashable {
     package var database: DatabaseName
-    /// nil: read-write.
+    /// The mode of the transaction; nil for read-write.
     package var options: TransactionOptions?
 
     package init(database: DatabaseName, options: TransactionOptions? = nil) {

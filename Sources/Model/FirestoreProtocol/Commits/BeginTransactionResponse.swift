@@ -1,6 +1,6 @@
-/// `google.firestore.v1.BeginTransactionResponse`.
+/// The message `google.firestore.v1.BeginTransactionResponse`.
 package struct BeginTransactionResponse: ProtobufMessage, Hashable {
-    /// Opaque, never empty.
+    /// The opaque id of the transaction, which is never empty.
     package var transaction: [UInt8]
 
     package init(transaction: [UInt8] = []) {

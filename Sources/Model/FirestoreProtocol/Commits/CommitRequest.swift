@@ -1,11 +1,11 @@
 package import DocumentModel
 
-/// `google.firestore.v1.CommitRequest`.
+/// The message `google.firestore.v1.CommitRequest`.
 package struct CommitRequest: ProtobufMessage, Hashable {
     package var database: DatabaseName
-    /// Applied in order, atomically.
+    /// The writes, which are applied in order and atomically.
     package var writes: [Write]
-    /// Empty: none.
+    /// The id of the transaction to commit; empty if there is none.
     package var transaction: [UInt8]
 
     package init(database: DatabaseName, writes: [Write] = [], transaction: [UInt8] = []) {

@@ -1,8 +1,8 @@
 package import DocumentModel
 
-/// `google.firestore.v1.CommitResponse`.
+/// The message `google.firestore.v1.CommitResponse`.
 package struct CommitResponse: ProtobufMessage, Hashable {
-    /// One a write, in the request's order.
+    /// The results of the writes, in the order of the request.
     package var writeResults: [WriteResult]
     package var commitTime: Timestamp?
 

@@ -1,9 +1,10 @@
 package import DocumentModel
 
-/// The `consistency_selector` of reads: the state that they see. Without one they see the newest.
+/// The state that a read sees, the `consistency_selector` of requests. A read without one sees the
+/// newest state.
 package enum ReadConsistency: Sendable, Hashable {
     case transaction([UInt8])
-    /// Begins a transaction, whose id the first response brings.
+    /// The state of a new transaction, whose id is in the first response.
     case newTransaction(TransactionOptions)
     case readTime(Timestamp)
 }

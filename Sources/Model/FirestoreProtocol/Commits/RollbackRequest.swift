@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.RollbackRequest`.
+/// The message `google.firestore.v1.RollbackRequest`.
 package struct RollbackRequest: ProtobufMessage, Hashable {
     package var database: DatabaseName
     package var transaction: [UInt8]

@@ -1,6 +1,7 @@
 package import DocumentModel
 
-/// `google.firestore.v1.TransactionOptions`. Without a mode a transaction is read-write.
+/// The message `google.firestore.v1.TransactionOptions`. Without a mode a transaction is
+/// read-write.
 package enum TransactionOptions: Sendable, Hashable {
     package enum ConcurrencyMode: Sendable, Hashable {
         /// The server chooses.
@@ -9,9 +10,14 @@ package enum TransactionOptions: Sendable, Hashable {
         case pessimistic
     }
 
-    /// - Parameter readTime: nil: the newest state.
+    /// A transaction that only reads.
+    ///
+    /// - Parameter readTime: The state to read; nil for the newest.
     case readOnly(readTime: Timestamp?)
-    /// - Parameter retrying: the id of the transaction that this one repeats; empty: none.
+    /// A transaction that reads and writes.
+    ///
+    /// - Parameter retrying: The id of the transaction that this one repeats; empty if there is
+    ///   none.
     case readWrite(retrying: [UInt8], concurrencyMode: ConcurrencyMode)
 }
 

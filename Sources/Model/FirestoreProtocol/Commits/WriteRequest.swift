@@ -1,12 +1,12 @@
 package import DocumentModel
 
-/// `google.firestore.v1.WriteRequest` of the Write stream.
+/// The message `google.firestore.v1.WriteRequest` of the Write stream.
 package struct WriteRequest: ProtobufMessage, Hashable {
-    /// Needed in the first request of a stream only.
+    /// The database, which is required only in the first request of a stream.
     package var database: DatabaseName?
     package var streamID: String
     package var writes: [Write]
-    /// Empty in the first request of a new stream.
+    /// The token of the last response; empty in the first request of a new stream.
     package var streamToken: [UInt8]
     package var labels: [String: String]
 

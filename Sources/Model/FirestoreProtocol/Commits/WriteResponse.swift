@@ -1,10 +1,10 @@
 package import DocumentModel
 
-/// `google.firestore.v1.WriteResponse` of the Write stream.
+/// The message `google.firestore.v1.WriteResponse` of the Write stream.
 package struct WriteResponse: ProtobufMessage, Hashable {
-    /// Set in the first response of a stream only.
+    /// The id of the stream, which is set only in the first response.
     package var streamID: String
-    /// Never empty: clients send it back with the next writes.
+    /// The token of the stream, which is never empty. The client returns it with the next writes.
     package var streamToken: [UInt8]
     package var writeResults: [WriteResult]
     package var commitTime: Timestamp?

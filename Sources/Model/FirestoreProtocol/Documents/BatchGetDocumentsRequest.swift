@@ -1,10 +1,10 @@
 package import DocumentModel
 
-/// `google.firestore.v1.BatchGetDocumentsRequest`.
+/// The message `google.firestore.v1.BatchGetDocumentsRequest`.
 package struct BatchGetDocumentsRequest: ProtobufMessage, Hashable {
     package var database: DatabaseName
     package var documents: [DocumentName]
-    /// The fields to answer with; nil: all.
+    /// The fields to return; nil for all.
     package var mask: [FieldPath]?
     package var consistency: ReadConsistency?
 

@@ -1,13 +1,13 @@
 package import DocumentModel
 
-/// `google.firestore.v1.BatchGetDocumentsResponse`, one a document.
+/// The message `google.firestore.v1.BatchGetDocumentsResponse`, one for each document.
 package struct BatchGetDocumentsResponse: ProtobufMessage, Hashable {
     package enum Result: Sendable, Hashable {
         case found(EncodedDocument)
         case missing(DocumentName)
     }
 
-    /// nil only in a response that brings nothing but a new transaction's id.
+    /// The document; nil only in a response that contains just the id of a new transaction.
     package var result: Result?
     package var transaction: [UInt8]
     package var readTime: Timestamp?

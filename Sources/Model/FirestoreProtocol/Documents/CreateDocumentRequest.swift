@@ -1,14 +1,14 @@
 package import DocumentModel
 
-/// `google.firestore.v1.CreateDocumentRequest`; answered with a Document.
+/// The message `google.firestore.v1.CreateDocumentRequest`. The response is a Document.
 package struct CreateDocumentRequest: ProtobufMessage, Hashable {
     package var parent: ParentName
     package var collectionID: String
-    /// Empty: the server makes one.
+    /// The id of the document; empty to let the server create one.
     package var documentID: String
-    /// Without a name.
+    /// The fields of the document. It has no name.
     package var document: DocumentDraft
-    /// The fields to answer with; nil: all.
+    /// The fields to return; nil for all.
     package var mask: [FieldPath]?
 
     package init(

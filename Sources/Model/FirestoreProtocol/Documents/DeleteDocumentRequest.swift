@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.DeleteDocumentRequest`; answered with an empty message.
+/// The message `google.firestore.v1.DeleteDocumentRequest`. The response is an empty message.
 package struct DeleteDocumentRequest: ProtobufMessage, Hashable {
     package var name: DocumentName
     package var precondition: Precondition?

@@ -1,9 +1,9 @@
 package import DocumentModel
 
-/// `google.firestore.v1.GetDocumentRequest`; answered with a Document.
+/// The message `google.firestore.v1.GetDocumentRequest`. The response is a Document.
 package struct GetDocumentRequest: ProtobufMessage, Hashable {
     package var name: DocumentName
-    /// The fields to answer with; nil: all.
+    /// The fields to return; nil for all.
     package var mask: [FieldPath]?
     package var consistency: ReadConsistency?
 

@@ -1,9 +1,9 @@
 package import DocumentModel
 
-/// `google.firestore.v1.ListCollectionIdsRequest`.
+/// The message `google.firestore.v1.ListCollectionIdsRequest`.
 package struct ListCollectionIDsRequest: ProtobufMessage, Hashable {
     package var parent: ParentName
-    /// 0: the server chooses.
+    /// The maximum number of ids in the response; 0 to let the server choose.
     package var pageSize: Int32
     package var pageToken: String
     package var readTime: Timestamp?

@@ -1,7 +1,7 @@
-/// `google.firestore.v1.ListCollectionIdsResponse`.
+/// The message `google.firestore.v1.ListCollectionIdsResponse`.
 package struct ListCollectionIDsResponse: ProtobufMessage, Hashable {
     package var collectionIDs: [String]
-    /// Empty: the last page.
+    /// The token of the next page; empty on the last page.
     package var nextPageToken: String
 
     package init(collectionIDs: [String] = [], nextPageToken: String = "") {

@@ -1,19 +1,20 @@
 package import DocumentModel
 
-/// `google.firestore.v1.ListDocumentsRequest`.
+/// The message `google.firestore.v1.ListDocumentsRequest`.
 package struct ListDocumentsRequest: ProtobufMessage, Hashable {
     package var parent: ParentName
-    /// Empty: all collections of the parent.
+    /// The id of the collection; empty for all collections of the parent.
     package var collectionID: String
-    /// 0: the server chooses.
+    /// The maximum number of documents in the response; 0 to let the server choose.
     package var pageSize: Int32
     package var pageToken: String
-    /// `a, b desc`; empty: by name.
+    /// The order of the documents, such as `a, b desc`; empty for the order of names.
     package var orderBy: String
-    /// The fields to answer with; nil: all.
+    /// The fields to return; nil for all.
     package var mask: [FieldPath]?
     package var consistency: ReadConsistency?
-    /// Also documents that do not exist but have descendants, without fields and times.
+    /// Whether to include documents that do not exist but have descendants. They have no fields and
+    /// times.
     package var showMissing: Bool
 
     package init(

@@ -1,8 +1,8 @@
-/// `google.firestore.v1.ListDocumentsResponse`.
+/// The message `google.firestore.v1.ListDocumentsResponse`.
 package struct ListDocumentsResponse: ProtobufMessage, Hashable {
-    /// Missing ones have a name only.
+    /// The documents of the page. Those that do not exist have only a name.
     package var documents: [DocumentDraft]
-    /// Empty: the last page.
+    /// The token of the next page; empty on the last page.
     package var nextPageToken: String
 
     package init(documents: [DocumentDraft] = [], nextPageToken: String = "") {

@@ -1,11 +1,11 @@
 package import DocumentModel
 
-/// `google.firestore.v1.UpdateDocumentRequest`; answered with a Document.
+/// The message `google.firestore.v1.UpdateDocumentRequest`. The response is a Document.
 package struct UpdateDocumentRequest: ProtobufMessage, Hashable {
     package var document: DocumentDraft
-    /// The fields to change; nil: all.
+    /// The fields to change; nil for all.
     package var updateMask: [FieldPath]?
-    /// The fields to answer with; nil: all.
+    /// The fields to return; nil for all.
     package var mask: [FieldPath]?
     package var precondition: Precondition?
 

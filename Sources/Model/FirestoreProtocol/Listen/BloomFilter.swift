@@ -1,13 +1,14 @@
 import Cryptography
 package import DocumentModel
 
-/// `google.firestore.v1.BloomFilter`.
+/// The message `google.firestore.v1.BloomFilter`.
 ///
-/// A full resource name gives two 64-bit halves h1, h2 (little-endian) of its MD5; its bits are (h1 + i·h2) mod the number of bits, for
-/// i in 0 ..< `hashCount`. Bit n is bit n mod 8 of byte n / 8.
+/// The MD5 of a full resource name consists of two 64-bit halves h1 and h2 (little-endian). The
+/// bits of the name are (h1 + i·h2) mod the number of bits, for i in 0 ..< `hashCount`. Bit n is
+/// bit n mod 8 of byte n / 8.
 package struct BloomFilter: ProtobufMessage, Hashable {
     package var bitmap: [UInt8]
-    /// 0 … 7: the unused high bits of the last byte.
+    /// The number of unused high bits in the last byte, 0 to 7.
     package var padding: Int32
     package var hashCount: Int32
 
@@ -17,7 +18,8 @@ package struct BloomFilter: ProtobufMessage, Hashable {
         self.hashCount = hashCount
     }
 
-    /// A filter of these names that takes a stranger's name for one of them about once in fifteen thousand times.
+    /// Creates a filter of these names. About one in fifteen thousand other names is taken for one
+    /// of them.
     package init(of names: some Collection<DocumentName>) {
         let bitCount = max(1, names.count * Self.bitsPerName)
         self.init(
@@ -26,7 +28,7 @@ package struct BloomFilter: ProtobufMessage, Hashable {
         for name in names { for bit in bits(of: name) { bitmap[bit / 8] |= 1 << (bit % 8) } }
     }
 
-    /// Whether the name may be one of those that were put in; false is certain.
+    /// Whether the filter may contain the name. False is certain.
     package func mayContain(_ name: DocumentName) -> Bool {
         let bits = bits(of: name)
         return !bits.isEmpty && bits.allSatisfy { bitmap[$0 / 8] & 1 << ($0 % 8) != 0 }
@@ -35,7 +37,7 @@ package struct BloomFilter: ProtobufMessage, Hashable {
     private static let bitsPerName = 20
     private static let hashCount: Int32 = 14
 
-    /// None in an empty filter.
+    /// Returns the indices of the bits of a name; none in an empty filter.
     private func bits(of name: DocumentName) -> [Int] {
         let bitCount = bitmap.count * 8 - Int(padding)
         guard bitCount > 0, (0..<8).contains(padding), hashCount > 0 else { return [] }
@@ -65,7 +67,7 @@ package struct BloomFilter: ProtobufMessage, Hashable {
     }
 }
 
-/// `google.firestore.v1.BitSequence`.
+/// The message `google.firestore.v1.BitSequence`.
 private struct BitSequence: ProtobufMessage {
     var bitmap: [UInt8]
     var padding: Int32

@@ -1,4 +1,5 @@
-/// `google.firestore.v1.DocumentChange`: a new or changed document, and the targets that it entered or left.
+/// The message `google.firestore.v1.DocumentChange`: a new or changed document, and the targets
+/// that it entered or left.
 package struct DocumentChange: ProtobufMessage, Hashable {
     package var document: EncodedDocument
     package var targetIDs: [Int32]

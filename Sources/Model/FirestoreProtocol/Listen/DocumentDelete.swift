@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.DocumentDelete`: the document does not exist any more.
+/// The message `google.firestore.v1.DocumentDelete`: the document no longer exists.
 package struct DocumentDelete: ProtobufMessage, Hashable {
     package var document: DocumentName
     package var removedTargetIDs: [Int32]

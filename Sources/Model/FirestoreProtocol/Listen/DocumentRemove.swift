@@ -1,6 +1,7 @@
 package import DocumentModel
 
-/// `google.firestore.v1.DocumentRemove`: the document is no result of these targets any more.
+/// The message `google.firestore.v1.DocumentRemove`: the document is no longer a result of these
+/// targets.
 package struct DocumentRemove: ProtobufMessage, Hashable {
     package var document: DocumentName
     package var removedTargetIDs: [Int32]

@@ -1,8 +1,10 @@
-/// `google.firestore.v1.ExistenceFilter`: how many documents a target has now; a client that counts otherwise starts over.
+/// The message `google.firestore.v1.ExistenceFilter`: the number of documents of a target. A client
+/// with a different number has to request the target again.
 package struct ExistenceFilter: ProtobufMessage, Hashable {
     package var targetID: Int32
     package var count: Int32
-    /// The names of the documents that did not change since the resume token.
+    /// The names of the documents that have not changed since the resume token; nil if the server
+    /// does not send them.
     package var unchangedNames: BloomFilter?
 
     package init(targetID: Int32, count: Int32, unchangedNames: BloomFilter? = nil) {

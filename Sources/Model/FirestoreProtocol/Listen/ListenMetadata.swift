@@ -1,8 +1,10 @@
-/// What ferry-server and its client add to the metadata of a Listen call. Other servers overlook the one and do not send the
-/// other.
+/// The header fields that ferry-server and its client add to a Listen call. Other servers ignore
+/// the one and do not send the other.
 package enum ListenMetadata {
-    /// Of the request: the newest commit that the client knows of, in microseconds since 1970.
+    /// The field of the request with the newest commit that the client knows, in microseconds since
+    /// 1970.
     package static let seen = "x-ferry-seen"
-    /// Of the answer: which line of commits the database is of, in words that are only good for comparing.
+    /// The field of the response with the lineage of the database's commits. It is opaque and only
+    /// compared.
     package static let lineage = "x-ferry-lineage"
 }

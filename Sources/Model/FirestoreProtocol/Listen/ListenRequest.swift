@@ -1,13 +1,14 @@
 package import DocumentModel
 
-/// `google.firestore.v1.ListenRequest`.
+/// The message `google.firestore.v1.ListenRequest`.
 package struct ListenRequest: ProtobufMessage, Hashable {
     package enum Change: Sendable, Hashable {
         case add(ListenTarget)
         case remove(Int32)
     }
 
-    /// Needed in the first request of a stream; clients set it always.
+    /// The database, which is required only in the first request of a stream. Clients always set
+    /// it.
     package var database: DatabaseName?
     package var change: Change?
     package var labels: [String: String]

@@ -1,11 +1,11 @@
-/// `google.firestore.v1.ListenResponse`.
+/// The message `google.firestore.v1.ListenResponse`.
 package enum ListenResponse: Sendable, Hashable {
     case targetChange(TargetChange)
     case documentChange(DocumentChange)
     case documentDelete(DocumentDelete)
     case documentRemove(DocumentRemove)
     case filter(ExistenceFilter)
-    /// Of a newer server; to be ignored.
+    /// A response of a newer server, to be ignored.
     case unrecognized
 }
 

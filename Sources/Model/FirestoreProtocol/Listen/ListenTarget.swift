@@ -1,17 +1,19 @@
 package import DocumentModel
 
-/// `google.firestore.v1.Target`: what a stream is to listen to, under an id that the client chooses.
+/// The message `google.firestore.v1.Target`: a query or documents to listen to, with an id that the
+/// client chooses.
 package struct ListenTarget: ProtobufMessage, Hashable {
     package enum Content: Sendable, Hashable {
         case query(Query)
         case documents([DocumentName])
-        /// Only read, never written: a target that cannot be. A server refuses it alone, the stream goes on.
+        /// An invalid target, which is only decoded and never encoded. A server rejects this
+        /// target, and the stream continues.
         case invalid(ProtocolError)
     }
 
-    /// From where on changes are wanted.
+    /// The state from which on changes are requested.
     package enum Resume: Sendable, Hashable {
-        /// Of a target change; never empty (an empty one counts as none).
+        /// The token of a target change. It is never empty, because an empty token counts as none.
         case token([UInt8])
         case readTime(Timestamp)
     }
@@ -19,9 +21,9 @@ package struct ListenTarget: ProtobufMessage, Hashable {
     package var content: Content
     package var id: Int32
     package var resume: Resume?
-    /// To be removed once it is current.
+    /// Whether the target is removed once it is current.
     package var once: Bool
-    /// How many documents the client holds, if it resumes.
+    /// The number of documents that the client has, if it resumes.
     package var expectedCount: Int32?
 
     package init(
@@ -71,7 +73,8 @@ package struct ListenTarget: ProtobufMessage, Hashable {
         writer.writeIfPresent(expectedCount.map { Int32Value($0) }, field: 12)
     }
 
-    /// Keeps what is invalid as content; broken bytes are still an error of the stream.
+    /// Reads content, and returns invalid content as `.invalid`. Malformed bytes are still an error
+    /// of the stream.
     private static func content(_ read: () throws(ProtocolError) -> Content) throws(ProtocolError) -> Content {
         do throws(ProtocolError) {
             return try read()
@@ -82,7 +85,7 @@ package struct ListenTarget: ProtobufMessage, Hashable {
     }
 }
 
-/// `google.firestore.v1.Target.QueryTarget`.
+/// The message `google.firestore.v1.Target.QueryTarget`.
 private struct QueryTarget: ProtobufMessage {
     var query: Query
 
@@ -107,7 +110,7 @@ private struct QueryTarget: ProtobufMessage {
     }
 }
 
-/// `google.firestore.v1.Target.DocumentsTarget`.
+/// The message `google.firestore.v1.Target.DocumentsTarget`.
 private struct DocumentsTarget: ProtobufMessage {
     var documents: [DocumentName]
 

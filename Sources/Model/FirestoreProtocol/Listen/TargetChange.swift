@@ -1,16 +1,17 @@
 package import DocumentModel
 
-/// `google.firestore.v1.TargetChange`. NO_CHANGE with no ids and a read time is the boundary of a snapshot of all targets.
+/// The message `google.firestore.v1.TargetChange`. NO_CHANGE with no ids and with a read time ends
+/// a consistent snapshot of all targets.
 package struct TargetChange: ProtobufMessage, Hashable {
     package enum Kind: Sendable, Hashable {
         case noChange
         case add
         case remove
-        /// The target's documents up to the read time were all sent.
+        /// All documents of the target up to the read time were sent.
         case current
-        /// Forget the target's documents: they are sent again.
+        /// The client has to forget the documents of the target; they are sent again.
         case reset
-        /// Of a newer server; to be ignored.
+        /// A change of a newer server, to be ignored.
         case unrecognized(Int32)
 
         init(number: Int32) {
@@ -38,9 +39,9 @@ package struct TargetChange: ProtobufMessage, Hashable {
     }
 
     package var kind: Kind
-    /// Empty: all targets of the stream.
+    /// The ids of the targets; empty for all targets of the stream.
     package var targetIDs: [Int32]
-    /// Why a target was removed; nil if it was asked for.
+    /// The reason why the server removed a target; nil if the client requested it.
     package var cause: RPCStatus?
     package var resumeToken: [UInt8]
     package var readTime: Timestamp?

@@ -1,9 +1,10 @@
 package import DocumentModel
 
-/// `google.firestore.v1.ExecutePipelineRequest`; the pipeline stays encoded, as the standard edition runs none.
+/// The message `google.firestore.v1.ExecutePipelineRequest`. The pipeline stays encoded, because
+/// the standard edition executes none.
 package struct ExecutePipelineRequest: ProtobufMessage, Hashable {
     package var database: DatabaseName
-    /// A StructuredPipeline message.
+    /// The encoded message StructuredPipeline.
     package var structuredPipeline: [UInt8]
     package var consistency: ReadConsistency?
     package var autoCommitTransaction: Bool

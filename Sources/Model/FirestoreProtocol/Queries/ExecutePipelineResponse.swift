@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.ExecutePipelineResponse`.
+/// The message `google.firestore.v1.ExecutePipelineResponse`.
 package struct ExecutePipelineResponse: ProtobufMessage, Hashable {
     package var transaction: [UInt8]
     package var results: [DocumentDraft]
@@ -38,7 +38,7 @@ package struct ExecutePipelineResponse: ProtobufMessage, Hashable {
     }
 }
 
-/// `google.firestore.v1.ExplainStats`.
+/// The message `google.firestore.v1.ExplainStats`.
 private struct ExplainStats: ProtobufMessage {
     var data: AnyMessage
 

@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.StructuredQuery.FieldReference`.
+/// The message `google.firestore.v1.StructuredQuery.FieldReference`.
 struct FieldReference: ProtobufMessage {
     var path: FieldPath
 
@@ -21,7 +21,7 @@ struct FieldReference: ProtobufMessage {
     func encode(to writer: inout ProtobufWriter) { writer.write(path.description, field: 2) }
 }
 
-/// `google.firestore.v1.StructuredQuery.Projection`.
+/// The message `google.firestore.v1.StructuredQuery.Projection`.
 struct Projection: ProtobufMessage {
     var paths: [FieldPath]
 
@@ -41,7 +41,7 @@ struct Projection: ProtobufMessage {
     func encode(to writer: inout ProtobufWriter) { writer.writeEach(paths.map { FieldReference($0) }, field: 2) }
 }
 
-/// `google.firestore.v1.StructuredQuery.Order`.
+/// The message `google.firestore.v1.StructuredQuery.Order`.
 extension Query.Order: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         var path: FieldPath?
@@ -63,7 +63,7 @@ extension Query.Order: ProtobufMessage {
     }
 }
 
-/// `google.firestore.v1.Cursor`.
+/// The message `google.firestore.v1.Cursor`.
 extension Query.Cursor: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         self.init([], before: false)

@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.StructuredQuery.Filter`.
+/// The message `google.firestore.v1.StructuredQuery.Filter`.
 extension Query.Filter: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         var filter: Query.Filter?
@@ -63,7 +63,7 @@ private struct CompositeFilter: ProtobufMessage {
 private struct FieldFilter: ProtobufMessage {
     var filter: Query.Filter
 
-    /// Each operator stands at its number less one.
+    /// The operators. The index of each is its number minus one.
     private static let operators: [Query.FieldOperator] = [
         .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .equal, .notEqual, .arrayContains, .in,
         .arrayContainsAny, .notIn,
@@ -100,7 +100,7 @@ private struct FieldFilter: ProtobufMessage {
 private struct UnaryFilter: ProtobufMessage {
     var filter: Query.Filter
 
-    /// Each operator stands at its number less two.
+    /// The operators. The index of each is its number minus two.
     private static let operators: [Query.UnaryOperator] = [.isNaN, .isNull, .isNotNaN, .isNotNull]
 
     init(filter: Query.Filter) { self.filter = filter }

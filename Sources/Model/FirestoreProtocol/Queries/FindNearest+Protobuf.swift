@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.StructuredQuery.FindNearest`.
+/// The message `google.firestore.v1.StructuredQuery.FindNearest`.
 extension Query.FindNearest: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         var field: FieldPath?

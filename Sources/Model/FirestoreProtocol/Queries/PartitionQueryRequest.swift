@@ -1,9 +1,9 @@
 package import DocumentModel
 
-/// `google.firestore.v1.PartitionQueryRequest`; the parent is the query's.
+/// The message `google.firestore.v1.PartitionQueryRequest`. Its parent is that of the query.
 package struct PartitionQueryRequest: ProtobufMessage, Hashable {
     package var query: Query
-    /// How many cursors are wanted at most.
+    /// The maximum number of cursors.
     package var partitionCount: Int64
     package var pageToken: String
     package var pageSize: Int32

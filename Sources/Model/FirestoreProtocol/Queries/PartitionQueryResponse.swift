@@ -1,10 +1,10 @@
 package import DocumentModel
 
-/// `google.firestore.v1.PartitionQueryResponse`.
+/// The message `google.firestore.v1.PartitionQueryResponse`.
 package struct PartitionQueryResponse: ProtobufMessage, Hashable {
-    /// Split points: the reference of a document each.
+    /// The cursors between the partitions, each with the reference of a document.
     package var partitions: [Query.Cursor]
-    /// Empty: the last page.
+    /// The token of the next page; empty on the last page.
     package var nextPageToken: String
 
     package init(partitions: [Query.Cursor] = [], nextPageToken: String = "") {

@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.RunAggregationQueryRequest`; the parent is the query's.
+/// The message `google.firestore.v1.RunAggregationQueryRequest`. Its parent is that of the query.
 package struct RunAggregationQueryRequest: ProtobufMessage, Hashable {
     package var query: Query
     package var aggregations: [Query.Aggregation]

@@ -1,10 +1,10 @@
 package import DocumentModel
 
-/// `google.firestore.v1.RunAggregationQueryResponse`.
+/// The message `google.firestore.v1.RunAggregationQueryResponse`.
 package struct RunAggregationQueryResponse: ProtobufMessage, Hashable {
-    /// One value an alias.
+    /// The values by alias.
     package var results: [String: Value]?
-    /// Of a new transaction.
+    /// The id of a new transaction; empty if there is none.
     package var transaction: [UInt8]
     package var readTime: Timestamp?
     package var explainMetrics: ExplainMetrics?
@@ -40,7 +40,7 @@ package struct RunAggregationQueryResponse: ProtobufMessage, Hashable {
     }
 }
 
-/// `google.firestore.v1.AggregationResult`.
+/// The message `google.firestore.v1.AggregationResult`.
 private struct AggregationResult: ProtobufMessage {
     var fields: [String: Value]
 

@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.RunQueryRequest`; the parent is the query's.
+/// The message `google.firestore.v1.RunQueryRequest`. Its parent is that of the query.
 package struct RunQueryRequest: ProtobufMessage, Hashable {
     package var query: Query
     package var consistency: ReadConsistency?

@@ -1,14 +1,15 @@
 package import DocumentModel
 
-/// `google.firestore.v1.RunQueryResponse`: a document, or only what goes with all of them.
+/// The message `google.firestore.v1.RunQueryResponse`: a document, or only the members that concern
+/// all documents.
 package struct RunQueryResponse: ProtobufMessage, Hashable {
     package var document: EncodedDocument?
-    /// Of a new transaction, in the first response.
+    /// The id of a new transaction in the first response; otherwise empty.
     package var transaction: [UInt8]
     package var readTime: Timestamp?
-    /// How many results the offset left out.
+    /// The number of results that the offset skipped.
     package var skippedResults: Int32
-    /// No response follows; production does not send it.
+    /// Whether no response follows. Production does not send it.
     package var done: Bool
     package var explainMetrics: ExplainMetrics?
 

@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.StructuredAggregationQuery`.
+/// The message `google.firestore.v1.StructuredAggregationQuery`.
 struct StructuredAggregationQuery: ProtobufMessage {
     var query: StructuredQuery?
     var aggregations: [Query.Aggregation]
@@ -27,7 +27,7 @@ struct StructuredAggregationQuery: ProtobufMessage {
     }
 }
 
-/// `google.firestore.v1.StructuredAggregationQuery.Aggregation`.
+/// The message `google.firestore.v1.StructuredAggregationQuery.Aggregation`.
 extension Query.Aggregation: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         var alias = ""
@@ -73,7 +73,7 @@ private struct Count: ProtobufMessage {
     func encode(to writer: inout ProtobufWriter) { writer.writeIfPresent(upTo.map { Int64Value($0) }, field: 1) }
 }
 
-/// Sum and Avg alike.
+/// The message of Sum and of Avg.
 private struct Operand: ProtobufMessage {
     var path: FieldPath
 

@@ -1,14 +1,16 @@
 import DocumentModel
 
-/// `google.firestore.v1.StructuredQuery`; the parent stands in the message around it.
+/// The message `google.firestore.v1.StructuredQuery`. The parent is in the message that contains
+/// this one.
 struct StructuredQuery: ProtobufMessage {
     private var query: Query
 
     init(_ query: Query) { self.query = query }
 
-    /// The query below `parent`.
+    /// Returns the query below `parent`.
     ///
-    /// - Throws: if there is no query (another kind, perhaps) or the parent is no name.
+    /// - Throws: `ProtocolError` if there is no query (perhaps there is one of another kind) or the
+    ///   parent is not a valid name.
     static func require(_ query: StructuredQuery?, parent: String) throws(ProtocolError) -> Query {
         guard var query = query?.query else { throw ProtocolError(.invalid, "only structured queries are supported") }
         query.parent = try ParentName(message: parent)
@@ -22,7 +24,8 @@ struct StructuredQuery: ProtobufMessage {
         while try reader.next() {
             switch reader.field {
             case 1:
-                // A present selection of nothing selects everything; clients ask for names with `__name__`.
+                // A projection without fields selects all fields. Clients request only the names
+                // with `__name__`.
                 let paths = try reader.message(Projection.self).paths
                 query.projection = paths.isEmpty ? nil : paths
             case 2:
@@ -64,7 +67,7 @@ struct StructuredQuery: ProtobufMessage {
     }
 }
 
-/// `google.firestore.v1.StructuredQuery.CollectionSelector`.
+/// The message `google.firestore.v1.StructuredQuery.CollectionSelector`.
 private struct CollectionSelector: ProtobufMessage {
     var collectionID: String
     var allDescendants: Bool

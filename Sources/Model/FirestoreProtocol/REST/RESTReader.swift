@@ -2,12 +2,15 @@ import Cryptography
 package import DocumentModel
 package import JSON
 
-/// Documents from the REST form, proto3 JSON. Members that are unknown are refused, as they would be lost.
+/// Parses documents in the REST form, proto3 JSON. Unknown members are rejected, because they would
+/// be lost.
 package enum RESTReader {
-    /// The nesting that a parser must allow for: 20 levels of values are three JSON levels each.
+    /// The maximum depth of the JSON: each of the 20 levels of values takes three levels of JSON.
     package static let maximumDepth = 100
 
-    /// - Throws: `ProtocolError` naming the member at fault; also if a name or a time is missing.
+    /// Parses a document.
+    ///
+    /// - Throws: `ProtocolError` with the wrong member; also if the name or a time is missing.
     package static func document(_ json: JSON) throws(ProtocolError) -> Document {
         var name: DocumentName?
         var fields: [String: Value] = [:]
@@ -26,6 +29,7 @@ package enum RESTReader {
         return Document(name: name, fields: fields, createTime: createTime, updateTime: updateTime)
     }
 
+    /// Parses a value.
     package static func value(_ json: JSON) throws(ProtocolError) -> Value {
         let members = try object(json, of: "Value")
         guard members.count == 1, let (key, member) = members.first else {

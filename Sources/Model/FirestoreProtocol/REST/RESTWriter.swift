@@ -2,9 +2,11 @@ import Cryptography
 package import DocumentModel
 import JSON
 
-/// Documents in the REST form, which is proto3 JSON: int64 as a string, bytes in base64, times in RFC 3339, special doubles by name.
+/// Writes documents in the REST form, proto3 JSON: int64 as a string, bytes in base64, times in RFC
+/// 3339, special doubles by name.
 package enum RESTWriter {
-    /// One line of UTF-8 without a line break in it; maps in the order of their keys.
+    /// Returns the document as one line of UTF-8 without a line break. Maps are in the order of
+    /// their keys.
     package static func write(_ document: Document) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes += "{\"name\":".utf8
@@ -16,6 +18,7 @@ package enum RESTWriter {
         return bytes
     }
 
+    /// Returns the value as one line of UTF-8.
     package static func write(_ value: Value) -> [UInt8] {
         var bytes: [UInt8] = []
         append(value, to: &bytes)
@@ -81,7 +84,8 @@ package enum RESTWriter {
             } else if double.isInfinite {
                 double < 0 ? "\"-Infinity\"" : "\"Infinity\""
             } else {
-                // Swift's shortest form that reads back is valid JSON: it always has digits on both sides of the point.
+                // Swift's shortest description of a double that parses to the same value is valid
+                // JSON: it always has digits on both sides of the point.
                 "\(double)"
             }
         bytes += text.utf8

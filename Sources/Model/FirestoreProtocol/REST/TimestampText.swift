@@ -1,6 +1,7 @@
 import DocumentModel
 
-/// Timestamps as proto3 JSON writes them: RFC 3339 in UTC with no, three or six digits of fraction.
+/// Writes and parses timestamps as in proto3 JSON: RFC 3339 in UTC with no, three or six digits of
+/// fraction.
 enum TimestampText {
     static func write(_ timestamp: Timestamp) -> String {
         let seconds = timestamp.seconds
@@ -14,7 +15,8 @@ enum TimestampText {
         return "\(date)T\(time)\(fraction)Z"
     }
 
-    /// nil for what is no RFC 3339 time with an offset within 0001-01-01 … 9999-12-31; digits after the sixth are dropped.
+    /// Parses an RFC 3339 time; digits after the sixth are dropped. Returns nil for any other text,
+    /// and for a time outside 0001-01-01 … 9999-12-31.
     static func read(_ text: String) -> Timestamp? {
         var rest = text.utf8[...]
         guard let year = number(&rest, digits: 4), take(&rest, "-"), let month = number(&rest, digits: 2),
@@ -36,7 +38,7 @@ enum TimestampText {
     // MARK: - The calendar (https://howardhinnant.github.io/date_algorithms.html)
 
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        // Years begin in March, so that the leap day is the last.
+        // Years begin in March, so that the leap day is the last day of the year.
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
         let yearOfEra = year - era * 400
@@ -99,7 +101,7 @@ enum TimestampText {
         return micros
     }
 
-    /// Seconds east of Greenwich.
+    /// Parses an offset and returns its seconds east of Greenwich.
     private static func offset(_ rest: inout Substring.UTF8View) -> Int64? {
         if take(&rest, "Z") || take(&rest, "z") { return 0 }
         let isWest = take(&rest, "-")

@@ -1,6 +1,6 @@
-/// `google.protobuf.Any`: a message of a type that the reader need not know.
+/// The message `google.protobuf.Any`: an encoded message of any type.
 package struct AnyMessage: ProtobufMessage, Hashable {
-    /// `type.googleapis.com/` and the message's full name.
+    /// The type of the message: `type.googleapis.com/` and its full name.
     package var typeURL: String
     /// The encoded message.
     package var value: [UInt8]

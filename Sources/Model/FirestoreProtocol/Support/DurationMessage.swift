@@ -1,7 +1,7 @@
-/// `google.protobuf.Duration`.
+/// The message `google.protobuf.Duration`.
 package struct DurationMessage: ProtobufMessage, Hashable {
     package var seconds: Int64
-    /// Of the same sign as `seconds`, less than a second.
+    /// The nanoseconds, with the same sign as `seconds` and less than a second.
     package var nanos: Int32
 
     package init(seconds: Int64 = 0, nanos: Int32 = 0) {

@@ -1,4 +1,4 @@
-/// `google.protobuf.Empty`.
+/// The message `google.protobuf.Empty`.
 package struct EmptyMessage: ProtobufMessage, Hashable {
     package init() {}
 

@@ -1,10 +1,11 @@
-/// `google.rpc.ErrorInfo`: why a call failed, for programs. Travels in the details of a `RPCStatus`.
+/// The message `google.rpc.ErrorInfo`: the reason why a call failed, for programs. It is sent in
+/// the details of an `RPCStatus`.
 package struct ErrorInfo: ProtobufMessage, Hashable {
     package static let typeURL = "type.googleapis.com/google.rpc.ErrorInfo"
 
-    /// In capitals, `SOME_REASON`; means something only together with `domain`.
+    /// The reason in capitals, `SOME_REASON`. It has a meaning only together with `domain`.
     package var reason: String
-    /// Whose reason it is.
+    /// The service that defines the reason.
     package var domain: String
 
     package init(reason: String = "", domain: String = "") {

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// `map<string, string>`, written in the order of the keys.
+/// The fields of type `map<string, string>`, which are written in the order of the keys.
 enum Labels {
     static func readEntry(from reader: inout ProtobufReader, into labels: inout [String: String]) throws(ProtocolError)
     {

@@ -1,6 +1,6 @@
-/// `google.rpc.Status`: a gRPC status inside a message.
+/// The message `google.rpc.Status`: a gRPC status inside a message.
 package struct RPCStatus: ProtobufMessage, Hashable {
-    /// A gRPC status code; 0 is OK.
+    /// The gRPC status code; 0 is OK.
     package var code: Int32
     package var message: String
     package var details: [AnyMessage]

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// `google.protobuf.Value`: JSON as a message.
+/// The message `google.protobuf.Value`: JSON as a message.
 package indirect enum StructValue: Sendable, Hashable {
     case null
     case number(Double)
@@ -40,7 +40,7 @@ extension StructValue: ProtobufMessage {
     }
 }
 
-/// `google.protobuf.ListValue`.
+/// The message `google.protobuf.ListValue`.
 private struct ListMessage: ProtobufMessage {
     var values: [StructValue]
 
@@ -60,7 +60,7 @@ private struct ListMessage: ProtobufMessage {
     func encode(to writer: inout ProtobufWriter) { writer.writeEach(values, field: 1) }
 }
 
-/// `google.protobuf.Struct`.
+/// The message `google.protobuf.Struct`.
 struct StructMessage: ProtobufMessage {
     var fields: [String: StructValue]
 

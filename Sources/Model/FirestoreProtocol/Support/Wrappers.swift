@@ -1,4 +1,4 @@
-/// `google.protobuf.Int32Value`.
+/// The message `google.protobuf.Int32Value`.
 struct Int32Value: ProtobufMessage {
     var value: Int32
 
@@ -18,7 +18,7 @@ struct Int32Value: ProtobufMessage {
     func encode(to writer: inout ProtobufWriter) { writer.writeUnlessDefault(value, field: 1) }
 }
 
-/// `google.protobuf.Int64Value`.
+/// The message `google.protobuf.Int64Value`.
 struct Int64Value: ProtobufMessage {
     var value: Int64
 
@@ -38,7 +38,7 @@ struct Int64Value: ProtobufMessage {
     func encode(to writer: inout ProtobufWriter) { writer.writeUnlessDefault(value, field: 1) }
 }
 
-/// `google.protobuf.DoubleValue`.
+/// The message `google.protobuf.DoubleValue`.
 struct DoubleValue: ProtobufMessage {
     var value: Double
 

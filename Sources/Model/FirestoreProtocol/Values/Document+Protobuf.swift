@@ -1,12 +1,14 @@
 package import DocumentModel
 
-/// `google.firestore.v1.Document` as a store answers it: with a name and both times.
+/// The message `google.firestore.v1.Document` as a store returns it: with a name and both times.
 extension Document: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         try self.init(EncodedDocument(from: &reader))
     }
 
-    /// - Throws: if the fields cannot be decoded.
+    /// Decodes the fields of a document.
+    ///
+    /// - Throws: `ProtocolError` if the fields cannot be decoded.
     package init(_ encoded: EncodedDocument) throws(ProtocolError) {
         self.init(
             name: encoded.name, fields: try encoded.fields.decoded(), createTime: encoded.createTime,

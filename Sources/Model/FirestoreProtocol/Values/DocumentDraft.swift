@@ -1,8 +1,9 @@
 package import DocumentModel
 
-/// `google.firestore.v1.Document` as it may come in requests and in listings: each part may be absent.
+/// The message `google.firestore.v1.Document` as it occurs in requests and listings: each member
+/// may be missing.
 package struct DocumentDraft: Sendable, Hashable {
-    /// The full resource name; empty where the server is to choose it.
+    /// The full resource name; empty to let the server choose it.
     package var name: String
     package var fields: EncodedFields
     package var createTime: Timestamp?

@@ -1,11 +1,11 @@
 package import DocumentModel
 import Glibc
 
-/// Looking into encoded fields without decoding all of them.
+/// Selection of fields without decoding all of them.
 extension EncodedFields {
-    /// The fields with these top-level keys only; the others are skipped by their length.
+    /// Decodes only the fields with these top-level keys. The others are skipped by their length.
     ///
-    /// - Throws: only for faults in what had to be read.
+    /// - Throws: `ProtocolError` only for errors in the bytes that had to be read.
     package func decoded(only keys: Set<String>) throws(ProtocolError) -> [String: Value] {
         var fields = [String: Value](minimumCapacity: keys.count)
         let candidates = Array(keys)
@@ -22,21 +22,22 @@ extension EncodedFields {
         return fields
     }
 
-    /// The fields at `paths`, as `[String: Value].selecting` keeps them.
+    /// Returns the fields at `paths`, with the same result as `[String: Value].selecting`.
     package func selecting(_ paths: [FieldPath]) throws(ProtocolError) -> EncodedFields {
         let keys = Set(paths.filter { !$0.isDocumentName }.compactMap(\.segments.first))
         return EncodedFields(try decoded(only: keys).selecting(paths))
     }
 
-    /// False if the reader, of which this is a copy, stands at anything but an entry with one of the keys. True is not certain.
+    /// Whether the reader, which is a copy, may be at an entry with one of the keys. False is
+    /// certain.
     private static func mayBeEntry(at reader: ProtobufReader, of keys: [String]) throws(ProtocolError) -> Bool {
         guard reader.field == 2 else { return false }
         var reader = reader
         let entry = try reader.rawBytes()
-        // Every encoder writes the key first; a short one has a length of one byte.
+        // All encoders write the key first, and a short key has a length of one byte.
         guard entry.count >= 2, entry[0] == 0x0a, entry[1] < 0x80, Int(entry[1]) <= entry.count - 2 else { return true }
         let key = UnsafeRawBufferPointer(rebasing: entry[2..<2 + Int(entry[1])])
-        // Other keys than ASCII may be equal in another Unicode form.
+        // A key that is not ASCII may be equal in another Unicode form.
         guard key.allSatisfy({ $0 < 0x80 }) else { return true }
         return keys.contains { wanted in
             let isEqual = wanted.utf8.withContiguousStorageIfAvailable { bytes in
@@ -50,7 +51,7 @@ extension EncodedFields {
 }
 
 extension QueryPlan {
-    /// As `matches` of the decoded document, decoding no more of it than the query looks at.
+    /// Whether the document matches the query. Decodes only the fields that the query needs.
     package func matches(_ document: EncodedDocument) throws(ProtocolError) -> Bool {
         guard isInScope(document.name) else { return false }
         return matches(
@@ -59,7 +60,7 @@ extension QueryPlan {
                 createTime: document.createTime, updateTime: document.updateTime))
     }
 
-    /// As `project` of the decoded document.
+    /// Returns the document with only the fields that the query selects.
     package func project(_ document: EncodedDocument) throws(ProtocolError) -> EncodedDocument {
         guard let paths = projectedPaths else { return document }
         var projected = document

@@ -1,22 +1,25 @@
 package import DocumentModel
 
-/// A document's fields as they stand in a Document message: the entries of `map<string, Value> fields = 2`, tags included.
+/// The encoded fields of a document: the entries of `map<string, Value> fields = 2` of a Document
+/// message, including their tags.
 ///
-/// A store keeps these bytes; answering with them costs a copy, not a decode and an encode.
+/// A store keeps these bytes, so a response needs only a copy instead of decoding and encoding.
 package struct EncodedFields: Sendable, Hashable {
     package var bytes: [UInt8]
 
-    /// - Parameter bytes: not checked here; `decoded()` does.
+    /// Creates fields from bytes, which are not checked before `decoded()`.
     package init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 
+    /// Encodes fields.
     package init(_ fields: [String: Value]) {
         var writer = ProtobufWriter()
         MapFields.write(fields, field: 2, to: &writer)
         bytes = writer.finish()
     }
 
+    /// Decodes the fields.
     package func decoded() throws(ProtocolError) -> [String: Value] {
         try bytes.read { reader throws(ProtocolError) in
             var fields = [String: Value](minimumCapacity: reader.count(of: 2))

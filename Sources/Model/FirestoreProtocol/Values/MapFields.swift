@@ -1,12 +1,14 @@
 import DocumentModel
 
-/// `map<string, Value>`: on the wire a repeated entry {key = 1, value = 2}.
+/// The fields of type `map<string, Value>`, which are encoded as repeated entries {key = 1, value =
+/// 2}.
 ///
-/// Firestore tells keys apart by their bytes, a Swift dictionary by canonical equivalence ("é" as one scalar or as two is one key).
-/// A map with two keys that differ only so is refused when read, because one of them would be lost silently. A key sent twice
-/// with the same bytes is well-formed protobuf: the last value counts.
+/// Firestore compares keys by their bytes, a Swift dictionary by canonical equivalence ("é" as one
+/// scalar or as two is one key). A map with two keys that differ only in this way is rejected,
+/// because one of them would be lost silently. A key that occurs twice with the same bytes is
+/// well-formed protobuf: the last value counts.
 enum MapFields {
-    /// Reads one entry (the reader stands at it) into `fields`.
+    /// Reads the entry at which the reader is into `fields`.
     static func readEntry(from reader: inout ProtobufReader, into fields: inout [String: Value]) throws(ProtocolError) {
         let (key, value) = try reader.nested(Value.self) { entry throws(ProtocolError) in
             var key = ""
@@ -30,7 +32,7 @@ enum MapFields {
         }
     }
 
-    /// Reads the fields of a MapValue (the reader stands at it).
+    /// Reads the fields of the MapValue at which the reader is.
     static func read(fromMessage reader: inout ProtobufReader) throws(ProtocolError) -> [String: Value] {
         try reader.nested(Value.self) { map throws(ProtocolError) in
             var fields = [String: Value](minimumCapacity: map.count(of: 1))
@@ -45,7 +47,7 @@ enum MapFields {
         }
     }
 
-    /// Writes `fields` as entries of `field`, sorted by key.
+    /// Writes `fields` as entries of `field`, ordered by key.
     static func write(_ fields: [String: Value], field: Int, to writer: inout ProtobufWriter) {
         var places = fields.indices.map { (prefix: UTF8Order.prefix(fields.keys[$0]), index: $0) }
         places.sort {

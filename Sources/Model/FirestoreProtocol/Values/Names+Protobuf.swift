@@ -1,6 +1,7 @@
 import DocumentModel
 
-/// Names travel as strings; a bad one is an invalid message, with the words of its `NameError`.
+/// Names are encoded as strings. A bad name makes the message invalid, with the text of its
+/// `NameError`.
 extension DocumentName {
     init(message text: String) throws(ProtocolError) {
         do throws(NameError) {
@@ -42,7 +43,8 @@ extension FieldPath {
 }
 
 extension DatabaseName {
-    /// nil for the empty string, where a stream's later requests leave the database out.
+    /// Parses the name of a database. Nil for the empty string, because later requests of a stream
+    /// omit the database.
     init?(optionalMessage text: String) throws(ProtocolError) {
         guard !text.isEmpty else { return nil }
         try self.init(message: text)

@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.protobuf.Timestamp`, truncated to microseconds.
+/// The message `google.protobuf.Timestamp`, truncated to microseconds.
 extension Timestamp: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         var seconds: Int64 = 0

@@ -1,6 +1,7 @@
 package import DocumentModel
 
-/// `google.firestore.v1.Value`; exactly one member is set. The members that only pipelines may hold (19–22) are refused.
+/// The message `google.firestore.v1.Value`, of which exactly one member is set. The members that
+/// only pipelines may contain (19–22) are rejected.
 extension Value: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         var value: Value?
@@ -48,7 +49,7 @@ extension Value: ProtobufMessage {
     }
 }
 
-/// `google.firestore.v1.ArrayValue`.
+/// The message `google.firestore.v1.ArrayValue`.
 struct ArrayValue: ProtobufMessage {
     var values: [Value]
 
@@ -68,7 +69,7 @@ struct ArrayValue: ProtobufMessage {
     func encode(to writer: inout ProtobufWriter) { writer.writeEach(values, field: 1) }
 }
 
-/// `google.type.LatLng`.
+/// The message `google.type.LatLng`.
 extension GeoPoint: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         self.init(latitude: 0, longitude: 0)

@@ -1,17 +1,21 @@
-/// A message of the protocol, written and read by hand.
+/// A message of the protocol, which is encoded and decoded by hand-written code.
 ///
-/// Decoding takes fields in any order, skips unknown ones, lets the last of a singular field win, and never traps. Encoding is
-/// deterministic: fields in ascending order, map keys sorted by their UTF-8 bytes.
+/// Decoding accepts fields in any order, skips unknown fields, lets the last value of a singular
+/// field win, and never traps. Encoding is deterministic: fields are in ascending order, and map
+/// keys are ordered by their UTF-8 bytes.
 package protocol ProtobufMessage: Sendable {
-    /// Reads to the reader's end.
+    /// Reads a message up to the end of the reader.
     init(from reader: inout ProtobufReader) throws(ProtocolError)
 
-    /// Appends the fields, without tag and length.
+    /// Appends the fields, without a tag and a length.
     func encode(to writer: inout ProtobufWriter)
 }
 
 extension ProtobufMessage {
-    /// - Throws: `ProtocolError` for anything but a well-formed message of at most `ProtobufReader.maximumSize` bytes.
+    /// Decodes a message.
+    ///
+    /// - Throws: `ProtocolError` unless the bytes are a well-formed message of at most
+    ///   `ProtobufReader.maximumSize` bytes.
     package init(decoding bytes: [UInt8]) throws(ProtocolError) {
         self = try bytes.read { reader throws(ProtocolError) in try Self(from: &reader) }
     }
@@ -20,6 +24,7 @@ extension ProtobufMessage {
         self = try bytes.read { reader throws(ProtocolError) in try Self(from: &reader) }
     }
 
+    /// Returns the encoded message.
     package func encoded() -> [UInt8] {
         var writer = ProtobufWriter()
         encode(to: &writer)
@@ -28,7 +33,7 @@ extension ProtobufMessage {
 }
 
 extension Collection<UInt8> {
-    /// Runs `body` with a reader over these bytes, which lives only as long as the call.
+    /// Calls `body` with a reader of these bytes. The reader is only valid during the call.
     func read<Result>(_ body: (inout ProtobufReader) throws(ProtocolError) -> Result) throws(ProtocolError) -> Result {
         let outcome: Swift.Result<Result, ProtocolError>? = withContiguousStorageIfAvailable { buffer in
             do throws(ProtocolError) {

@@ -1,14 +1,16 @@
 import Glibc
 
-/// Reads the protobuf wire format (https://protobuf.dev/programming-guides/encoding/) from a buffer that outlives the reader.
+/// Reads the protobuf wire format (https://protobuf.dev/programming-guides/encoding/) from a
+/// buffer, which must outlive the reader.
 ///
-/// Every read is checked against the bounds; nothing traps whatever the bytes. Groups are skipped. Messages nest at most
-/// `maximumDepth` deep and have at most `maximumSize` bytes. The memory a decoded message takes is within 25 times its size.
+/// Every read checks the bounds, and no bytes can cause a trap. Groups are skipped. Messages may be
+/// nested `maximumDepth` levels deep and have `maximumSize` bytes. A decoded message takes at most
+/// 25 times the memory of the encoded one.
 package struct ProtobufReader {
     package static let maximumDepth = 100
     package static let maximumSize = 64 << 20
 
-    /// The number of the field whose value is next.
+    /// The number of the field whose value comes next.
     package private(set) var field = 0
     private var wireType: UInt8 = 0
     private var position: UnsafeRawPointer?
@@ -24,13 +26,13 @@ package struct ProtobufReader {
         self.depth = depth
     }
 
-    /// The bytes that are left.
+    /// The number of bytes that are not read yet.
     var remaining: Int {
         guard let position, let end else { return 0 }
         return end - position
     }
 
-    /// Moves on to the next field; false at the end. The caller must then read or skip its value.
+    /// Moves to the next field; false at the end. The caller must then read or skip its value.
     package mutating func next() throws(ProtocolError) -> Bool {
         guard remaining > 0 else { return false }
         let tag = try rawVarint()
@@ -49,7 +51,7 @@ package struct ProtobufReader {
 
     package mutating func int64() throws(ProtocolError) -> Int64 { Int64(bitPattern: try uint64()) }
 
-    /// An int32 or an enum; higher bits are dropped, as the format demands.
+    /// Reads an int32 or an enum. Higher bits are dropped, as the format requires.
     package mutating func int32() throws(ProtocolError) -> Int32 { Int32(truncatingIfNeeded: try uint64()) }
 
     package mutating func bool() throws(ProtocolError) -> Bool { try uint64() != 0 }
@@ -59,7 +61,7 @@ package struct ProtobufReader {
         return Double(bitPattern: UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self)))
     }
 
-    /// Appends the values of a repeated int32, packed or not.
+    /// Reads a repeated int32, packed or not, and appends its values.
     package mutating func int32s(into values: inout [Int32]) throws(ProtocolError) {
         guard wireType == 2 else {
             values.append(try int32())
@@ -73,10 +75,13 @@ package struct ProtobufReader {
 
     package mutating func bytes() throws(ProtocolError) -> [UInt8] { Array(try rawBytes()) }
 
-    /// - Throws: also where the bytes are not valid UTF-8.
+    /// Reads a string.
+    ///
+    /// - Throws: `ProtocolError`, also if the bytes are not valid UTF-8.
     package mutating func string() throws(ProtocolError) -> String {
         let bytes = try rawBytes()
-        // Decoding repairs what is invalid, which then differs; this is several times as fast as `String(validating:as:)`.
+        // Decoding replaces invalid bytes, so the result differs from them. This is several times
+        // as fast as `String(validating:as:)`.
         let string = String(decoding: bytes, as: UTF8.self)
         let isUnchanged = string.utf8.withContiguousStorageIfAvailable { decoded in
             guard decoded.count == bytes.count else { return false }
@@ -89,13 +94,15 @@ package struct ProtobufReader {
         return string
     }
 
+    /// Reads a nested message.
     package mutating func message<Message: ProtobufMessage>(_ type: Message.Type = Message.self) throws(ProtocolError)
         -> Message
     {
         try nested(type) { reader throws(ProtocolError) in try Message(from: &reader) }
     }
 
-    /// Runs `body` over a nested message; errors get this field's number and the name of `type`.
+    /// Runs `body` with a reader of a nested message. Errors get the number of this field and the
+    /// name of `type`.
     package mutating func nested<Result>(
         _ type: Any.Type, _ body: (inout ProtobufReader) throws(ProtocolError) -> Result
     ) throws(ProtocolError) -> Result {
@@ -107,7 +114,8 @@ package struct ProtobufReader {
         }
     }
 
-    /// How many times `number` occurs from here on, for reserving memory; 0 where the bytes are broken.
+    /// Returns how many times the field `number` follows, for reserving memory; 0 if the bytes are
+    /// malformed.
     func count(of number: Int) -> Int {
         var ahead = self
         var count = 0
@@ -122,7 +130,8 @@ package struct ProtobufReader {
         }
     }
 
-    /// The still encoded bytes of a nested message, or of a string that nobody needs to check.
+    /// Reads the encoded bytes of a nested message, or of a string that need not be checked. They
+    /// are valid as long as the buffer.
     package mutating func rawBytes() throws(ProtocolError) -> UnsafeRawBufferPointer {
         try expect(2)
         let count = try rawVarint()
@@ -139,7 +148,7 @@ package struct ProtobufReader {
 
     // MARK: - Unknown fields
 
-    /// Skips the current field's value, whatever it is.
+    /// Skips the value of the current field, whatever its type.
     package mutating func skip() throws(ProtocolError) {
         switch wireType {
         case 0: _ = try rawVarint()
@@ -151,7 +160,7 @@ package struct ProtobufReader {
         }
     }
 
-    /// Without recursion, so that deeply nested groups cost no stack.
+    /// Skips a group without recursion, so that deeply nested groups need no stack.
     private mutating func skipGroup() throws(ProtocolError) {
         var open = [field]
         while let innermost = open.last {
@@ -199,7 +208,7 @@ package struct ProtobufReader {
         while next < end {
             let byte = next.load(as: UInt8.self)
             next += 1
-            // The tenth byte has room for one bit.
+            // The tenth byte can hold only one bit.
             guard shift < 63 || byte <= 1 else {
                 throw ProtocolError(.malformed, "field \(field) has an overlong varint")
             }

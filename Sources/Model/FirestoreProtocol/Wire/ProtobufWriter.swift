@@ -2,7 +2,8 @@ import Glibc
 
 /// Writes the protobuf wire format into one growing buffer.
 ///
-/// A nested message is written in place with one byte kept for its length; the few that need more are moved up by the difference.
+/// A nested message is written in place, with one byte reserved for its length. If the length needs
+/// more bytes, the message is moved.
 package struct ProtobufWriter: ~Copyable {
     private var storage: UnsafeMutableRawPointer
     private var capacity: Int
@@ -15,7 +16,7 @@ package struct ProtobufWriter: ~Copyable {
 
     deinit { storage.deallocate() }
 
-    /// What was written so far; the writer goes on from there.
+    /// Returns the bytes written so far. The writer can be used further.
     package func finish() -> [UInt8] { Array(UnsafeRawBufferPointer(start: storage, count: count)) }
 
     // MARK: - Fields that are always written
@@ -69,7 +70,7 @@ package struct ProtobufWriter: ~Copyable {
         nested(field: field) { message.encode(to: &$0) }
     }
 
-    /// Writes a nested message whose fields `body` writes.
+    /// Writes a nested message. `body` writes its fields.
     package mutating func nested(field: Int, _ body: (inout ProtobufWriter) -> Void) {
         tag(field, 2)
         reserve(1)
@@ -89,7 +90,7 @@ package struct ProtobufWriter: ~Copyable {
         count += length
     }
 
-    /// Appends fields that are already encoded.
+    /// Appends fields that are encoded already.
     package mutating func append(_ encoded: [UInt8]) {
         encoded.withUnsafeBytes { append($0) }
     }

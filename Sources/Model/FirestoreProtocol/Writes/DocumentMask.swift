@@ -1,6 +1,7 @@
 package import DocumentModel
 
-/// `google.firestore.v1.DocumentMask`; one that is present and empty differs from an absent one.
+/// The message `google.firestore.v1.DocumentMask`. A mask that is present but empty differs from a
+/// missing one.
 package struct DocumentMask: ProtobufMessage, Hashable {
     package var paths: [FieldPath]
 

@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.DocumentTransform.FieldTransform`.
+/// The message `google.firestore.v1.DocumentTransform.FieldTransform`.
 extension FieldTransform: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         var path = ""

@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.Precondition`. An empty one counts as absent, so it is read with `optional`.
+/// The message `google.firestore.v1.Precondition`. An empty one counts as missing; see `optional`.
 extension Precondition: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         guard let precondition = try Self.optional(from: &reader) else {
@@ -9,6 +9,7 @@ extension Precondition: ProtobufMessage {
         self = precondition
     }
 
+    /// Reads a precondition; nil if it is empty.
     static func optional(from reader: inout ProtobufReader) throws(ProtocolError) -> Precondition? {
         var precondition: Precondition?
         while try reader.next() {

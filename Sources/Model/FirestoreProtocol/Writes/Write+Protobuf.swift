@@ -1,7 +1,8 @@
 package import DocumentModel
 
-/// `google.firestore.v1.Write`. `verify` = 5 is not in the public proto but in the mobile clients'; the legacy form `transform` = 6
-/// is read as an update with an empty mask and written never.
+/// The message `google.firestore.v1.Write`. `verify` = 5 is not in the public proto, but the mobile
+/// clients use it. The old form `transform` = 6 is decoded as an update with an empty mask and
+/// never encoded.
 extension Write: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         var operation: Operation?
@@ -63,7 +64,7 @@ extension Write: ProtobufMessage {
     }
 }
 
-/// `google.firestore.v1.DocumentTransform`.
+/// The message `google.firestore.v1.DocumentTransform`.
 private struct DocumentTransform: ProtobufMessage {
     var document: DocumentName
     var transforms: [FieldTransform] = []

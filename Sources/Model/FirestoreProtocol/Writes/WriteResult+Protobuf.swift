@@ -1,6 +1,6 @@
 package import DocumentModel
 
-/// `google.firestore.v1.WriteResult`.
+/// The message `google.firestore.v1.WriteResult`.
 extension WriteResult: ProtobufMessage {
     package init(from reader: inout ProtobufReader) throws(ProtocolError) {
         self.init(updateTime: nil)

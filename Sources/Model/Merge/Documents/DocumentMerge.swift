@@ -1,17 +1,23 @@
 package import DocumentModel
 
-/// Brings two edits of one document together.
+/// Merges two edits of one document.
 ///
-/// `mine` is the side that commits later. Without a common base, as where a remote was put back, both may have been committed
-/// before: then the later of the remote's times in their `origins` decides. Nothing here looks at a clock or at the order of keys; the laws:
-/// - where only one side changed a field, its value stands; where both made the same change, it is made once;
-/// - each value that a side saved is in the result or among the displaced ones;
-/// - merging the result again with either version changes nothing;
-/// - fields that no policy names are scalars, so unknown ones survive.
+/// `mine` is the side that commits later. Without a common base, for example after the server was
+/// restored from a backup, both sides may have been committed before; then the later of the commit
+/// times in their `origins` wins. The merge depends on no clock and on no order of keys. It
+/// satisfies these laws:
+/// - If only one side changed a field, its value is in the result. If both made the same change, it
+///   is made once.
+/// - Each value that a side saved is in the result or among the displaced values.
+/// - Merging the result again with either version changes nothing.
+/// - Fields that no policy names are scalars, so unknown fields are preserved.
 package enum DocumentMerge {
+    /// Merges two versions of a document.
+    ///
     /// - Parameters:
-    ///   - base: the version that `mine` was made from; nil if there was none.
-    ///   - mine: nil if this side deleted the document, likewise `theirs`.
+    ///   - base: the version on which `mine` is based; nil if there was none.
+    ///   - mine: the local version; nil if this side deleted the document.
+    ///   - theirs: the remote version; nil if the other side deleted the document.
     package static func merge(
         base: [String: Value]?, mine: [String: Value]?, theirs: [String: Value]?, policy: MergePolicy
     ) -> MergeResult {
@@ -24,7 +30,7 @@ package enum DocumentMerge {
         return merge.run()
     }
 
-    /// The edit survives, whichever side it is on.
+    /// Merges an edit with a delete: the edit wins, whichever side it is on.
     private static func mergeDeleted(
         base: [String: Value], mine: [String: Value]?, theirs: [String: Value]?, policy: MergePolicy
     ) -> MergeResult {

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// One run of a merge over the fields of two living versions.
+/// One merge of the fields of two versions, neither of which is deleted.
 struct FieldMerge {
     private let base: [String: Value]
     private let hasBase: Bool
@@ -18,7 +18,8 @@ struct FieldMerge {
         self.policy = policy
     }
 
-    /// Whether anything but server times differs. A delete or restore of the document counts.
+    /// Whether the fields differ in anything except server times and origins. Moving the document
+    /// to the trash, or out of it, counts.
     static func isEdited(_ fields: [String: Value], from base: [String: Value], policy: MergePolicy) -> Bool {
         if let deletion = policy.deletion, (fields[deletion] == nil) != (base[deletion] == nil) { return true }
         return Set(fields.keys).union(base.keys).contains { key in
@@ -48,11 +49,11 @@ struct FieldMerge {
         case .origins: return
         case .map where isMap(b) && isMap(m) && isMap(t):
             let elements = mergeMap(key, b?.mapValue ?? [:], m?.mapValue ?? [:], t?.mapValue ?? [:])
-            // An empty map that both sides have stays; one that a side does not have is no field.
+            // An empty map that both sides have is kept. If one side lacks it, the field is absent.
             if !elements.isEmpty || (m != nil && t != nil) { result[key] = .map(elements) }
         case let kind:
-            if let settled = settled(FieldPath(key: key), b, m, t) {
-                result[key] = settled.value
+            if let uncontested = uncontested(FieldPath(key: key), b, m, t) {
+                result[key] = uncontested.value
             } else {
                 result[key] = mergeConflict(key, kind, b, m, t)
             }
@@ -61,19 +62,21 @@ struct FieldMerge {
 
     private func isMap(_ value: Value?) -> Bool { value == nil || value?.mapValue != nil }
 
-    /// The outcome where at most one side changed a value, or both alike; nil where they disagree.
-    private func settled(_ path: FieldPath, _ b: Value?, _ m: Value?, _ t: Value?) -> Settled? {
-        if m == t || (t == b && !isRemoved(path, in: theirs)) { return Settled(value: m) }
-        return m == b && !isRemoved(path, in: mine) ? Settled(value: t) : nil
+    /// Returns the outcome if at most one side changed a value, or if both made the same change;
+    /// nil if they disagree.
+    private func uncontested(_ path: FieldPath, _ b: Value?, _ m: Value?, _ t: Value?) -> Outcome? {
+        if m == t || (t == b && !isRemoved(path, in: theirs)) { return Outcome(value: m) }
+        return m == b && !isRemoved(path, in: mine) ? Outcome(value: t) : nil
     }
 
-    /// Whether a version without a base tells that a value which it lacks was once there.
+    /// Whether a version without a base records in its origins that a value which it lacks was
+    /// removed.
     private func isRemoved(_ path: FieldPath, in fields: [String: Value]) -> Bool {
         !hasBase && origin(of: path, in: fields) != nil && fields.value(at: path.segments[...]) == nil
     }
 
-    private struct Settled {
-        /// nil: the field is absent.
+    private struct Outcome {
+        /// The merged value; nil if the field is absent.
         var value: Value?
     }
 
@@ -96,15 +99,18 @@ struct FieldMerge {
         }
     }
 
-    /// The one of two values that was set later, which is mine unless it is known better; the other is displaced.
+    /// Returns the value that was set later and displaces the other one. Mine is the later one
+    /// unless the origins say otherwise.
     private mutating func later(_ path: FieldPath, _ mine: Value?, _ theirs: Value?) -> Value? {
         let isMine = isMineLater([path]) ?? true
         displace(path, isMine ? theirs : mine, isMine ? .theirs : .mine, .changedOnBothSides)
         return isMine ? mine : theirs
     }
 
-    /// By the times that the remote gave; nil where they do not tell, or say nothing since there is a base: what was made from it comes
-    /// after it, and mine after theirs.
+    /// Compares the times that the server recorded for a value.
+    ///
+    /// Returns nil if the times do not decide, and if there is a base: then `mine` is the later
+    /// side because it commits later.
     private func isMineLater(_ paths: [FieldPath]) -> Bool? {
         guard !hasBase, let theirTime = paths.compactMap({ time(of: $0, in: theirs) }).max() else { return nil }
         var mineTime = Timestamp.distantPast
@@ -115,10 +121,13 @@ struct FieldMerge {
         return mineTime == theirTime ? nil : mineTime > theirTime
     }
 
-    /// When the remote ordered the value; nil where it is still to do so, or nobody knows.
+    /// Returns the time at which the server committed the value; nil if it has not been committed
+    /// or the time is unknown.
     private func time(of path: FieldPath, in fields: [String: Value]) -> Timestamp? {
-        let told = origin(of: path, in: fields).map { policy.time(in: $0, of: fields.value(at: path.segments[...])) }
-        let time = told ?? policy.creation.flatMap { fields[$0]?.timestampValue }
+        let recorded = origin(of: path, in: fields).map {
+            policy.time(in: $0, of: fields.value(at: path.segments[...]))
+        }
+        let time = recorded ?? policy.creation.flatMap { fields[$0]?.timestampValue }
         return time == MergePolicy.pendingTime ? nil : time
     }
 
@@ -129,7 +138,8 @@ struct FieldMerge {
 
     private static func nonEmpty(_ values: [Value]) -> Value? { values.isEmpty ? nil : .array(values) }
 
-    /// Theirs without what I removed, then what I added: a removal removes only what it had seen.
+    /// Returns the elements of `theirs` without those that `mine` removed, followed by those that
+    /// `mine` added. A removal affects only elements that were in `base`.
     private static func mergeSet(_ base: [Value], _ mine: [Value], _ theirs: [Value]) -> [Value] {
         let (known, kept) = (Set(base), Set(mine))
         var present = Set<Value>()
@@ -145,22 +155,25 @@ struct FieldMerge {
         for element in Set(mine.keys).union(theirs.keys).sorted() where !grouped.contains(element) {
             let (b, m, t) = (base[element], mine[element], theirs[element])
             let path = FieldPath(key: key).appending(element)
-            if let settled = settled(path, b, m, t) {
-                merged[element] = settled.value
+            if let uncontested = uncontested(path, b, m, t) {
+                merged[element] = uncontested.value
             } else if let t, isSame(key, m, t) || isSame(key, b, m) {
-                // What I say of a thing gives way to another one in its place.
+                // A change in `mine` to one thing yields to the other thing that `theirs` has in
+                // its place.
                 merged[element] = t
             } else if !hasBase || (m != nil && t != nil) {
                 merged[element] = later(path, m, t)
             } else {
-                // One removed what the other changed: the change had not been seen.
+                // One side removed the element that the other changed. The removing side had not
+                // seen the change, so the change wins.
                 merged[element] = m ?? t
             }
         }
         return merged
     }
 
-    /// Whether two elements of a map are one thing: made by both sides, or as it was.
+    /// Whether two elements of a map represent the same thing, for example an attachment that both
+    /// sides created.
     private func isSame(_ key: String, _ one: Value?, _ other: Value?) -> Bool {
         guard let identity = policy.identities[key], let one = one?.mapValue, let other = other?.mapValue else {
             return false
@@ -168,28 +181,29 @@ struct FieldMerge {
         return identity.allSatisfy { one[$0] != nil && one[$0] == other[$0] }
     }
 
-    /// Sets the fields of a group from one side: theirs if it has all that I changed, else the later.
+    /// Sets the fields of a group from one side: from `theirs` if it contains all changes of
+    /// `mine`, otherwise from the side that changed later.
     private mutating func mergeGroup(_ group: [FieldPath]) {
         func values(_ fields: [String: Value], _ paths: [FieldPath]) -> [Value?] {
             paths.map { fields.value(at: $0.segments[...]) }
         }
-        let told = group.filter { policy.kind(of: $0.segments[0]) != .serverTime }
-        let (b, m, t) = (values(base, told), values(mine, told), values(theirs, told))
-        let isChanged = !told.indices.allSatisfy { m[$0] == b[$0] || m[$0] == t[$0] }
-        let isMine = m != t && isMineLater(told) ?? isChanged
+        let compared = group.filter { policy.kind(of: $0.segments[0]) != .serverTime }
+        let (b, m, t) = (values(base, compared), values(mine, compared), values(theirs, compared))
+        let isChanged = !compared.indices.allSatisfy { m[$0] == b[$0] || m[$0] == t[$0] }
+        let isMine = m != t && isMineLater(compared) ?? isChanged
         for path in group {
             let (mineValue, theirValue) = (
                 mine.value(at: path.segments[...]), theirs.value(at: path.segments[...])
             )
             result.setValue(isMine ? mineValue : theirValue, at: path.segments[...])
             let other = isMine ? theirValue : mineValue
-            if told.contains(path), theirValue != mineValue, other != base.value(at: path.segments[...]) {
+            if compared.contains(path), theirValue != mineValue, other != base.value(at: path.segments[...]) {
                 displace(path, other, isMine ? .theirs : .mine, .changedOnBothSides)
             }
         }
     }
 
-    /// Whether the document is in the trash afterwards.
+    /// Decides whether the merged document is in the trash.
     private mutating func mergeDeletion() {
         guard let key = policy.deletion else { return }
         let (b, m, t) = (base[key], mine[key], theirs[key])
@@ -211,12 +225,14 @@ struct FieldMerge {
         }
     }
 
-    /// Who set a value goes with the value. Where both sides had changed it, the entry tells how it came about: `rule` is
+    /// Merges the origins: the origin of a value accompanies the value.
+    ///
+    /// If both sides changed a value, the entry's `rule` records how the result was chosen:
     /// `merged`, or the reason for which the other side's value was displaced.
     private mutating func mergeOrigins(_ key: String) {
         let (b, m) = (base[key]?.mapValue ?? [:], mine[key]?.mapValue ?? [:])
         var merged = theirs[key]?.mapValue ?? [:]
-        // Where a value has its time itself, the entry of a new one may be that of the old.
+        // If a value carries its own time, its origin can be unchanged although the value is new.
         for (field, origin) in m where origin != b[field] || origin.mapValue?["time"] == nil {
             guard let path = try? FieldPath(parsing: field) else { continue }
             let before = base.value(at: path.segments[...])

@@ -1,33 +1,38 @@
 package import DocumentModel
 
-/// How each field of a kind of documents is merged.
+/// The rules by which each field of a kind of document is merged.
 package struct MergePolicy: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
-        /// One value; the later commit wins. Without a common base that is the one that `origins` tells, where it does.
+        /// One value; the later commit wins. Without a common base, the later commit is the one
+        /// that `origins` records as later.
         case scalar
-        /// An array whose elements are each there or not.
+        /// An array whose elements are each present or absent.
         case set
-        /// A map whose elements are scalars of their own.
+        /// A map whose elements are separate scalars.
         case map
-        /// Lines of text.
+        /// Text, merged by lines.
         case text
-        /// What a commit itself tells, such as its time: no edit, never displaced.
+        /// A value that the commit determines, such as its time. It does not count as an edit and
+        /// is never displaced.
         case serverTime
-        /// A map from field paths to who set those fields last: no edit, never displaced; each entry goes with its field's value.
+        /// A map from field paths to the user and time of their last change. It does not count as
+        /// an edit and is never displaced; each entry accompanies the value of its field.
         case origins
     }
 
-    /// By top-level field; all others are scalars.
+    /// The kinds of top-level fields. All other fields are scalars.
     package var kinds: [String: Kind]
-    /// Fields that only make sense together: they come from one side, as one scalar. May name elements of maps.
+    /// Groups of fields that only make sense together: all fields of a group are taken from one
+    /// side, as one scalar. May name elements of maps.
     package var groups: [[FieldPath]]
-    /// For maps of maps: the fields in which two elements have to agree to be the same thing, which both sides made. Theirs stands
-    /// then, and nothing is displaced.
+    /// The fields in which two elements of a map of maps must agree to represent the same thing,
+    /// created by both sides. Then `theirs` is kept and nothing is displaced.
     package var identities: [String: [String]]
-    /// The field that a deleted document has. Setting it gives way to an edit of the other side.
+    /// The field that a document in the trash has. Setting it yields to an edit of the other side.
     package var deletion: String?
-    /// The field that says when the document was made, which is when all was set that `origins` does not tell of. In a value that is a
-    /// map it says when that was set, where `origins` only tell by whom.
+    /// The field that holds the document's creation time, which is the time of all values that
+    /// `origins` does not mention. In a value that is a map, this key holds the time of the value
+    /// if `origins` records only the user.
     package var creation: String?
 
     package init(
@@ -41,21 +46,24 @@ package struct MergePolicy: Sendable, Hashable {
         self.creation = creation
     }
 
-    /// Stands in a version for the time of a commit that is still to come; no remote gives it.
+    /// A placeholder for the time of a commit that has not happened yet. No server assigns it.
     package static let pendingTime = Timestamp.distantPast
 
-    /// When a value was set, by its entry in `origins`; nil where that does not tell.
+    /// Returns the time at which a value was set, according to its entry in `origins`; nil if the
+    /// entry does not record it.
     package func time(in entry: [String: Value], of value: Value?) -> Timestamp? {
         (entry["time"] ?? creation.flatMap { value?.mapValue?[$0] })?.timestampValue
     }
 
     package func kind(of field: String) -> Kind { kinds[field] ?? .scalar }
 
-    /// Whether the field only tells of changes of others.
+    /// Whether the field only describes changes of other fields.
     func isBookkeeping(_ field: String) -> Bool { [.serverTime, .origins].contains(kind(of: field)) }
 
-    /// For `tasks/{id}`. A typed field and the custom field of the same name are two spellings of one thing: `priority: odd` in
-    /// a file is `fields.priority`, and `fields.due` is the text of `due`.
+    /// The policy for `tasks/{id}`.
+    ///
+    /// A typed field and the custom field of the same name represent the same thing: `priority:
+    /// odd` in a file is `fields.priority`, and `fields.due` is the text of `due`.
     package static let tasks = MergePolicy(
         kinds: [
             "tags": .set, "fields": .map, "attachments": .map, "notes": .text, "layout": .text,
@@ -72,10 +80,10 @@ package struct MergePolicy: Sendable, Hashable {
         identities: ["attachments": ["name", "sha256"]],
         deletion: "deletedTime", creation: "createdTime")
 
-    /// The `rule` of an origin whose value holds both sides' changes.
+    /// The `rule` of an origin whose value combines the changes of both sides.
     package static let mergedRule = "merged"
 
-    /// For `lists/{id}`.
+    /// The policy for `lists/{id}`.
     package static let lists = MergePolicy(
         kinds: ["sharedWith": .set, "names": .map, "createdTime": .serverTime, "signatures": .serverTime])
 

@@ -1,10 +1,11 @@
 package import DocumentModel
 
-/// What a merge made of two versions of a document.
+/// The result of merging two versions of a document.
 package struct MergeResult: Sendable, Hashable {
-    /// nil: the document is deleted.
+    /// The merged fields; nil if the document is deleted.
     package var fields: [String: Value]?
-    /// What somebody saved and the result lacks, in order of fields; goes to the document's history in the same commit.
+    /// The values that a side saved and the result lacks, ordered by field. They are added to the
+    /// document's history in the same commit.
     package var displaced: [DisplacedValue]
 
     package init(fields: [String: Value]?, displaced: [DisplacedValue] = []) {
@@ -14,7 +15,8 @@ package struct MergeResult: Sendable, Hashable {
 }
 
 extension MergePolicy {
-    /// `origin`, if a version tells who had set a displaced value: for the entry that keeps it.
+    /// Returns `["origin": …]` if a version records who set a displaced value, for the history
+    /// entry that keeps the value; otherwise an empty dictionary.
     package func origin(
         of displaced: DisplacedValue, mine: [String: Value]?, theirs: [String: Value]?
     ) -> [String: Value] {
@@ -26,7 +28,7 @@ extension MergePolicy {
     }
 }
 
-/// A value that gave way in a merge.
+/// A value that was displaced by a merge.
 package struct DisplacedValue: Sendable, Hashable {
     package enum Side: String, Sendable, Hashable {
         case mine
@@ -34,17 +36,18 @@ package struct DisplacedValue: Sendable, Hashable {
     }
 
     package enum Reason: String, Sendable, Hashable {
-        /// Both sides changed the field; the later change stands.
+        /// Both sides changed the field; the later change won.
         case changedOnBothSides
-        /// Both changed the same lines of a text. The value is the whole text of the other side.
+        /// Both sides changed the same lines of a text. The value is the whole text of the
+        /// displaced side.
         case overlappingText
-        /// One side deleted the document that the other edited.
+        /// One side deleted the document that the other side edited.
         case editSurvivesDelete
     }
 
-    /// `__name__` for a delete of the whole document.
+    /// The field's path; `__name__` for the deletion of the whole document.
     package var field: FieldPath
-    /// nil: that side had removed the field.
+    /// The displaced value; nil if that side had removed the field.
     package var value: Value?
     package var side: Side
     package var reason: Reason

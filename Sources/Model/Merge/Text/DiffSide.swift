@@ -1,8 +1,8 @@
-/// One of the two sequences of a diff, with the lines that are not in the other.
+/// One of the two sequences of a diff, with the lines that the other one lacks.
 struct DiffSide {
     let lines: [Int]
     var isChanged: [Bool]
-    /// The indices of the lines that are compared at all.
+    /// The indices of the lines that are compared.
     private(set) var shared: [Int] = []
 
     init(_ lines: [Int]) {
@@ -12,16 +12,18 @@ struct DiffSide {
 
     func line(_ index: Int) -> Int { lines[shared[index]] }
 
-    /// Marks the lines of `range` that are unique to this side as changed and shares the others.
-    mutating func setAside(_ range: Range<Int>, where isUnique: (Int) -> Bool) {
+    /// Marks the lines of `range` that are unique to this side as changed, and adds the others to
+    /// `shared`.
+    mutating func classify(_ range: Range<Int>, where isUnique: (Int) -> Bool) {
         shared.reserveCapacity(range.count)
         for index in range {
             if isUnique(lines[index]) { isChanged[index] = true } else { shared.append(index) }
         }
     }
 
-    /// Moves every run of changed lines that could as well stand elsewhere (between repeated lines) to one defined place: as far
-    /// down as it goes, but beside a run of changes of the other side where there is one on the way.
+    /// Moves every run of changed lines that could equally be elsewhere (between repeated lines) to
+    /// one defined place: as far down as possible, or next to a run of changes on the other side if
+    /// there is one on the way.
     ///
     /// This is xdiff's `xdl_change_compact` without its indentation heuristic.
     mutating func slideChanges(beside other: DiffSide) {
@@ -74,7 +76,8 @@ struct DiffSide {
     }
 }
 
-/// A maximal run of changed lines; there is one, maybe empty, before every unchanged line and one at the end.
+/// A maximal run of changed lines. There is one, possibly empty, before every unchanged line and
+/// one at the end.
 private struct Run {
     var start = 0
     var end = 0

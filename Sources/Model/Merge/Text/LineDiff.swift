@@ -1,10 +1,12 @@
-/// The lines that differ between two sequences: Myers' shortest edit script, found in linear space from both ends.
+/// The lines that differ between two sequences: the shortest edit script of Myers, found in linear
+/// space from both ends.
 ///
-/// Follows xdiff (git's diff) step by step, changes slid to the same places included, so that the two diffs of a three-way merge
-/// agree on where a change among repeated lines is. A part whose shortest script is dearer than `maximumCost` is split at the
-/// furthest point reached, which bounds the time by about 512 steps a line and gives a correct script that may be longer.
+/// Follows xdiff (git's diff) step by step, including the sliding of changes, so that the two diffs
+/// of a three-way merge place a change among repeated lines identically. A part whose shortest
+/// script costs more than `maximumCost` is split at the furthest point reached. This limits the
+/// time to about 512 steps per line and gives a correct script that may be longer.
 struct LineDiff {
-    /// A run of lines of `old` that became a run of lines of `new`; one of the two may be empty.
+    /// A run of lines of `old` that became a run of lines of `new`. One of the two may be empty.
     struct Hunk: Equatable {
         var old: Range<Int>
         var new: Range<Int>
@@ -18,7 +20,8 @@ struct LineDiff {
     private var backward: [Int] = []
     private var origin = 0
 
-    /// The hunks in order, with at least one equal line between any two. Lines are compared by their numbers.
+    /// Returns the hunks in order, with at least one equal line between any two. Lines are compared
+    /// by their numbers.
     static func hunks(from old: [Int], to new: [Int]) -> [Hunk] {
         var diff = LineDiff(old, new)
         diff.compare()
@@ -32,7 +35,8 @@ struct LineDiff {
         self.new = DiffSide(new)
     }
 
-    /// Marks what changed: first lines at both ends that are equal and lines that only one side has are set aside.
+    /// Marks the changed lines. Equal lines at both ends, and lines that only one side has, are
+    /// excluded from the search.
     private mutating func compare() {
         let shorter = min(old.lines.count, new.lines.count)
         var start = 0
@@ -47,8 +51,8 @@ struct LineDiff {
         let newRange = start..<(new.lines.count - tail)
         let oldLines = Set(old.lines[oldRange])
         let newLines = Set(new.lines[newRange])
-        old.setAside(oldRange) { !newLines.contains($0) }
-        new.setAside(newRange) { !oldLines.contains($0) }
+        old.classify(oldRange) { !newLines.contains($0) }
+        new.classify(newRange) { !oldLines.contains($0) }
         let diagonals = old.shared.count + new.shared.count + 3
         forward = [Int](repeating: 0, count: diagonals)
         backward = forward
@@ -81,7 +85,8 @@ struct LineDiff {
         }
     }
 
-    /// A point on a shortest path through the box of both ranges, or on a furthest one where that is too dear.
+    /// Returns a point on a shortest path through the rectangle of both ranges, or on a
+    /// furthest-reaching path if the shortest is too expensive.
     private mutating func split(_ oldPart: Range<Int>, _ newPart: Range<Int>) -> (old: Int, new: Int) {
         let (off1, lim1) = (oldPart.lowerBound, oldPart.upperBound)
         let (off2, lim2) = (newPart.lowerBound, newPart.upperBound)

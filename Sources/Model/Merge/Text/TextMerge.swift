@@ -1,21 +1,24 @@
 /// Merges two edits of one text by lines, as `diff3` does.
 ///
-/// Lines are compared without their endings (`\n`, `\r\n`, a lone `\r`), which are merged by themselves: a line that neither side
-/// changed keeps its ending, unless one side changed just that. A side that converted the whole text converts the lines of the
-/// other side, too.
+/// Lines are compared without their endings (`\n`, `\r\n`, a lone `\r`), which are merged
+/// separately: a line that neither side changed keeps its ending unless one side changed the
+/// ending. If a side converted the endings of the whole text, the lines of the other side are
+/// converted too.
 ///
-/// Changes of one side alone are taken, so is a change that both made alike. Where the two changed the same or touching lines
-/// differently, mine stands.
+/// A change of one side, or an identical change of both, is applied. If the two sides changed the
+/// same or adjacent lines differently, `mine` wins.
 package struct TextMerge: Sendable, Hashable {
-    /// The merged text; its lines are those of the two sides, line ends included.
+    /// The merged text.
     package let text: String
-    /// Whether something of theirs gave way to mine.
+    /// Whether a change of `theirs` was displaced by one of `mine`.
     package let hasConflict: Bool
 
-    /// Beyond so many lines on one side the texts are not compared line by line: if both changed, mine stands as a whole.
+    /// The maximum number of lines of one side for a comparison by lines. If it is exceeded and
+    /// both sides changed, `mine` wins as a whole.
     private static let maximumLines = 200_000
 
-    /// Takes time in proportion to the lines, times at most about 1000 where both sides differ everywhere.
+    /// Merges `mine` and `theirs`. The time is proportional to the number of lines, multiplied by
+    /// up to about 1000 if the sides differ everywhere.
     package init(base: String, mine: String, theirs: String) {
         if mine.utf8.elementsEqual(theirs.utf8) || theirs.utf8.elementsEqual(base.utf8) {
             (text, hasConflict) = (mine, false)
@@ -45,7 +48,7 @@ package struct TextMerge: Sendable, Hashable {
         result.reserveCapacity(max(mine.count, theirs.count))
         var hasConflict = false
         var place = 0
-        // How far each side's lines are ahead of the base's at `place`.
+        // The offsets of each side's lines relative to the lines of the base at `place`.
         var (mineShift, theirShift) = (0, 0)
         func takeUnchanged(upTo end: Int) {
             for index in place..<end {
@@ -58,7 +61,7 @@ package struct TextMerge: Sendable, Hashable {
             var end = start
             let (mineStart, theirStart) = (start + mineShift, start + theirShift)
             var (didMine, didTheirs) = (false, false)
-            // A region grows as long as a hunk of either side starts in it or right at its end.
+            // A region grows while a hunk of either side starts in it or directly at its end.
             while true {
                 if let hunk = mineHunks.first, hunk.old.lowerBound <= end {
                     (end, didMine) = (max(end, hunk.old.upperBound), true)
@@ -91,12 +94,12 @@ package struct TextMerge: Sendable, Hashable {
 
 /// A line of one of the three texts.
 private struct Line {
-    /// Equal for lines that say the same.
+    /// A number that is equal for lines with equal content.
     let content: Int
     var ending: Ending
 
     enum Ending: String {
-        /// The last line's, where nothing follows it.
+        /// The last line, without an ending.
         case none = ""
         case lineFeed = "\n"
         case carriageReturnLineFeed = "\r\n"
@@ -104,7 +107,7 @@ private struct Line {
     }
 }
 
-/// What one side did to the endings of all lines alike, `dos2unix` for example.
+/// A uniform change of all line endings by one side, for example by `dos2unix`.
 private struct Conversion {
     private var change: (old: Line.Ending, new: Line.Ending)?
 
@@ -113,7 +116,7 @@ private struct Conversion {
         change = (old, new)
     }
 
-    /// The one ending of all lines that have one; nil where there are several, or none.
+    /// Returns the ending that all lines share; nil if there are several, or none.
     private static func ending(of lines: [Line]) -> Line.Ending? {
         guard let first = lines.first?.ending, first != .none else { return nil }
         return lines.allSatisfy { $0.ending == first || $0.ending == .none } ? first : nil
@@ -125,7 +128,8 @@ private struct Conversion {
     }
 }
 
-/// Gives lines that say the same equal numbers. A last line without an ending is another line than one with an ending.
+/// Assigns equal numbers to lines with equal content. A last line without an ending differs from
+/// the same line with an ending.
 private struct LineNumbers {
     private struct Key: Hashable {
         var bytes: ArraySlice<UInt8>
@@ -167,7 +171,7 @@ private struct LineNumbers {
         for (index, line) in merged.enumerated() {
             bytes += lines[line.content]
             if line.ending != .none { ending = line.ending }
-            // A last line without ending that another line now follows must not run into it.
+            // A last line without an ending needs one if another line now follows it.
             bytes += (index < merged.count - 1 ? ending : line.ending).rawValue.utf8
         }
         return String(decoding: bytes, as: UTF8.self)

@@ -1,7 +1,9 @@
-/// Replaces notes by a text that says nothing about line endings, as it comes from a command's argument.
+/// Replaces notes by a text whose line endings are not significant, such as a command's argument.
 package enum NotesEditor {
-    /// The new notes: lines at the start and end that say what the old ones said keep the old bytes, and the others end as the
-    /// first of the old lines does. A text that has carriage returns of its own is taken byte for byte.
+    /// Returns the new notes.
+    ///
+    /// Unchanged lines at the start and end keep their bytes; other lines get the ending of the
+    /// first old line. A text that contains carriage returns is taken byte for byte.
     package static func notes(_ old: String, changedTo new: String) -> String {
         guard old.utf8.contains(0x0D), !new.utf8.contains(0x0D) else { return new }
         let lineEnding = TaskFileLayout.lineEnding(Array(old.utf8))
@@ -23,7 +25,7 @@ package enum NotesEditor {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// With their line feeds.
+    /// Splits bytes into lines, including their line feeds.
     private static func lines(_ bytes: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         var lines: [ArraySlice<UInt8>] = []
         var start = bytes.startIndex
@@ -35,7 +37,8 @@ package enum NotesEditor {
         return lines
     }
 
-    /// Whether two lines say the same: carriage returns before the old one's line feed do not count.
+    /// Whether two lines have the same content. Carriage returns before the old line's line feed
+    /// are ignored.
     private static func isSame(_ old: ArraySlice<UInt8>, _ new: ArraySlice<UInt8>) -> Bool {
         guard old.last == UInt8(ascii: "\n"), new.last == UInt8(ascii: "\n") else { return old == new }
         var content = old.dropLast()

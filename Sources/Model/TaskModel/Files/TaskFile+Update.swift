@@ -2,25 +2,30 @@ import DocumentModel
 import YAML
 
 extension TaskFile {
-    /// A file for a task that has none yet.
-    /// - Parameter writesTitle: whether the name does not carry the title (`TaskFileName.carriesTitle`).
-    /// - Throws: `tooLarge` or `overLimit` for a task that no file may hold.
+    /// Creates a file for a task that has none yet.
+    ///
+    /// - Parameter writesTitle: whether the front matter must contain the title because the name
+    ///   cannot represent it (see `TaskFileName.carriesTitle`).
+    /// - Throws: `tooLarge` or `overLimit` if a file cannot hold the task.
     public static func make(
         for item: TaskItem, named name: String, writesTitle: Bool
     ) throws(TaskFileProblem) -> TaskFile {
         try TaskFile(parsing: [], named: name).updated(to: item, named: name, writesTitle: writesTitle)
     }
 
-    /// The file that says what `item` says, with only the bytes of changed keys replaced. Keys that become "not said" lose
-    /// their lines, new ones come last, front matter is made if there is none.
+    /// Returns the file changed to represent `item`. Only the bytes of changed keys are replaced.
     ///
-    /// What a file cannot say (values of types without a YAML form) is approximated; compare later reads with the `item` of the
-    /// result, not with the argument.
+    /// Keys without a value lose their lines, new keys are added at the end, and front matter is
+    /// created if there is none. Values of types that YAML lacks are approximated: compare later
+    /// reads with the `item` of the result, not with the argument.
+    ///
     /// - Parameters:
-    ///   - name: the file's name from now on; nil if it stays.
-    ///   - writesTitle: whether the front matter must have a `title` even if it has none now.
-    ///   - keepsTitle: whether a `title` that it has is kept, and kept true, though it need not be there.
-    /// - Throws: `tooLarge` or `overLimit` for a task that no file may hold, `cannotEdit` if the result would not read back.
+    ///   - name: the file's new name; nil if it keeps its name.
+    ///   - writesTitle: whether the front matter must contain a `title` even if it has none now.
+    ///   - keepsTitle: whether an existing `title` is kept and updated although the file's name
+    ///     represents the title.
+    /// - Throws: `tooLarge` or `overLimit` if a file cannot hold the task; `cannotEdit` if the
+    ///   result could not be parsed back.
     public func updated(
         to item: TaskItem, named name: String? = nil, writesTitle: Bool = false, keepsTitle: Bool = true
     ) throws(TaskFileProblem) -> TaskFile {
@@ -35,15 +40,17 @@ extension TaskFile {
         let changed = keys(of: wanted).filter { differs($0, wanted) }
         if changed.isEmpty, notes.isIdentical(to: self.item.notes), name.isIdentical(to: self.name) { return self }
         let result: TaskFile
-        if let atOnce = try? applying(changed, of: wanted, texts, notes, named: name), atOnce.says(wanted, notes) {
+        if let atOnce = try? applying(changed, of: wanted, texts, notes, named: name), atOnce.represents(wanted, notes)
+        {
             result = atOnce
         } else {
-            // Edits of neighbours can disturb one another (blank lines after `|+`); one after the other they cannot.
+            // Edits of adjacent keys can interfere with one another (blank lines after `|+`).
+            // Applied one after the other they cannot.
             var file = self
             for key in changed { file = try file.applying([key], of: wanted, texts, file.item.notes, named: name) }
             result = try file.applying([], of: wanted, texts, notes, named: name)
         }
-        guard result.says(wanted, notes) else {
+        guard result.represents(wanted, notes) else {
             throw TaskFileProblem(
                 .cannotEdit,
                 "a change from elsewhere does not fit into this front matter; write it as plain lines of \"key: value\""
@@ -52,15 +59,15 @@ extension TaskFile {
         return result
     }
 
-    private func says(_ wanted: FrontMatterContent, _ notes: String) -> Bool {
+    private func represents(_ wanted: FrontMatterContent, _ notes: String) -> Bool {
         content == wanted && item.notes.isIdentical(to: notes)
     }
 
-    /// The file with some keys, and the notes, as wanted.
+    /// Returns the file with the given keys, and the notes, changed as wanted.
     private func applying(
         _ keys: [String], of wanted: FrontMatterContent, _ texts: [String: String], _ notes: String, named name: String
     ) throws(TaskFileProblem) -> TaskFile {
-        // A new file's front matter ends its lines as the notes do.
+        // The front matter of a new file uses the line ending of the notes.
         let lineEnding = TaskFileLayout.lineEnding(bytes.isEmpty ? Array(notes.utf8) : bytes)
         var editor = FrontMatterEditor(
             bytes, pairs: pairs, lineEnding: lineEnding, indent: Self.indent(pairs, bytes))
@@ -81,7 +88,7 @@ extension TaskFile {
         return try keys.isEmpty ? result : result.withoutEmptyHead(from: self)
     }
 
-    /// Without the two `---` where an edit has left nothing between them.
+    /// Returns the file without its two `---` lines if an edit has left nothing between them.
     private func withoutEmptyHead(from old: TaskFile) throws(TaskFileProblem) -> TaskFile {
         guard let frontMatter = layout.frontMatter, frontMatter.isEmpty, old.layout.frontMatter?.isEmpty == false,
             !TaskFileLayout.isMistakable(item.notes)
@@ -90,11 +97,11 @@ extension TaskFile {
     }
 
     private func differs(_ key: String, _ wanted: FrontMatterContent) -> Bool {
-        let isSame = TaskKey(rawValue: key).map { content.says($0, like: wanted) } ?? true
+        let isSame = TaskKey(rawValue: key).map { content.represents($0, like: wanted) } ?? true
         return !isSame || content.fields[key] != wanted.fields[key]
     }
 
-    /// All keys that are or will be there: known ones first.
+    /// Returns all keys that exist or will exist, known keys first.
     private func keys(of wanted: FrontMatterContent) -> [String] {
         let known = TaskKey.allCases.map(\.rawValue)
         let custom = Set(content.fields.keys).union(wanted.fields.keys).subtracting(known)
@@ -120,7 +127,8 @@ extension TaskFile {
         if let pair { editor.set(pair, to: text) } else { editor.append(key, text) }
     }
 
-    /// The value of a known key, in the old value's quotes; nil where it is not said.
+    /// Returns the text of a known key in the quoting style of the old value; nil if it has no
+    /// value.
     private func typedText(_ key: TaskKey, _ wanted: FrontMatterContent, _ pair: YAMLPair?) -> String? {
         let style = pair?.value.scalar?.style ?? .plain
         switch key {
@@ -134,7 +142,8 @@ extension TaskFile {
         }
     }
 
-    /// Front matter that is one map in braces, rewritten as lines: braces have no lines of their own to replace.
+    /// Returns the file with front matter in braces rewritten as lines. Braces have no separate
+    /// lines that could be replaced.
     private func withoutBraces() throws(TaskFileProblem) -> TaskFile {
         var plain = content
         let texts = plain.makeWritable(keeping: [:])
@@ -153,12 +162,12 @@ extension TaskFile {
 }
 
 extension FrontMatterContent {
-    /// Brings the content into the form that a file can say, and gives the texts of its custom fields by key, except those that
-    /// the file has already.
+    /// Replaces values by those that a file can represent. Returns the texts of custom fields by
+    /// key, except fields that the file already has.
     fileprivate mutating func makeWritable(keeping current: [String: Value]) -> [String: String] {
         var texts: [String: String] = [:]
         for (key, value) in fields {
-            let isHidden = TaskKey(rawValue: key).map { says($0) } ?? false
+            let isHidden = TaskKey(rawValue: key).map { represents($0) } ?? false
             if !isHidden, current[key] == value { continue }
             fields[key] = nil
             if isHidden { continue }
@@ -169,9 +178,9 @@ extension FrontMatterContent {
         return texts
     }
 
-    private func says(_ key: TaskKey) -> Bool { !says(key, like: FrontMatterContent()) }
+    private func represents(_ key: TaskKey) -> Bool { !represents(key, like: FrontMatterContent()) }
 
-    fileprivate func says(_ key: TaskKey, like other: FrontMatterContent) -> Bool {
+    fileprivate func represents(_ key: TaskKey, like other: FrontMatterContent) -> Bool {
         switch key {
         case .title:
             (title == nil) == (other.title == nil) && (title ?? "").isIdentical(to: other.title ?? "")

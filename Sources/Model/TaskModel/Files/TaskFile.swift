@@ -8,42 +8,45 @@ import YAML
 ///     due: 2026-11-30           # a date, or 2026-11-30T17:00+01:00
 ///     tags: [errands, home]
 ///     completed: true
-///     title: AC/DC tickets      # only where the file's name cannot carry the title
+///     title: AC/DC tickets      # only if the file's name cannot represent the title
 ///     anything-else: kept       # a custom field
 ///     ---
 ///     The notes.
 ///
-/// Reading never changes the bytes, and `updated` replaces only those of the keys whose values change: comments, order, quotes,
-/// line ends, a byte-order mark and a missing last line break survive.
+/// Reading never changes the bytes. `updated` replaces only those of the keys whose values change:
+/// comments, order, quotes, line endings, a byte-order mark and a missing last line break are
+/// preserved.
 public struct TaskFile: Sendable {
-    /// The longest file that is read; a document of the store holds 1 MiB with all that belongs to it.
+    /// The maximum size of a file in bytes. A document can hold 1 MiB including its other fields.
     public static let maximumBytes = 1_000_000
 
     static let frontMatterLimits = YAMLLimits(depth: 64, nodes: 10_000, bytes: 65_536)
 
-    /// The whole file, as it was read or is to be written.
+    /// The bytes of the whole file, as read or to be written.
     public let bytes: [UInt8]
-    /// What the file says, its title being that of the `title` key or else of the file's name. Ids, times and attachments are
-    /// not said by files.
+    /// The task that the file represents. Its title is the value of the `title` key, or else
+    /// derived from the file's name. Ids, times and attachments are not part of a file.
     public let item: TaskItem
-    /// Whether the front matter has a title, so that a new title changes it and not the name of the file.
+    /// Whether the front matter contains a title, so that a new title changes the front matter and
+    /// not the name of the file.
     public var hasTitleKey: Bool { content.title != nil }
 
-    /// All that stands before the notes, byte for byte: a byte-order mark and the front matter with its fences. Empty for a file
-    /// of notes only.
+    /// The bytes before the notes: a byte-order mark and the front matter with its delimiters.
+    /// Empty for a file that consists of notes only.
     public var head: ArraySlice<UInt8> { bytes[..<layout.body.lowerBound] }
 
-    /// The file's own name, without folders.
+    /// The file's name without folders.
     package let name: String
     let layout: TaskFileLayout
     let content: FrontMatterContent
     let pairs: [YAMLPair]
-    /// The front matter is one map in braces.
+    /// Whether the front matter is one map in braces.
     let isFlow: Bool
 
-    /// Reads a file.
-    /// - Parameter name: the file's own name, without folders.
-    /// - Throws: what is wrong with a file that must be left alone.
+    /// Parses a file.
+    ///
+    /// - Parameter name: the file's name without folders.
+    /// - Throws: the problem for which the file must be left unchanged.
     public init(parsing bytes: [UInt8], named name: String) throws(TaskFileProblem) {
         guard bytes.count <= Self.maximumBytes else {
             throw TaskFileProblem(
@@ -102,12 +105,12 @@ public struct TaskFile: Sendable {
         default:
             throw TaskFileProblem(
                 .malformedFrontMatter,
-                "the front matter is not lines of \"key: value\"; mend it, or put a blank line before the first ---",
+                "the front matter is not lines of \"key: value\"; correct it, or put a blank line before the first ---",
                 line: 2)
         }
     }
 
-    /// The column of the top-level keys of front matter in lines.
+    /// Returns the column of the top-level keys.
     static func indent(_ pairs: [YAMLPair], _ bytes: [UInt8]) -> Int {
         guard let first = pairs.first?.key.span.lowerBound else { return 0 }
         return bytes[..<first].reversed().prefix { $0 == UInt8(ascii: " ") }.count

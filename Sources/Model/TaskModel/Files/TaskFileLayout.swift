@@ -1,14 +1,17 @@
-/// Where the parts of a task file lie.
+/// The positions of the parts of a task file.
 struct TaskFileLayout {
-    /// Byte-order mark included.
+    /// The offset after a byte-order mark, if there is one.
     var start: Int
-    /// The lines between `---` and `---` (or `...`); nil without front matter.
+    /// The range of the lines between `---` and `---` (or `...`); nil without front matter.
     var frontMatter: Range<Int>?
-    /// What follows the closing line, or all after the byte-order mark.
+    /// The range after the closing line; without front matter, everything after the byte-order
+    /// mark.
     var body: Range<Int>
     /// Whether the closing line ends the file without a line break.
     var isClosingLineOpen = false
 
+    /// Finds the parts of a file.
+    ///
     /// - Throws: `unterminatedFrontMatter`.
     init(_ bytes: [UInt8]) throws(TaskFileProblem) {
         start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
@@ -28,13 +31,14 @@ struct TaskFileLayout {
         throw Self.unterminated
     }
 
-    /// Whether text that starts like this would be taken for front matter or a byte-order mark at the start of a file.
+    /// Whether notes that start like this would be taken for front matter or a byte-order mark at
+    /// the start of a file.
     static func isMistakable(_ notes: String) -> Bool {
         notes.utf8.starts(with: [0xEF, 0xBB, 0xBF])
             || isMark(ArraySlice(notes.utf8.prefix { $0 != UInt8(ascii: "\n") }), "-")
     }
 
-    /// The file's line end: that of its first line.
+    /// Returns the file's line ending, which is that of its first line.
     static func lineEnding(_ bytes: [UInt8]) -> String {
         guard let lineFeed = bytes.firstIndex(of: UInt8(ascii: "\n")), lineFeed > 0 else { return "\n" }
         return bytes[lineFeed - 1] == 0x0D ? "\r\n" : "\n"
@@ -51,7 +55,8 @@ struct TaskFileLayout {
         return (offset..<(end ?? bytes.count), end.map { $0 + 1 } ?? bytes.count)
     }
 
-    /// Three of a character, then at most blanks and a carriage return.
+    /// Whether a line consists of three times the character, followed only by spaces, tabs and a
+    /// carriage return.
     private static func isMark(_ line: ArraySlice<UInt8>, _ character: Unicode.Scalar) -> Bool {
         let mark = UInt8(ascii: character)
         guard line.count >= 3, line.prefix(3).allSatisfy({ $0 == mark }) else { return false }

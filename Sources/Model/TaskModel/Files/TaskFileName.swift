@@ -1,34 +1,37 @@
 /// The name of a task's file, a list's folder or an attachment, made of a title or name that may come from anywhere.
 ///
-/// The result is one path component that no title can turn into a path, a hidden file or a name too long for the disk. A title
-/// that a name can carry is the name, byte for byte: spaces and dots at its ends stay, since `Work` and `Work.` are two.
+/// The result is one path component that no title can turn into a path, a hidden file or a name too
+/// long for the disk. A title that a name can carry is the name, byte for byte: spaces and dots at
+/// its ends stay, since `Work` and `Work.` are two.
 public struct TaskFileName: Sendable, Hashable {
-    /// What the names of task files end with.
+    /// The extension of task files.
     public static let suffix = ".md"
 
-    /// The file's or folder's own name, at most 255 bytes, never hidden, without `/` and control characters.
+    /// The name of the file or folder: at most 255 bytes, never hidden, without `/` and control
+    /// characters.
     public let name: String
-    /// Whether the name alone tells the title; if not, the file needs a `title` key.
+    /// Whether the title can be derived from the name. If not, the file needs a `title` key.
     public let carriesTitle: Bool
 
     /// The longest name of a file.
     private static let nameLimit = 255
-    /// The longest start of a name that is cut: room for `.files`, which is longer than `.md`, in the 255 bytes of a name.
+    /// The longest start of a name that is cut: room for `.files`, which is longer than `.md`, in
+    /// the 255 bytes of a name.
     private static let maximumBytes = 249
 
-    /// The title that a file's name tells: all before `.md`.
+    /// Returns the title that a file's name represents: the part before `.md`.
     public static func title(of name: String) -> String {
         name.hasSuffix(suffix) && name.utf8.count > suffix.utf8.count ? String(name.dropLast(suffix.count)) : name
     }
 
-    /// `Title.md`, or `Title (2).md` for the number 2, and so on.
+    /// Returns `Title.md`, or `Title (2).md` for the number 2, and so on.
     public static func file(for title: String, number: Int = 1) -> TaskFileName {
         let isSafe = isSafe(title, limit: nameLimit - suffix.utf8.count)
         return name(isSafe ? title : stem(for: title, isFolder: false), number, suffix, for: title)
     }
 
-    /// The same for the folder of a list. A folder has no front matter, so where its name does not carry the list's, only the
-    /// list's document does.
+    /// Returns the name of a list's folder. If it cannot represent the list's name, only the list's
+    /// document contains that name, because a folder has no front matter.
     public static func folder(for name: String, number: Int = 1) -> TaskFileName {
         let lowercased = name.lowercased()
         let isTaken = [suffix, ".files"].contains { lowercased.hasSuffix($0) }
@@ -36,7 +39,8 @@ public struct TaskFileName: Sendable, Hashable {
         return self.name(isSafe ? name : stem(for: name, isFolder: true), number, "", for: name)
     }
 
-    /// The file name of an attachment: `name`, or `name (2).ext` for the number 2, and so on. A name that is cut keeps its ending.
+    /// The file name of an attachment: `name`, or `name (2).ext` for the number 2, and so on. A
+    /// name that is cut keeps its ending.
     package static func attachment(for name: String, number: Int = 1) -> String {
         let isSafe = isSafe(name, limit: nameLimit)
         let whole = isSafe ? name : stem(for: name, isFolder: true, limit: .max)
@@ -48,7 +52,8 @@ public struct TaskFileName: Sendable, Hashable {
         return start.prefix(bytes: nameLimit - ending.utf8.count) + ending
     }
 
-    /// Whether a file can be called so: not hidden, no path, and no characters that disturb a terminal or hide what the name is.
+    /// Whether a file can be called so: not hidden, no path, and no characters that disturb a
+    /// terminal or hide what the name is.
     private static func isSafe(_ name: String, limit: Int) -> Bool {
         guard let first = name.utf8.first, first != UInt8(ascii: "."), name.utf8.count <= limit else { return false }
         return !name.unicodeScalars.contains { $0 == "/" || isUnsafe($0) }
@@ -72,7 +77,8 @@ public struct TaskFileName: Sendable, Hashable {
                 scalars.append(scalar)
             }
         }
-        // By scalars: a combining mark makes another character of a dot, but not another name to the disk.
+        // Compared by scalars: a dot with a combining mark is another character to Swift but still
+        // a leading dot to the file system.
         let visible = scalars.drop { $0 == " " || $0 == "." }
         var ending = String(Substring(visible)).prefix(bytes: limit).unicodeScalars[...]
         while let last = ending.last, last == " " || (isFolder && last == ".") { ending.removeLast() }
@@ -81,7 +87,8 @@ public struct TaskFileName: Sendable, Hashable {
         return cut.isEmpty ? "Untitled" : cut
     }
 
-    /// Controls, line separators, byte-order marks and marks that reverse the direction of text.
+    /// Whether a scalar is a control character, line separator, byte-order mark or a character that
+    /// changes the direction of text.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF, 0xFFF9...0xFFFB, 0xFFFE...0xFFFF: true
@@ -91,7 +98,7 @@ public struct TaskFileName: Sendable, Hashable {
 }
 
 extension String {
-    /// The longest start of whole characters that has at most so many bytes.
+    /// Returns the longest prefix of whole characters that has at most `limit` bytes.
     fileprivate func prefix(bytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var count = 0

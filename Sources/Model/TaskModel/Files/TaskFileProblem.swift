@@ -1,27 +1,29 @@
-/// Why a task file is left alone: what is wrong, where, and what to do.
+/// The reason for which a task file is left unchanged: what is wrong, where, and what to do.
 public struct TaskFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of problem.
     public enum Code: String, Sendable, Hashable {
-        /// The file is longer than a document may be.
+        /// The file is larger than a document may be.
         case tooLarge
-        /// The bytes are not UTF-8, or hold NUL as files do that were never written to the end.
+        /// The bytes are not UTF-8, or contain NUL, as in files that were not written completely.
         case notText
-        /// The file starts with `---` and no such line follows.
+        /// The file starts with `---`, but no closing line follows.
         case unterminatedFrontMatter
-        /// Not YAML, or more than `key: value` lines.
+        /// The front matter is not YAML, or more than lines of `key: value`.
         case malformedFrontMatter
         case duplicateKey
-        /// A key that no document can hold.
+        /// A key that no document can contain.
         case unusableKey
-        /// More values or nesting than allowed.
+        /// The front matter has more values or nesting than allowed.
         case overLimit
-        /// The front matter reads, but the wanted change would not read back.
+        /// The front matter is valid, but the requested change could not be parsed back.
         case cannotEdit
     }
 
+    /// The kind of problem.
     public let code: Code
-    /// What is wrong and the remedy, in one sentence without the file's name.
+    /// The problem and its remedy in one sentence, without the file's name.
     public let message: String
-    /// Of the file, from 1; nil if the whole file is meant.
+    /// The line in the file, counted from 1; nil if the problem concerns the whole file.
     public let line: Int?
 
     init(_ code: Code, _ message: String, line: Int? = nil) {
@@ -30,5 +32,6 @@ public struct TaskFileProblem: Error, Sendable, Hashable, CustomStringConvertibl
         self.line = line
     }
 
+    /// The line and the message.
     public var description: String { line.map { "line \($0): \(message)" } ?? message }
 }

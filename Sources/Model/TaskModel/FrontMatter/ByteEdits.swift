@@ -1,8 +1,9 @@
-/// Replacements of byte ranges that do not overlap, made together.
+/// A set of replacements of byte ranges, which must not overlap.
 struct ByteEdits {
     private var edits: [(range: Range<Int>, bytes: [UInt8])] = []
 
-    /// Edits at the same place are made in the order in which they were added.
+    /// Adds a replacement. Edits at the same position are applied in the order in which they were
+    /// added.
     mutating func replace(_ range: Range<Int>, with text: String) {
         edits.append((range, Array(text.utf8)))
     }

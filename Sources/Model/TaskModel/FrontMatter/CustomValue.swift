@@ -1,11 +1,12 @@
 import DocumentModel
 import YAML
 
-/// Custom fields between YAML and `Value`: as typed values where Ferry would write exactly the bytes that it read, else as
-/// source text, a map with the single key `$yaml`.
+/// Converts custom fields between YAML and `Value`.
 ///
-/// Source text is what follows `key:`, with lines ended by `\n`; it starts with a line break where the value starts on a line
-/// of its own, and is indented as if the key stood at column 0.
+/// A value is typed if Ferry would write exactly the bytes that it read; otherwise it is kept as
+/// source text, in a map with the single key `$yaml`. Source text is the text after `key:`, with
+/// lines ending in `\n`. It starts with a line break if the value starts on a line of its own, and
+/// is indented as if the key were at column 0.
 enum CustomValue {
     private static let sourceKey = "$yaml"
 
@@ -22,10 +23,12 @@ enum CustomValue {
         return .map([sourceKey: .string(source)])
     }
 
-    /// How `value` is written after `key:`, and what a file that has it says: nil if the key is a known one that is understood
-    /// then. Types that YAML lacks come back as others.
+    /// Returns the text of `value` after `key:`, and the value that is read back from it. That
+    /// value is nil if the key is a known one that would be understood. Types that YAML lacks are
+    /// read back as others.
     ///
-    /// nil if the value cannot be written. Source text that is not one value (it may come from anywhere) is not used.
+    /// Returns nil if the value cannot be written. Source text, which may come from another device,
+    /// is used only if it is a single value.
     static func written(_ value: Value, as key: String) -> (text: String, value: Value?)? {
         guard isUsable(key: key) else { return nil }
         if let source = value.mapValue?[sourceKey]?.stringValue, value.mapValue?.count == 1,
@@ -37,7 +40,8 @@ enum CustomValue {
         return content(text, as: key).map { (text, $0.fields[key]) }
     }
 
-    /// The front matter's content when `text` follows `key:` and another key follows on the next line; nil if that is not so.
+    /// Returns the content of front matter in which `text` follows `key:` and another key is on the
+    /// next line; nil if it does not parse like this.
     private static func content(_ text: String, as key: String) -> FrontMatterContent? {
         let written = YAMLScalarWriter(.key).write(key)
         let bytes = Array("\(written):\(FrontMatterEditor.attached(text))\n\"\(sourceKey)\":\n".utf8)

@@ -1,18 +1,22 @@
 import DocumentModel
 import YAML
 
-/// The one way in which Ferry writes a custom value: block lists and maps indented by two, keys sorted, quotes only where
-/// needed. Types that YAML lacks become strings: times in RFC 3339, bytes as hexadecimal digits; a geo point is a list.
+/// The canonical text of a custom value.
+///
+/// Lists and maps are in block style, indented by two, with sorted keys. Strings are quoted only if
+/// necessary. Types that YAML lacks become strings: times in RFC 3339, bytes as hexadecimal digits.
+/// A geo point becomes a list.
 enum CustomValueText {
-    /// Deeper values are left out; the limit is the parser's with room to spare.
+    /// The nesting depth below which values are omitted, well within the parser's limit.
     private static let maximumDepth = 50
 
-    /// What follows `key:`, starting with a line break for a list or map that is not empty.
+    /// Returns the text after `key:`. It starts with a line break for a list or map that is not
+    /// empty.
     static func text(of value: Value) -> String {
         lines(of: value, depth: 0).map { $0.reduce(into: "") { $0 += "\n  " + $1 } } ?? scalar(value)
     }
 
-    /// nil for what is written on the line of its key.
+    /// Returns the lines of a value; nil for a value that is written on the line of its key.
     private static func lines(of value: Value, depth: Int) -> [String]? {
         guard depth < maximumDepth else { return nil }
         switch value {

@@ -1,10 +1,11 @@
 import DocumentModel
 import YAML
 
-/// What the front matter of a task file says.
+/// The content of a task file's front matter.
 ///
-/// Known keys have fixed types, whatever YAML would make of their text: `title: no` is the title "no". A known key without a
-/// value counts as not written. One whose value is not understood is a custom field.
+/// Known keys have fixed types, whatever YAML would make of their text: `title: no` is the title
+/// "no". A known key without a value counts as absent. A known key whose value cannot be
+/// interpreted is a custom field.
 struct FrontMatterContent: Equatable {
     var title: String?
     var priority: Priority?
@@ -15,7 +16,7 @@ struct FrontMatterContent: Equatable {
 
     init() {}
 
-    /// What a file must say for `item`; its title only if `title` is given.
+    /// Creates the content that represents `item`, with a title only if `title` is not nil.
     init(_ item: TaskItem, title: String?) {
         self.title = title
         priority = item.priority
@@ -25,7 +26,7 @@ struct FrontMatterContent: Equatable {
         fields = item.fields
     }
 
-    /// Takes in one pair of the front matter in `bytes`, whose top-level keys stand at column `indent`.
+    /// Adds one pair of the front matter in `bytes`, whose top-level keys are at column `indent`.
     mutating func read(_ pair: YAMLPair, named name: String, in bytes: [UInt8], indent: Int) {
         if let key = TaskKey(rawValue: name) {
             if let scalar = pair.value.scalar, scalar.style == .plain, YAMLCoreValue(plain: scalar.text) == .null {
@@ -36,7 +37,7 @@ struct FrontMatterContent: Equatable {
         fields[name] = CustomValue.read(pair, in: bytes, indent: indent)
     }
 
-    /// Whether front matter that says `value` for `key` would be taken for the typed value, or for nothing.
+    /// Whether front matter with `value` for `key` would be read as the typed value, or as absent.
     static func understands(_ value: Value, of key: TaskKey) -> Bool {
         guard let written = CustomValue.written(value, as: key.rawValue) else { return false }
         return written.value == nil
@@ -66,15 +67,16 @@ struct FrontMatterContent: Equatable {
         return true
     }
 
-    /// A list of scalars, of which empty ones say nothing, or one scalar with tags between commas.
+    /// Returns the tags of a list of scalars, ignoring empty ones, or of one scalar with tags
+    /// separated by commas; nil for any other value.
     private static func tags(_ node: YAMLNode) -> [String]? {
         if let scalar = node.scalar {
             return scalar.text.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }.withoutRepeats
         }
         guard let nodes = node.sequence else { return nil }
-        let said = nodes.filter { !$0.isAbsent }
-        let tags = said.compactMap { $0.scalar?.text }
-        return tags.count == said.count ? tags.withoutRepeats : nil
+        let entries = nodes.filter { !$0.isAbsent }
+        let tags = entries.compactMap { $0.scalar?.text }
+        return tags.count == entries.count ? tags.withoutRepeats : nil
     }
 
     static func == (left: FrontMatterContent, right: FrontMatterContent) -> Bool {
@@ -86,7 +88,7 @@ struct FrontMatterContent: Equatable {
 }
 
 extension Substring {
-    /// Without spaces and tabs at its ends.
+    /// The text without spaces and tabs at its ends.
     var trimmed: String {
         var rest = self
         while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }

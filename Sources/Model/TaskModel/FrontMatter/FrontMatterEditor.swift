@@ -1,6 +1,6 @@
 import YAML
 
-/// Collects edits of front matter that touch only the bytes of the keys they are about.
+/// Collects edits of front matter that touch only the bytes of the edited keys.
 struct FrontMatterEditor {
     private let bytes: [UInt8]
     private let pairs: [YAMLPair]
@@ -8,7 +8,7 @@ struct FrontMatterEditor {
     /// The column of the top-level keys.
     private let indent: Int
     private(set) var edits = ByteEdits()
-    /// Whole lines to add before the closing line.
+    /// Whole lines to be added before the closing line.
     private(set) var appended = ""
 
     init(_ bytes: [UInt8], pairs: [YAMLPair], lineEnding: String, indent: Int) {
@@ -18,22 +18,24 @@ struct FrontMatterEditor {
         self.indent = indent
     }
 
-    /// `text` as it follows a colon: on the same line after a space, or on the lines after it where it starts with a break.
+    /// Returns `text` as it follows a colon: on the same line after a space, or on the following
+    /// lines if it starts with a line break.
     static func attached(_ text: String) -> String {
         text.isEmpty || text.hasPrefix("\n") ? text : " " + text
     }
 
-    /// Gives a key another value: `text` as in `CustomValue`. Comments on the key's line stay.
+    /// Sets the value of a key to `text`, which has the form described at `CustomValue`. Comments
+    /// on the key's line are kept.
     mutating func set(_ pair: YAMLPair, to text: String) {
         let value = pair.value.span
         let colon = endOfColon(pair)
-        let local = localised(text)
+        let local = localized(text)
         let isBlock = text.hasPrefix("\n")
         let end = pair.value.isAbsent ? colon : value.upperBound
         if Self.keepsBreaks(text) { removeBlankLines(after: end) }
         switch (isBlock, valueLineBreak(pair)) {
         case (false, _) where Self.isBlockScalar(text):
-            // It would take comments before and behind it for its head or its text.
+            // A block scalar would absorb comments before and after it.
             moveComments(in: colon..<max(colon, pair.value.isAbsent ? colon : value.lowerBound), above: pair)
             moveComments(in: end..<endOfLine(end), above: pair)
             edits.replace(colon..<endOfLine(end), with: " " + local)
@@ -52,12 +54,12 @@ struct FrontMatterEditor {
         }
     }
 
-    /// Replaces part of a value.
+    /// Replaces a part of a value.
     mutating func replace(_ range: Range<Int>, with text: String) {
         edits.replace(range, with: text)
     }
 
-    /// Takes the lines of a key away, a comment at the end of the last one included.
+    /// Removes the lines of a key, including a comment at the end of the last one.
     mutating func remove(_ pair: YAMLPair) {
         let end = pair.value.isAbsent ? endOfColon(pair) : pair.value.span.upperBound
         edits.replace(startOfLine(pair.key.span.lowerBound)..<startOfNextLine(end), with: "")
@@ -69,7 +71,7 @@ struct FrontMatterEditor {
 
     mutating func append(_ key: String, _ text: String) {
         let name = YAMLScalarWriter(.key).write(key)
-        appended += String(repeating: " ", count: indent) + name + ":" + localised(Self.attached(text)) + lineEnding
+        appended += String(repeating: " ", count: indent) + name + ":" + localized(Self.attached(text)) + lineEnding
     }
 
     func startOfLine(_ offset: Int) -> Int {
@@ -80,8 +82,9 @@ struct FrontMatterEditor {
         bytes[offset...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
     }
 
-    /// With the file's line ends, and continued lines indented as the keys are.
-    func localised(_ text: String) -> String {
+    /// Returns text with the file's line endings and with continuation lines indented like the
+    /// keys.
+    func localized(_ text: String) -> String {
         guard indent > 0 || lineEnding != "\n", text.utf8.contains(UInt8(ascii: "\n")) else { return text }
         let pad = String(repeating: " ", count: indent)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -92,12 +95,12 @@ struct FrontMatterEditor {
         (text.hasPrefix("|") || text.hasPrefix(">")) && text.utf8.contains(UInt8(ascii: "\n"))
     }
 
-    /// Whether `text` is a block scalar that takes the blank lines after it for its own.
+    /// Whether `text` is a block scalar that includes the blank lines after it.
     private static func keepsBreaks(_ text: String) -> Bool {
         isBlockScalar(text) && text.prefix { !$0.isNewline && $0 != "#" }.contains("+")
     }
 
-    /// Puts the comments of a range, which the caller removes, on lines of their own before a key.
+    /// Copies the comments of a range, which the caller removes, to separate lines before a key.
     private mutating func moveComments(in range: Range<Int>, above pair: YAMLPair) {
         let pad = String(repeating: " ", count: indent)
         for line in bytes[range].split(separator: UInt8(ascii: "\n")) {
@@ -119,13 +122,14 @@ struct FrontMatterEditor {
         edits.replace(start..<end, with: "")
     }
 
-    /// Before the line break of the line that `offset` is on.
+    /// Returns the offset of the line break that ends the line at `offset`.
     private func endOfLine(_ offset: Int) -> Int {
         guard let lineFeed = bytes[offset...].firstIndex(of: UInt8(ascii: "\n")) else { return bytes.count }
         return lineFeed > offset && bytes[lineFeed - 1] == 0x0D ? lineFeed - 1 : lineFeed
     }
 
-    /// Where the line break stands after which a value starts on a line of its own; nil if it starts on the line of its colon.
+    /// Returns the offset of the line break before a value that starts on a line of its own; nil if
+    /// it starts on the line of its colon.
     private func valueLineBreak(_ pair: YAMLPair) -> Int? {
         let start = pair.value.span.lowerBound
         guard !pair.value.isAbsent else { return nil }
@@ -134,7 +138,8 @@ struct FrontMatterEditor {
         return lineFeed > colon && bytes[lineFeed - 1] == 0x0D ? lineFeed - 1 : lineFeed
     }
 
-    /// The offset after the colon of a pair; the key's end where there is none (`? key` alone).
+    /// Returns the offset after the colon of a pair; the key's end if there is no colon (`? key`
+    /// alone).
     private func endOfColon(_ pair: YAMLPair) -> Int {
         var offset = pair.key.span.upperBound
         while offset < bytes.count {

@@ -1,13 +1,13 @@
 import YAML
 
-/// Writes a changed tag list in the style of the old one, keeping the bytes of the tags that stay.
+/// Writes a changed tag list in the style of the old one and keeps the bytes of unchanged tags.
 struct TagListEditor {
     let bytes: [UInt8]
-    /// The old list as it stands; nil for a new key.
+    /// The old list; nil for a new key.
     let old: YAMLNode?
 
-    /// Edits of the old list, where it is one of plain entries and the new list only lacks some of them and adds others at its
-    /// end; nil if it must be written anew.
+    /// Returns edits of the old list if it has plain entries and the new list only removes some of
+    /// them and adds others at the end; nil if the list must be rewritten.
     func edits(to tags: [String], with editor: FrontMatterEditor) -> [(range: Range<Int>, text: String)]? {
         guard let old, case .sequence(let nodes, let style) = old.content, !nodes.isEmpty else { return nil }
         let texts = nodes.compactMap { $0.scalar?.text }
@@ -23,7 +23,7 @@ struct TagListEditor {
             ? flowEdits(nodes, isKept, adding: added) : blockEdits(nodes, isKept, adding: added, with: editor)
     }
 
-    /// The whole list as it follows `tags:`.
+    /// Returns the text of the whole list after `tags:`.
     func text(of tags: [String]) -> String {
         guard let old, case .sequence(let nodes, .block) = old.content, let first = nodes.first else {
             return "[" + tags.map { written($0, .flow) }.joined(separator: ", ") + "]"
@@ -55,7 +55,7 @@ struct TagListEditor {
         for (node, isKept) in zip(nodes, isKept) {
             let start = editor.startOfLine(node.span.lowerBound)
             lead = bytes[start..<node.span.lowerBound]
-            // "  - tag" with nothing else before the tag; anything fancier is written anew.
+            // Only the form "  - tag" is edited in place; any other form is rewritten.
             guard lead.filter({ $0 != UInt8(ascii: " ") }) == [UInt8(ascii: "-")], start >= end else { return nil }
             end = editor.startOfNextLine(node.span.upperBound)
             if !isKept { edits.append((start..<end, "")) }
@@ -69,7 +69,7 @@ struct TagListEditor {
         return edits
     }
 
-    /// In the quotes that all old tags have.
+    /// Returns a tag with the quotes that all old tags have.
     private func written(_ tag: String, _ place: YAMLScalarWriter.Place) -> String {
         let styles = Set((old?.sequence ?? []).compactMap { $0.scalar?.style })
         return YAMLScalarWriter(place).write(tag, like: styles.count == 1 ? styles.first ?? .plain : .plain)

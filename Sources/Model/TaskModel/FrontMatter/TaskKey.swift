@@ -1,4 +1,4 @@
-/// The keys of front matter that Ferry understands, in the order in which it adds them.
+/// The keys of front matter with a defined meaning, in the order in which they are added.
 enum TaskKey: String, CaseIterable {
     case priority
     case due

@@ -1,10 +1,11 @@
-/// How important a task is. The raw values are those of documents; a task without priority has none of them.
+/// The importance of a task. The raw values are those in documents; a task without priority has
+/// none.
 public enum Priority: Int64, Sendable, Hashable, CaseIterable, Comparable {
     case high = 0
     case medium = 1
     case low = 2
 
-    /// `high`, `medium` or `low`, in any case of letters.
+    /// Creates a priority from `high`, `medium` or `low`, in any case.
     public init?(word: String) {
         switch word.lowercased() {
         case "high": self = .high
@@ -14,7 +15,7 @@ public enum Priority: Int64, Sendable, Hashable, CaseIterable, Comparable {
         }
     }
 
-    /// As task files have it.
+    /// The word used in task files.
     public var word: String {
         switch self {
         case .high: "high"
@@ -23,6 +24,6 @@ public enum Priority: Int64, Sendable, Hashable, CaseIterable, Comparable {
         }
     }
 
-    /// The more important one is smaller.
+    /// Orders priorities from high to low: the more important one is smaller.
     public static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
 }

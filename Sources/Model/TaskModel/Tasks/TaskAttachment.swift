@@ -1,27 +1,34 @@
 public import DocumentModel
 
-/// What a task's document says of one attached file.
+/// The description of one attached file in a task's document.
 public struct TaskAttachment: Sendable, Hashable {
-    /// The file's name in `X.files/`; comes from elsewhere and may be anything, so check it before it becomes part of a path.
+    /// The file's name in `X.files/`. It comes from other devices and may be any text, so it must
+    /// be checked before it becomes part of a path.
     public var name: String
+    /// The media type, if known.
     public var mimeType: String?
-    /// In bytes, from 0 to `sizeLimit`. A document that says anything else says nothing.
+    /// The size in bytes, from 0 to `sizeLimit`; nil if the document contains no valid size.
     public var size: Int64?
-    /// Of the whole file, in lower-case hexadecimal digits.
+    /// The SHA-256 of the whole file in lowercase hexadecimal digits.
     public var sha256: String?
-    /// The object key of the manifest that lists the chunks, or of the chunk where there is only one.
+    /// The object key of the manifest that lists the chunks, or of the chunk itself if there is
+    /// only one.
     public var manifest: String?
+    /// The time at which the attachment was added.
     public var createdTime: Timestamp?
-    /// When this version's content was last changed, by the clock of the machine that has uploaded it; nothing is decided by it.
+    /// The time of the last change of this version's content, according to the device that uploaded
+    /// it. For display only; no decision depends on it.
     public var modifiedTime: Timestamp?
+    /// Whether the file is executable.
     public var isExecutable = false
-    /// Whether a machine found the stored bytes missing or damaged. One that has the file puts them there anew, and takes this
-    /// away.
+    /// Whether a device found the stored bytes missing or damaged. A device that has the file
+    /// uploads it again and clears this.
     public var isDamaged = false
 
-    /// No attachment has more bytes.
+    /// The maximum size of an attachment in bytes.
     public static let sizeLimit: Int64 = 640 << 30
 
+    /// Creates the description of an attachment that is not damaged.
     public init(
         name: String, mimeType: String? = nil, size: Int64? = nil, sha256: String? = nil, manifest: String? = nil,
         createdTime: Timestamp? = nil, modifiedTime: Timestamp? = nil, isExecutable: Bool = false
@@ -36,7 +43,8 @@ public struct TaskAttachment: Sendable, Hashable {
         self.isExecutable = isExecutable
     }
 
-    /// Reads what is there; nil only if `value` is no map. A missing name is empty.
+    /// Creates a description from an element of a document's `attachments`; nil if `value` is not a
+    /// map. A missing name becomes empty.
     public init?(_ value: Value) {
         guard let map = value.mapValue else { return nil }
         name = map["name"]?.stringValue ?? ""
@@ -50,12 +58,14 @@ public struct TaskAttachment: Sendable, Hashable {
         isDamaged = map["damaged"] == .boolean(true)
     }
 
-    /// Compares as documents do, names byte by byte.
+    /// Returns whether two descriptions are the same stored content. Names are compared byte by
+    /// byte.
     public static func == (left: TaskAttachment, right: TaskAttachment) -> Bool { left.value == right.value }
 
+    /// Hashes consistently with `==`.
     public func hash(into hasher: inout Hasher) { hasher.combine(value) }
 
-    /// As an element of a document's `attachments`.
+    /// The description as an element of a document's `attachments`.
     public var value: Value {
         var map: [String: Value] = ["name": .string(name)]
         map["mimeType"] = mimeType.map { .string($0) }

@@ -1,26 +1,31 @@
 public import DocumentModel
 
-/// What somebody changed between two states of a task, as a masked write says it.
+/// The changes between two states of a task, in the form of a masked write.
 public struct TaskDiff: Sendable, Hashable {
     /// One field's new value.
     public struct Change: Sendable, Hashable {
+        /// The path of the field.
         public var path: FieldPath
-        /// nil deletes the field.
+        /// The new value; nil deletes the field.
         public var value: Value?
     }
 
-    /// In a fixed order. `fields` and `attachments` are changed by element, `tags` and `notes` as a whole; the fields that only
-    /// make sense together (`due`, `dueHasTime`, `fields.due`) come together.
+    /// The changes in a fixed order.
+    ///
+    /// `fields` and `attachments` are changed by element, `tags` and `notes` as a whole. Fields
+    /// that only make sense together (`due`, `dueHasTime`, `fields.due`) are changed together.
     public private(set) var changes: [Change] = []
-    /// The fields that get the time of the commit: `updatedTime` with every change, `createdTime` with a new task,
-    /// `completedTime` and `deletedTime` when the task becomes completed or goes to the trash.
+    /// The fields that are set to the time of the commit: `updatedTime` with every change,
+    /// `createdTime` for a new task, `completedTime` and `deletedTime` when the task is completed
+    /// or moved to the trash.
     public private(set) var serverTimes: [FieldPath] = []
 
     /// Whether there is nothing to write.
     public var isEmpty: Bool { changes.isEmpty && serverTimes.isEmpty }
 
-    /// What makes `new` of `old`; all that `new` says if `old` is nil. Times that a server gives are not compared, except
-    /// whether the task is in the trash.
+    /// Creates the changes that turn `old` into `new`; all fields of `new` if `old` is nil.
+    ///
+    /// Times that a server assigns are not compared, apart from whether the task is in the trash.
     public init(from old: TaskItem?, to new: TaskItem) {
         let isNew = old == nil
         let old = old ?? TaskItem(title: "")
@@ -54,7 +59,8 @@ public struct TaskDiff: Sendable, Hashable {
         if isNew { serverTimes.append(FieldPath(key: "createdTime")) }
     }
 
-    /// The changes as one write: a mask of the changed paths, their values, and server times as transforms.
+    /// Returns the changes as one write: a mask of the changed paths, their values, and server
+    /// times as transforms.
     public func write(to name: DocumentName, if precondition: Precondition? = nil) -> Write {
         var fields: [String: Value] = [:]
         for change in changes {

@@ -1,18 +1,20 @@
 public import DocumentModel
 
 extension TaskItem {
-    /// The task that a document's fields tell of. Any field may be missing or of another type; it then counts as not said.
+    /// Creates the task that a document's fields represent. Fields that are missing or of another
+    /// type count as absent.
     public init(fields document: [String: Value]) {
         self.init(withoutAttachments: document)
         attachments = Self.attachments(in: document).compactMapValues { TaskAttachment($0) }
     }
 
-    /// The `attachments` that a document's fields tell of, by id, as they are there: of thousands mostly a few are of interest.
+    /// Returns the values of `attachments` in a document by id, unparsed, because usually only a
+    /// few of many are needed.
     package static func attachments(in document: [String: Value]) -> [String: Value] {
         document["attachments"]?.mapValue ?? [:]
     }
 
-    /// As `init(fields:)`, but for the attachments, which nothing else depends on.
+    /// Creates a task as `init(fields:)` does, but without attachments.
     package init(withoutAttachments document: [String: Value]) {
         let custom = document["fields"]?.mapValue ?? [:]
         self.init(
@@ -23,19 +25,21 @@ extension TaskItem {
             createdTime: document["createdTime"]?.time, updatedTime: document["updatedTime"]?.time,
             completedTime: document["completedTime"]?.time, deletedTime: document["deletedTime"]?.time)
         for key in TaskKey.allCases {
-            // What a file would take for the typed value cannot stand in it as a custom one; it is a text gone stale.
+            // A custom field with the name of a known key and a value that a file would read as the
+            // typed value is outdated text, and cannot be represented as a custom field.
             if let value = self.fields[key.rawValue], FrontMatterContent.understands(value, of: key) {
                 self.fields[key.rawValue] = nil
             }
         }
     }
 
-    /// As `init(fields:)`.
+    /// Creates the task that a document represents, as `init(fields:)` does.
     public init(_ document: Document) {
         self.init(fields: document.fields)
     }
 
-    /// The task as a document's fields: what is not said is absent, except `title` and `completed`, which other apps expect.
+    /// The task as a document's fields. Absent properties are omitted, except `title` and
+    /// `completed`, which other apps expect.
     public var documentFields: [String: Value] {
         var document: [String: Value] = ["title": .string(title), "completed": .boolean(completed)]
         document["priority"] = priority.map { .integer($0.rawValue) }
@@ -55,7 +59,7 @@ extension TaskItem {
         return document
     }
 
-    /// `fields` with the text of `due` where the typed fields cannot give it back.
+    /// The custom fields, with the text of `due` if the typed fields cannot reproduce it.
     var customFields: [String: Value] {
         guard let due, !due.isCanonical else { return fields }
         var custom = fields

@@ -2,12 +2,15 @@ import DocumentModel
 import YAML
 
 extension TaskItem {
-    /// Gives a custom field a text, quoted in the file as YAML needs; an empty text removes the field.
+    /// Sets a custom field to the value that a text represents, and removes the field if the text
+    /// is empty.
     ///
-    /// A text that is exactly how Ferry writes a number or a truth value (`3`, `0.5`, `true`) becomes one, and stands in the file
-    /// without quotes. Every other text stays a string: `00501`, `#f00`, `null`. A known key takes the value that a file would
-    /// give it, and is a custom field only where the text is not understood.
-    /// - Throws: `unusableKey` for a name that no file can hold.
+    /// A text that is the canonical form of a number or Boolean (`3`, `0.5`, `true`) becomes one,
+    /// and is unquoted in the file. Every other text stays a string: `00501`, `#f00`, `null`. A
+    /// known key is set to the value that a file would give it, and becomes a custom field only if
+    /// the text cannot be interpreted.
+    ///
+    /// - Throws: `unusableKey` for a name that no file can contain.
     package mutating func setField(_ key: String, toText text: String) throws(TaskFileProblem) {
         guard CustomValue.isUsable(key: key), !key.utf8.contains(0) else {
             throw TaskFileProblem(.unusableKey, "'\(key)' cannot be the name of a field")
@@ -19,9 +22,10 @@ extension TaskItem {
         fields[key] = text.isEmpty ? nil : CustomValue.value(ofText: text)
     }
 
-    /// Gives fields the values that they have as YAML source, which follows `key:` in a file; an empty source removes a field.
+    /// Sets fields to values given as YAML source, the text after `key:` in a file. An empty source
+    /// removes a field.
     ///
-    /// - Throws: what is wrong with a source that is not one value.
+    /// - Throws: the problem of a source that is not a single value.
     package mutating func setFields(sources: [String: String]) throws(TaskFileProblem) {
         let written = sources.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
         let lines = written.map { key, source in
@@ -47,7 +51,7 @@ extension TaskItem {
 }
 
 extension CustomValue {
-    /// The value that a typed text stands for, as `TaskItem.setField` says.
+    /// Returns the value that a typed text represents, as described at `TaskItem.setField`.
     static func value(ofText text: String) -> Value {
         let typed: Value =
             switch YAMLCoreValue(plain: text) {

@@ -1,36 +1,46 @@
 public import DocumentModel
 
-/// One task, as its file and its document both can say it.
+/// One task, with the content that its file and its document can represent.
 ///
-/// Every property has a value that stands for "not said"; neither a file nor a document need mention it then.
-/// Equality compares texts byte by byte: two Unicode forms of one title are two titles.
+/// Every property has a value that means "absent", which neither a file nor a document needs to
+/// mention. Equality compares texts byte by byte: two Unicode normalization forms of one title are
+/// two titles.
 public struct TaskItem: Sendable, Hashable {
-    /// Of any content and length; `TaskFileName` makes a file's name of it.
+    /// The title: any text of any length. `TaskFileName` derives a file's name from it.
     public var title: String
+    /// The importance; nil for none.
     public var priority: Priority?
+    /// Whether the task is done.
     public var completed: Bool
+    /// The due date or time.
     public var due: Due?
-    /// A set in order of first mention; no element twice.
+    /// The tags in order of first occurrence, without duplicates.
     public var tags: [String]
-    /// The Markdown body, byte for byte as it stands after the front matter. Line endings are bytes like others: `\n`, `\r\n` and
-    /// a lone `\r` stay as they are, also side by side.
+    /// The Markdown text after the front matter, byte for byte. Line endings are preserved: `\n`,
+    /// `\r\n` and a lone `\r` can be mixed.
     public var notes: String
-    /// Custom fields by key. A known key whose value Ferry does not understand is here, too (`priority: urgent`).
+    /// Custom fields by key, including known keys whose value cannot be interpreted (`priority:
+    /// urgent`).
     ///
-    /// A value of a file that Ferry would write differently than it was found (other quotes, `[a, b]`, comments inside) is kept
-    /// as source text: a map with the single key `$yaml`.
+    /// A value of a file that Ferry would write differently (other quotes, `[a, b]`, comments
+    /// inside) is kept as source text, in a map with the single key `$yaml`.
     public var fields: [String: Value]
-    /// By id.
+    /// The attachments by id.
     public var attachments: [String: TaskAttachment]
-    /// nil: the default list.
+    /// The id of the list; nil for the default list.
     public var listId: String?
+    /// The id of the owner.
     public var userId: String?
+    /// The time at which the server created the task.
     public var createdTime: Timestamp?
+    /// The time of the last change.
     public var updatedTime: Timestamp?
+    /// The time at which the task was completed.
     public var completedTime: Timestamp?
-    /// Set while the task is in the trash.
+    /// The time at which the task was moved to the trash; nil if it is not there.
     public var deletedTime: Timestamp?
 
+    /// Creates a task.
     public init(
         title: String, priority: Priority? = nil, completed: Bool = false, due: Due? = nil, tags: [String] = [],
         notes: String = "", fields: [String: Value] = [:], attachments: [String: TaskAttachment] = [:],
@@ -53,10 +63,11 @@ public struct TaskItem: Sendable, Hashable {
         self.deletedTime = deletedTime
     }
 
-    /// The attachment with this id, or else the oldest with exactly this name; `nil` if there is none.
+    /// Returns the attachment with an id, or else the oldest attachment with exactly this name; nil
+    /// if there is none.
     ///
-    /// Of several with one name and no creation time the one with the lowest id is returned, so that all commands on all
-    /// machines mean the same one.
+    /// If several have the same name and no creation time, the one with the lowest id is returned,
+    /// so that all commands on all devices choose the same one.
     public func attachment(called word: String) -> (id: String, attachment: TaskAttachment)? {
         if let attachment = attachments[word] { return (word, attachment) }
         let named = attachments.filter { $0.value.name.isIdentical(to: word) }
@@ -69,6 +80,7 @@ public struct TaskItem: Sendable, Hashable {
         }.map { ($0.key, $0.value) }
     }
 
+    /// Returns whether two tasks are equal. Texts are compared byte by byte.
     public static func == (left: TaskItem, right: TaskItem) -> Bool {
         left.priority == right.priority && left.completed == right.completed && left.due == right.due
             && left.title.isIdentical(to: right.title) && left.notes.isIdentical(to: right.notes)
@@ -82,12 +94,14 @@ public struct TaskItem: Sendable, Hashable {
     /// Whether the task is in the trash.
     public var isDeleted: Bool { deletedTime != nil }
 
-    /// The known keys of task files that stand in `fields` because their values are not understood; for `show` and `doctor`.
+    /// The known keys that are in `fields` because their values could not be interpreted. Shown by
+    /// `show` and `doctor`.
     public var misunderstoodKeys: [String] {
         TaskKey.allCases.map(\.rawValue).filter { fields[$0] != nil }
     }
 
-    /// The custom fields whose names are those of known keys but for the case of letters, such as `Tags`, with the known key.
+    /// The custom fields whose names differ from those of known keys only in case, such as `Tags`,
+    /// with the known key.
     package var nearKeys: [(key: String, known: String)] {
         fields.keys.sorted().compactMap { key in
             TaskKey(rawValue: key) == nil ? TaskKey(rawValue: key.lowercased()).map { (key, $0.rawValue) } : nil
@@ -96,7 +110,7 @@ public struct TaskItem: Sendable, Hashable {
 }
 
 extension [String] {
-    /// Each element once, at its first place.
+    /// The elements without duplicates, in order of first occurrence.
     var withoutRepeats: [String] {
         var seen = Set<[UInt8]>()
         return filter { seen.insert(Array<UInt8>($0.utf8)).inserted }
@@ -104,7 +118,7 @@ extension [String] {
 }
 
 extension String {
-    /// The text with U+FFFD for each NUL, which no text file should hold: what `notes` holds.
+    /// The text with each NUL, which text files should not contain, replaced by U+FFFD.
     var asNotes: String {
         utf8.contains(0) ? String(decoding: utf8.flatMap { $0 == 0 ? [0xEF, 0xBF, 0xBD] : [$0] }, as: UTF8.self) : self
     }

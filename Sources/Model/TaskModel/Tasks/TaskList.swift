@@ -1,14 +1,18 @@
 public import DocumentModel
 
-/// A list of tasks: a folder of the tasks directory.
+/// A list of tasks, represented by a folder of the tasks directory.
 public struct TaskList: Sendable, Hashable {
-    /// Comes from elsewhere and may be anything; `TaskFileName.folder` makes a folder's name of it.
+    /// The name, which comes from other devices and may be any text. `TaskFileName.folder` derives
+    /// a folder's name from it.
     public var name: String
+    /// The id of the owner.
     public var userId: String?
-    /// The ids of the users who may read and write the list's tasks besides its owner.
+    /// The ids of the users, besides the owner, who may read and write the list's tasks.
     public var sharedWith: [String]
+    /// The time at which the server created the list.
     public var createdTime: Timestamp?
 
+    /// Creates a list.
     public init(name: String, userId: String? = nil, sharedWith: [String] = [], createdTime: Timestamp? = nil) {
         self.name = name
         self.userId = userId
@@ -16,7 +20,8 @@ public struct TaskList: Sendable, Hashable {
         self.createdTime = createdTime
     }
 
-    /// Any field may be missing or of another type; it then counts as not said.
+    /// Creates the list that a document's fields represent. Fields that are missing or of another
+    /// type count as absent.
     public init(fields document: [String: Value]) {
         name = document["name"]?.stringValue ?? ""
         userId = document["userId"]?.stringValue
@@ -24,7 +29,7 @@ public struct TaskList: Sendable, Hashable {
         createdTime = document["createdTime"]?.time
     }
 
-    /// The list as a document's fields; what is not said is absent.
+    /// The list as a document's fields. Absent properties are omitted.
     public var documentFields: [String: Value] {
         var document: [String: Value] = ["name": .string(name)]
         document["userId"] = userId.map { .string($0) }

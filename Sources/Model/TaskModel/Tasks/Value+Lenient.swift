@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension Value {
-    /// An integer, or a double that is one (JavaScript clients write numbers as they come).
+    /// An integer, or a double without a fraction, which JavaScript clients write for integers.
     var wholeNumber: Int64? {
         switch self {
         case .integer(let value): value
@@ -21,6 +21,7 @@ extension Value {
 }
 
 extension String {
-    /// Swift's `==` takes canonically equivalent texts for equal; files and documents do not.
+    /// Returns whether two strings have the same bytes. Swift's `==` considers canonically
+    /// equivalent strings equal; files and documents do not.
     func isIdentical(to other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

@@ -1,10 +1,13 @@
-/// A day of the proleptic Gregorian calendar, years 1 … 9999, without a time zone.
+/// A day of the proleptic Gregorian calendar in the years 1 to 9999, without a time zone.
 public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The year.
     public let year: Int
+    /// The month, from 1 to 12.
     public let month: Int
+    /// The day of the month, from 1.
     public let day: Int
 
-    /// nil for a day that the calendar does not have.
+    /// Creates a day; nil if the calendar does not have it.
     public init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year)
         else {
@@ -15,10 +18,11 @@ public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible
         self.day = day
     }
 
-    /// The day that many days after 1970-01-01; nil outside the years 1 … 9999.
+    /// Creates the day at a number of days after 1970-01-01; nil outside the years 1 to 9999.
     public init?(daysSinceEpoch days: Int) {
         guard (-719_162...2_932_896).contains(days) else { return nil }
-        // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days; eras of 400 years from March.
+        // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days: eras of
+        // 400 years that start in March.
         let shifted = days + 719_468
         let era = shifted / 146_097
         let dayOfEra = shifted % 146_097
@@ -30,7 +34,7 @@ public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Negative before 1970-01-01.
+    /// The number of days since 1970-01-01; negative for earlier days.
     public var daysSinceEpoch: Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = shiftedYear / 400
@@ -39,9 +43,10 @@ public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// `2026-11-30`.
+    /// The day in the form `2026-11-30`.
     public var description: String { "\(year.padded(to: 4))-\(month.padded(to: 2))-\(day.padded(to: 2))" }
 
+    /// Orders days from earlier to later.
     public static func < (left: CivilDate, right: CivilDate) -> Bool {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
@@ -56,7 +61,7 @@ public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible
 }
 
 extension Int {
-    /// In decimal with leading zeros; the value is not negative.
+    /// Returns a nonnegative number in decimal with leading zeros.
     func padded(to width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits

@@ -1,17 +1,19 @@
 public import DocumentModel
 
-/// When a task is due: a date, an instant, or a time of day on whatever clock the reader looks at.
+/// The time at which a task is due: a date, an instant, or a local time of day without a time zone.
 ///
-/// A due keeps the text it was written as, which is what travels and what equality compares. Nothing here depends on the
-/// machine's clock or time zone.
+/// A `Due` keeps the text in which it was written. This text is synchronized, and equality compares
+/// it. Nothing depends on the machine's clock or time zone.
 ///
-/// In a document, `due` is the instant and `dueHasTime` tells whether it has a time of day. A date is midnight UTC of that
-/// date, and a time without an offset is stored as though it were UTC. Where the text says more than these two fields can
-/// (an offset other than UTC, a time without offset, an unusual spelling) it is kept beside them as `fields.due`; it counts
-/// only as long as it still means the same as `due` and `dueHasTime`, so that an app which knows nothing of it can change them.
+/// In a document, `due` is the instant and `dueHasTime` says whether it has a time of day. A date
+/// is stored as midnight UTC of that date, and a time without an offset as if it were UTC. Text
+/// that these two fields cannot represent (an offset other than UTC, a time without an offset, an
+/// unusual spelling) is stored additionally as `fields.due`. That text is used only if it still
+/// agrees with `due` and `dueHasTime`, so that an app that does not know it can change them.
 public struct Due: Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of due time.
     public enum Kind: Sendable, Hashable {
-        /// A day, in whatever time zone the reader is.
+        /// A day, in the reader's time zone.
         case date
         /// A wall-clock time without an offset.
         case localTime
@@ -19,17 +21,18 @@ public struct Due: Sendable, Hashable, CustomStringConvertible {
         case instant
     }
 
-    /// As it was written; equality compares this.
+    /// The text as it was written. Equality compares it.
     public let text: String
+    /// The kind of due time.
     public let kind: Kind
-    /// What documents store.
+    /// The time stored in documents.
     public let timestamp: Timestamp
 
-    /// Whether it has a time of day.
+    /// Whether there is a time of day.
     public var hasTime: Bool { kind != .date }
 
-    /// From a date or a date and time, such as `2026-11-30`, `2026-11-30T17:00` or `2026-11-30 17:00:30+01:00`; nil for any
-    /// other text.
+    /// Creates a due time from text such as `2026-11-30`, `2026-11-30T17:00` or `2026-11-30
+    /// 17:00:30+01:00`; nil for any other text.
     public init?(parsing text: String) {
         guard let parts = TimeText(text), let timestamp = parts.timestamp else { return nil }
         self.text = text
@@ -37,18 +40,18 @@ public struct Due: Sendable, Hashable, CustomStringConvertible {
         kind = parts.time == nil ? .date : parts.offset == nil ? .localTime : .instant
     }
 
-    /// Due on a day.
+    /// Creates a due date.
     public init(_ date: CivilDate) {
         text = date.description
         kind = .date
         timestamp = Timestamp(microseconds: Int64(date.daysSinceEpoch) * 86_400_000_000)
     }
 
-    /// As documents store it. Without a time it is the date in UTC, with one it is written in UTC. A time outside the valid
-    /// range is moved to its nearest end.
+    /// Creates a due time from the fields of a document: the date in UTC without a time of day,
+    /// otherwise the time in UTC. A time outside the valid range is moved to the nearest valid one.
     public init(timestamp: Timestamp, hasTime: Bool) {
         let text = timestamp.text(withSeconds: false)
-        // Always well-formed: the text comes from a time within the range.
+        // Parsing always succeeds, because the text represents a valid time.
         self = Due(parsing: hasTime ? text : String(text.prefix(10))) ?? Due(unchecked: text, timestamp)
     }
 
@@ -58,8 +61,9 @@ public struct Due: Sendable, Hashable, CustomStringConvertible {
         kind = .instant
     }
 
+    /// The text as it was written.
     public var description: String { text }
 
-    /// Whether `due` and `dueHasTime` of a document alone give this text back.
+    /// Whether `due` and `dueHasTime` of a document suffice to reproduce the text.
     var isCanonical: Bool { Due(timestamp: timestamp, hasTime: hasTime).text.utf8.elementsEqual(text.utf8) }
 }

@@ -1,14 +1,16 @@
 public import DocumentModel
 
-/// A date or a time as people write them, taken apart: `2026-11-30`, `2026-11-30T17:00`, `2026-11-30 17:00:30.5+01:00`.
+/// The components of a written date or time: `2026-11-30`, `2026-11-30T17:00`, `2026-11-30
+/// 17:00:30.5+01:00`.
 struct TimeText {
     var date: CivilDate
     /// Microseconds since midnight; nil for a date alone.
     var time: Int64?
-    /// Minutes east of UTC; nil where none is written.
+    /// Minutes east of UTC; nil if there is no offset.
     var offset: Int?
 
-    /// nil for anything but a whole date or time of the years 1 … 9999. Fractions finer than microseconds are cut.
+    /// Parses a complete date or time in the years 1 to 9999; nil for anything else. Fractions
+    /// finer than microseconds are truncated.
     init?(_ text: String) {
         var rest = text.utf8[...]
         guard let year = rest.takeNumber(digits: 4), rest.take("-"), let month = rest.takeNumber(digits: 2),
@@ -25,7 +27,8 @@ struct TimeText {
         self.offset = offset
     }
 
-    /// The instant, with a missing time as midnight and a missing offset as UTC; nil outside the valid range.
+    /// The instant, with a missing time as midnight and a missing offset as UTC; nil outside the
+    /// valid range.
     var timestamp: Timestamp? {
         let minutes = Int64(date.daysSinceEpoch) * 1440 - Int64(offset ?? 0)
         let timestamp = Timestamp(microseconds: minutes * 60_000_000 + (time ?? 0))
@@ -85,7 +88,8 @@ extension UInt8 {
 }
 
 extension Timestamp {
-    /// From RFC 3339 text with an offset, such as `2026-11-30T17:00:00.25+01:00`; seconds may be missing. nil for other text.
+    /// Creates a time from RFC 3339 text with an offset, such as `2026-11-30T17:00:00.25+01:00`.
+    /// Seconds may be missing. Returns nil for other text.
     public init?(rfc3339 text: String) {
         guard let parts = TimeText(text), parts.time != nil, parts.offset != nil, let timestamp = parts.timestamp else {
             return nil
@@ -93,10 +97,12 @@ extension Timestamp {
         self = timestamp
     }
 
-    /// In UTC with as many fraction digits as are needed: `2026-11-30T16:00:00Z`. Outside the valid range the nearest end.
+    /// The time in UTC with as many fraction digits as needed: `2026-11-30T16:00:00Z`. A time
+    /// outside the valid range is moved to the nearest valid one.
     public var rfc3339: String { text(withSeconds: true) }
 
-    /// Shortest form that reads back as this time; without seconds if they are zero and not wanted.
+    /// Returns the shortest text that represents this time; without seconds if they are zero and
+    /// `withSeconds` is false.
     func text(withSeconds: Bool) -> String {
         let clamped = min(max(microseconds, -62_135_596_800_000_000), 253_402_300_799_999_999)
         let second = Timestamp(microseconds: clamped).seconds

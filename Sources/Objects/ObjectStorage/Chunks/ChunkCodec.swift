@@ -1,9 +1,14 @@
 import Compression
 import Glibc
 
-/// Turns chunks into the objects that are stored and back. See `ChunkHeader` for the format.
+/// Converts chunks to the objects that hold them in a store and back. See `ChunkHeader` for the
+/// format.
 public enum ChunkCodec {
-    /// The object for a chunk.
+    /// Creates the object that holds `chunk`: compressed if `policy` and `type` allow it and it
+    /// saves at least a sixteenth, else raw.
+    ///
+    /// Throws `.corrupt` if the compressed chunk does not decompress to the same bytes, which only
+    /// faulty hardware can cause.
     public static func encode(
         _ chunk: [UInt8], type: MIMEType, policy: CompressionPolicy = .automatic
     ) throws(ObjectStorageError) -> [UInt8] {
@@ -11,8 +16,10 @@ public enum ChunkCodec {
         return try smaller(object, type: type, policy: policy) ?? object
     }
 
-    /// The compressed form of an object that holds its chunk raw. Nil where compression gains less than a sixteenth,
-    /// which would not be worth inflating, or is not wanted.
+    /// Returns the compressed form of an object that holds its chunk raw.
+    ///
+    /// Returns nil if `policy` or `type` forbids compression, or if it saves less than a sixteenth,
+    /// which is not worth the time to decompress.
     static func smaller(
         _ object: [UInt8], type: MIMEType, policy: CompressionPolicy
     ) throws(ObjectStorageError) -> [UInt8]? {
@@ -29,7 +36,8 @@ public enum ChunkCodec {
             BufferPool.shared.give(compressed)
             return nil
         }
-        // A chunk that does not come back from the store is lost, so what memory or processor got wrong is found here.
+        // A chunk that cannot be read back from the store is lost, so an error of the memory or of
+        // the processor has to be found here.
         var restored = BufferPool.shared.take(length)
         try inflate(compressed[ChunkHeader.byteCount...], length: length, to: &restored)
         guard restored.elementsEqual(object, after: ChunkHeader.byteCount) else {
@@ -37,7 +45,8 @@ public enum ChunkCodec {
                 .corrupt, "a chunk of \(length) bytes did not survive compression; check this machine's memory")
         }
         BufferPool.shared.give(restored)
-        // It stays until it has travelled, so it takes no more room than it needs.
+        // The object stays in memory until it is uploaded, so it is copied into an array of exactly
+        // its size.
         let smaller = compressed.withUnsafeBytes { Array($0) }
         BufferPool.shared.give(compressed)
         return smaller
@@ -54,7 +63,8 @@ public enum ChunkCodec {
         }
     }
 
-    /// Appends at most `limit` bytes to `output`; false, and nothing, if that is not enough.
+    /// Appends the compressed bytes to `output`. Returns false and appends nothing if they need
+    /// more than `limit` bytes.
     private static func compress(
         _ raw: UnsafeRawBufferPointer, level: Int, limit: Int, to output: inout [UInt8]
     ) -> Bool {
@@ -70,16 +80,19 @@ public enum ChunkCodec {
         return stored != nil
     }
 
-    /// The chunk in an object. At most `limit` bytes are inflated, whatever the header announces.
+    /// Returns the chunk that an object holds. At most `limit` bytes are decompressed, whatever the
+    /// header says.
     ///
-    /// Throws `.corrupt` for damaged objects. That the bytes are the right ones only their hash can say.
+    /// Throws `.corrupt` if the object is damaged. Whether the bytes are the expected ones only
+    /// their hash can tell; the caller has to compare it.
     public static func decode(_ object: [UInt8], limit: Int) throws(ObjectStorageError) -> ArraySlice<UInt8> {
         var object = object
         let start = try open(&object, limit: limit)
         return object[start...]
     }
 
-    /// Puts the chunk in the place of a compressed object. Answers where in `object` the chunk begins, which goes to the end.
+    /// Replaces a compressed object with its chunk. Returns the offset in `object` at which the
+    /// chunk begins; it ends at the end of the array.
     static func open(_ object: inout [UInt8], limit: Int) throws(ObjectStorageError) -> Int {
         let header = try ChunkHeader(of: object)
         guard header.rawLength <= limit else {
@@ -104,7 +117,7 @@ public enum ChunkCodec {
         }
     }
 
-    /// Appends the `length` bytes that `stored` holds to `chunk`, which is empty.
+    /// Decompresses `stored`, which must give exactly `length` bytes, into `chunk`, which is empty.
     private static func inflate(
         _ stored: ArraySlice<UInt8>, length: Int, to chunk: inout [UInt8]
     ) throws(ObjectStorageError) {

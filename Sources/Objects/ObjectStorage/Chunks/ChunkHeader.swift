@@ -9,26 +9,35 @@
 ///
 /// The stored form of the chunk follows, up to the end of the object.
 public struct ChunkHeader: Hashable, Sendable {
+    /// The encoding of the bytes after the header.
     public enum Codec: UInt8, Sendable {
+        /// The bytes of the chunk as they are.
         case raw = 0
+        /// A zlib stream (RFC 1950).
         case zlib = 1
     }
 
+    /// The length of a header in bytes.
     public static let byteCount = 16
 
     static let magic: [UInt8] = Array("FRYC".utf8)
     static let version: UInt8 = 1
 
+    /// The encoding of the chunk.
     public var codec: Codec
+    /// The length of the chunk in bytes, before compression.
     public var rawLength: Int
 
+    /// Creates a header.
     public init(codec: Codec, rawLength: Int) {
         self.codec = codec
         self.rawLength = rawLength
     }
 
-    /// Reads the header of a whole chunk object. Throws `.corrupt` for what is none, and `.invalid` for a version or a
-    /// codec that this program does not know.
+    /// Reads the header at the start of a complete chunk object.
+    ///
+    /// Throws `.corrupt` if the object has no valid header, and `.invalid` for a version or a codec
+    /// that this program does not know.
     public init(of object: [UInt8]) throws(ObjectStorageError) {
         guard object.count >= Self.byteCount, object.starts(with: Self.magic), object[6] == 0, object[7] == 0 else {
             throw ObjectStorageError(.corrupt, "a chunk object does not begin with a chunk header")
@@ -46,6 +55,7 @@ public struct ChunkHeader: Hashable, Sendable {
         self.init(codec: codec, rawLength: rawLength)
     }
 
+    /// The encoded header.
     public var bytes: [UInt8] {
         let length = UInt64(rawLength)
         return Self.magic + [Self.version, codec.rawValue, 0, 0]

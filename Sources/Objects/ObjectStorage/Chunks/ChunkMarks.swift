@@ -1,18 +1,21 @@
 import Cryptography
 
-/// By what a machine recognises the chunks of a file that it has read before, in a ninth of the time that their ids take: a GMAC of
-/// each, in the order of the manifest, under a key that nobody else knows. Never leaves the machine.
+/// The fingerprints of the chunks of one file, in the order of its manifest. They let a device
+/// recognize chunks that it has read before in a ninth of the time that computing their ids takes.
+///
+/// A fingerprint is a GMAC of the chunk under a random secret key, one per file. The fingerprints
+/// never leave the device.
 package struct ChunkMarks: Hashable, Sendable {
     private let key: [UInt8]
     var marks: [[UInt8]]
 
-    /// None yet, under a new key.
+    /// Creates an empty list under a new random key.
     package init() {
         key = RandomBytes.make(GMAC.keyByteCount)
         marks = []
     }
 
-    /// Nil for what `bytes` has never made.
+    /// Restores a list from its `bytes`; nil if they cannot be such a list.
     package init?(bytes: [UInt8]) {
         guard bytes.count >= GMAC.keyByteCount, (bytes.count - GMAC.keyByteCount) % GMAC.tagByteCount == 0 else {
             return nil
@@ -23,7 +26,9 @@ package struct ChunkMarks: Hashable, Sendable {
         }
     }
 
+    /// The key and all fingerprints, in the form that `init(bytes:)` takes.
     package var bytes: [UInt8] { key + marks.joined() }
 
+    /// Returns the fingerprint of `chunk`.
     func mark(of chunk: ArraySlice<UInt8>) -> [UInt8] { GMAC(key: key).tag(of: chunk) }
 }

@@ -1,12 +1,13 @@
-/// One chunk of a file, as its manifest lists it.
+/// One chunk of a file, as the manifest of the file lists it.
 public struct ChunkReference: Hashable, Sendable {
-    /// See `ContentHash.init(ofChunk:)`.
+    /// The id of the chunk. See `ContentHash.init(ofChunk:)`.
     public let id: ContentHash
-    /// Of the raw bytes.
+    /// The number of bytes of the chunk.
     public let length: Int
-    /// Of the object that holds the chunk, header included.
+    /// The size in bytes of the object that holds the chunk, including the header.
     public let storedLength: Int
 
+    /// Creates a reference.
     public init(id: ContentHash, length: Int, storedLength: Int) {
         self.id = id
         self.length = length

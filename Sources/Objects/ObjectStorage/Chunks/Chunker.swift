@@ -1,17 +1,20 @@
 import CGear
 
-/// Cuts content where the content says so: the same bytes are cut at the same places wherever they stand in a file, so
-/// that an insertion changes the chunks around it and no others.
+/// Cuts content into chunks at places that depend only on the bytes around them, so an insertion
+/// changes the chunks around it and no others.
 ///
-/// FastCDC with normalised chunking: W. Xia, Y. Zhou, H. Jiang, D. Feng, Y. Hua, Y. Hu, Q. Liu and Y. Zhang,
-/// "FastCDC: a Fast and Efficient Content-Defined Chunking Approach for Data Deduplication", USENIX ATC 2016. A gear
-/// hash rolls over the bytes behind the minimum; up to seven eighths of the normal size a cut needs two more zero bits than the
-/// normal size asks for, behind that three fewer. So most chunks are a little shorter or longer than the normal size, and few are
-/// much longer: what one inserted byte costs is the length of the chunk it falls into, and long chunks are hit more often.
-/// The bits tested are the topmost, which all of the last 64 bytes have a part in.
+/// FastCDC with normalized chunking: W. Xia, Y. Zhou, H. Jiang, D. Feng, Y. Hua, Y. Hu, Q. Liu and
+/// Y. Zhang, "FastCDC: a Fast and Efficient Content-Defined Chunking Approach for Data
+/// Deduplication", USENIX ATC 2016. A gear hash rolls over the bytes after the minimum length. Up
+/// to seven eighths of the normal length a cut needs two more zero bits than the normal length
+/// implies, after that three fewer. As a result most chunks are close to the normal length and few
+/// are much longer. That matters because the cost of one inserted byte is the length of the chunk
+/// that it falls into, and longer chunks are hit more often. The tested bits are the topmost ones,
+/// which depend on all of the last 64 bytes.
 ///
-/// The places are part of Ferry's format: tests pin them.
+/// The places of the cuts are part of Ferry's format, and tests pin them.
 public struct Chunker: Sendable {
+    /// The limits of the length of the chunks.
     public let sizes: ChunkSizes
 
     private static let hasInstructions = ferry_gear_has_instructions() != 0
@@ -21,6 +24,7 @@ public struct Chunker: Sendable {
     private var hash: UInt64 = 0
     private var position = 0
 
+    /// Creates a chunker at the start of a file.
     public init(sizes: ChunkSizes = .standard) {
         self.sizes = sizes
         let bits = UInt64(sizes.normal.trailingZeroBitCount)
@@ -28,8 +32,11 @@ public struct Chunker: Sendable {
         lenientMask = ~0 << (64 - (bits - 3))
     }
 
-    /// Looks for the end of the current chunk in the bytes that follow those of the calls before. Returns how many of
-    /// `bytes` belong to the chunk, after which a new one begins; nil if it takes all of them and goes on.
+    /// Continues the search for the end of the current chunk in the bytes that follow those of the
+    /// previous calls.
+    ///
+    /// Returns how many of `bytes` belong to the current chunk; the next call must begin with the
+    /// byte after them. Returns nil if all of them belong to it and it has not ended.
     public mutating func boundary(in bytes: UnsafeRawBufferPointer) -> Int? {
         var offset = 0
         if position < sizes.minimum {
@@ -52,13 +59,13 @@ public struct Chunker: Sendable {
         return offset
     }
 
-    /// Forgets the chunk begun, as at the start of a file.
+    /// Forgets the current chunk, so that the next call is at the start of a file.
     public mutating func restart() {
         hash = 0
         position = 0
     }
 
-    /// The lengths of all chunks of `content`.
+    /// Returns the lengths of all chunks of `content`, in order.
     public static func lengths(of content: [UInt8], sizes: ChunkSizes = .standard) -> [Int] {
         var chunker = Chunker(sizes: sizes)
         var lengths: [Int] = []
@@ -74,7 +81,8 @@ public struct Chunker: Sendable {
         return lengths
     }
 
-    /// Rolls over `bytes[start..<stop]`; returns the offset behind the first byte whose hash has the mask's bits zero.
+    /// Rolls the hash over `bytes[start..<stop]`. Returns the offset after the first byte at which
+    /// all bits of the mask are zero in the hash.
     @inline(__always)
     private mutating func scan(
         _ bytes: UnsafeRawBufferPointer, from start: Int, to stop: Int, mask: UInt64
@@ -82,12 +90,12 @@ public struct Chunker: Sendable {
         guard let base = bytes.baseAddress, start < stop else { return nil }
         return Gear.table.withUnsafeBufferPointer { table -> Int? in
             guard let gear = table.baseAddress else { return nil }
-            // Raw pointers, because this loop looks at each byte of each file.
+            // Raw pointers, because this loop runs for every byte of every file.
             let source = base.assumingMemoryBound(to: UInt8.self)
             var rolling = hash
             defer { hash = rolling }
             var offset = start
-            // A block in which a place is found is rolled over once more, byte by byte.
+            // A block that contains a cut is rolled over again below, byte by byte.
             while Self.hasInstructions, stop - offset >= ferry_gear_block,
                 ferry_gear_passes(gear, source + offset, mask, &rolling) != 0
             {
@@ -95,8 +103,9 @@ public struct Chunker: Sendable {
             }
             let unrolled = stop - (stop - start) % 4
             while offset < unrolled {
-                // Four steps at once: what does not depend on the hash so far is summed beside it, which shortens the
-                // chain of dependent operations to one shift and one addition.
+                // Four bytes per iteration: the terms that do not depend on the rolling hash are
+                // summed first, which shortens the chain of dependent operations to one shift and
+                // one addition.
                 let first = gear[Int(source[offset])]
                 let second = first << 1 &+ gear[Int(source[offset + 1])]
                 let third = second << 1 &+ gear[Int(source[offset + 2])]

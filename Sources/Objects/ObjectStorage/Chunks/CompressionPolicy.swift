@@ -1,16 +1,18 @@
-/// How hard to try to make chunks smaller before they travel.
+/// The compression of chunks before they are uploaded.
 public enum CompressionPolicy: Hashable, Sendable {
-    /// zlib where the type or a probe of the bytes promises a gain, at a level that suits what was measured of the link and of
-    /// the compressor; not at all where that is twice as quick.
+    /// zlib, if the type or a sample of the bytes promises a gain. The level follows the measured
+    /// speed of the network and of the compressor; chunks are left uncompressed if that is at least
+    /// twice as fast.
     case automatic
-    /// zlib at this level, 1 (quick) to 9 (small), where the type or a probe promises a gain.
+    /// zlib at this level, from 1 (fast) to 9 (small), if the type or a sample of the bytes
+    /// promises a gain.
     case level(Int)
-    /// Chunks are stored as they are.
+    /// No compression.
     case off
 
     var level: Int? {
         switch self {
-        // What nothing is known of is compressed quickly, see `CompressionTuner.levels`.
+        // The fast level, until something has been measured; see `CompressionTuner.levels`.
         case .automatic: 1
         case .level(let level): max(1, min(level, 9))
         case .off: nil

@@ -1,13 +1,15 @@
 import Compression
 import Glibc
 
-/// Guesses from a few samples whether zlib would make some bytes smaller.
+/// Estimates from a few samples whether zlib would make bytes smaller.
 enum CompressionProbe {
     private static let sampleLength = 4096
     private static let sampleCount = 3
-    /// Bits a byte above which the bytes count as noise. 12 KiB of true noise measure 7.98 or more.
+    /// The entropy in bits per byte above which bytes count as noise. 12 KiB of random bytes
+    /// measure 7.98 or more.
     private static let noise = 7.9
 
+    /// Whether zlib is likely to save at least a tenth.
     static func promisesGain(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count > sampleLength * sampleCount * 2 else { return compresses(bytes) }
         var samples: [UInt8] = []
@@ -20,7 +22,8 @@ enum CompressionProbe {
     }
 
     private static func compresses(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        // Counting bytes is a hundred times cheaper than deflating, and most of what gains nothing is noise.
+        // Counting bytes is a hundred times faster than compressing them, and most bytes that
+        // cannot be compressed are noise.
         guard bytes.count < sampleLength || entropy(bytes) < noise else { return false }
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count * 9 / 10, alignment: 8)
         defer { room.deallocate() }
@@ -28,7 +31,7 @@ enum CompressionProbe {
         return deflater.compress(bytes, into: room) != nil
     }
 
-    /// Shannon's, of single bytes, in bits.
+    /// The Shannon entropy of single bytes, in bits per byte.
     private static func entropy(_ bytes: UnsafeRawBufferPointer) -> Double {
         var counts = [Int](repeating: 0, count: 256)
         for byte in bytes { counts[Int(byte)] += 1 }

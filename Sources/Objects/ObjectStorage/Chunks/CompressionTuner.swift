@@ -1,36 +1,41 @@
-/// Chooses how hard to compress, by what was measured: the link's rate, and for each type of file and level how quick the
-/// compressor was and what it gained. Pure: measures and counts in, a level out.
+/// Chooses a compression level from measurements: the speed of the network, and the speed and the
+/// gain of the compressor for each type of file and each level. Pure: the caller passes the
+/// measurements.
 ///
-/// A chunk is compressed while others travel, so what takes longer of the two decides. A level is given up for none only where
-/// none is twice as quick, because a store keeps for years what a link carries once.
+/// Chunks are compressed while others are being uploaded, so the slower of the two decides the
+/// time. The tuner prefers no compression only if that is at least twice as fast as every level,
+/// because an upload happens once but the store keeps the bytes for years.
 struct CompressionTuner: Sendable {
-    /// In this order they get slower and smaller. Of logs and tables: 1 makes 0.259 of the size at 540 MiB/s a core, 2 0.250 at
-    /// 180, 4 0.236 at 130, 6 0.214 at 95, 8 0.204 at 26, 9 0.202 at 18.
+    /// The levels to choose from, ordered from fast to small. Measured on logs and tables: level 1
+    /// compresses to 0.259 of the size at 540 MiB/s per core, 2 to 0.250 at 180, 4 to 0.236 at 130,
+    /// 6 to 0.214 at 95, 8 to 0.204 at 26, 9 to 0.202 at 18.
     static let levels = [1, 6, 8]
 
-    /// Of so many chunks that travel as they are, one is compressed: to learn whether that pays by now.
+    /// The interval of probes: one chunk in this many is compressed although compression was found
+    /// too slow, to learn whether that has changed.
     static let probeInterval = 32
 
     private struct Sample {
-        /// Raw bytes a second, of one processor.
+        /// Uncompressed bytes per second and processor.
         var rate: Double
-        /// Stored bytes to raw bytes.
+        /// The compressed size divided by the uncompressed size.
         var ratio: Double
     }
 
     private static let typeLimit = 64
-    /// The weight of a new measure.
+    /// The weight of a new measurement in the moving average.
     private static let weight = 0.25
 
     private let processors: Double
     private var samples: [MIMEType: [Int: Sample]] = [:]
-    /// Bytes a second; nil before it was measured.
+    /// The speed of the network in bytes per second; nil until it is measured.
     private(set) var linkRate: Double?
     private var uncompressed = 0
 
+    /// Creates a tuner without measurements for a device with this number of processors.
     init(processors: Int) { self.processors = Double(max(1, processors)) }
 
-    /// The level for the next chunk of this type; nil: as it is.
+    /// Returns the level for the next chunk of this type, or nil to leave the chunk uncompressed.
     mutating func level(for type: MIMEType) -> Int? {
         guard let linkRate, let known = samples[type], let first = Self.levels.first, known[first] != nil else {
             return Self.levels.first
@@ -39,7 +44,7 @@ struct CompressionTuner: Sendable {
         var best: (level: Int, sample: Sample)?
         for level in Self.levels {
             guard let sample = known[level] else { continue }
-            // A smaller result for the same time, or nearly, is the better one.
+            // Among levels of about the same time the one with the smaller result is better.
             if let old = best, seconds(sample) > seconds(old.sample) * (sample.ratio < old.sample.ratio ? 1.05 : 0.95) {
                 continue
             }
@@ -50,13 +55,13 @@ struct CompressionTuner: Sendable {
             uncompressed += 1
             return uncompressed % Self.probeInterval == 0 ? Self.levels.first : nil
         }
-        // The link keeps the processors waiting: is there time for more?
+        // If the processors wait for the network, a slower level may cost no time.
         let isLinkSlow = best.sample.ratio / linkRate > 2 / (best.sample.rate * processors)
         let next = Self.levels.first { $0 > best.level && known[$0] == nil }
         return isLinkSlow ? next ?? best.level : best.level
     }
 
-    /// A chunk of `raw` bytes took `seconds` to become `stored` bytes.
+    /// Records that a chunk of `raw` bytes was compressed to `stored` bytes in `seconds`.
     mutating func compressed(_ type: MIMEType, level: Int, raw: Int, stored: Int, seconds: Double) {
         guard raw > 0, seconds > 0, samples[type] != nil || samples.count < Self.typeLimit else { return }
         let new = Sample(rate: Double(raw) / seconds, ratio: Double(stored) / Double(raw))
@@ -67,7 +72,8 @@ struct CompressionTuner: Sendable {
         samples[type]?[level] = Sample(rate: Self.mix(old.rate, new.rate), ratio: Self.mix(old.ratio, new.ratio))
     }
 
-    /// The link carried `bytes` in `seconds` of being busy.
+    /// Records that the network transferred `bytes` in `seconds`, not counting the time in which it
+    /// was idle.
     mutating func sent(_ bytes: Int, seconds: Double) {
         guard bytes > 0, seconds > 0 else { return }
         let rate = Double(bytes) / seconds

@@ -1,7 +1,8 @@
-/// The random word that stands for each byte value in the rolling hash.
+/// The random words that stand for the byte values in the rolling hash.
 ///
-/// The table is part of the format: the first 256 outputs of SplitMix64 (Steele, Lea and Flood, "Fast Splittable
-/// Pseudorandom Number Generators", OOPSLA 2014) from the seed below, which spells "ferrycdc".
+/// The table is part of the format: the first 256 outputs of SplitMix64 (Steele, Lea and Flood,
+/// "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014) from the seed below, which spells
+/// "ferrycdc".
 enum Gear {
     static let table: [UInt64] = {
         var state: UInt64 = 0x6665_7272_7963_6463

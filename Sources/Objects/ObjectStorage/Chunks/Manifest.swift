@@ -1,42 +1,49 @@
 import JSON
 import SystemIO
 
-/// What a file consists of: the chunks in order, the size and the SHA-256 of the whole. It knows no name, so that the
-/// same content attached twice has one manifest.
+/// The content of a file: its size, its SHA-256 and its chunks in order. A manifest does not
+/// contain the name of the file, so the same content has the same manifest wherever it is attached.
 ///
-/// It is stored as JSON without white space, which fixes its bytes; their SHA-256 is its id:
+/// It is stored as JSON without white space, which makes its bytes canonical. The id of the
+/// manifest is the SHA-256 of these bytes:
 ///
 ///     {"version":1,"size":5,"sha256":"<hex>","chunks":[["<hex>",<length>,<stored length>],…]}
 public struct Manifest: Hashable, Sendable {
-    /// The longest manifest that is read: enough for about 700,000 chunks, or 700 GiB.
+    /// The maximum number of bytes of a manifest. It allows about 700,000 chunks, or 700 GiB.
     public static let byteLimit = 64 << 20
-    /// A file of more bytes may have more chunks than a manifest takes.
+    /// The maximum size of a file in bytes. A manifest of a larger file might exceed `byteLimit`.
     public static let fileLimit: Int64 = 640 << 30
-    /// The longest chunk that a manifest may list, and so the most that one object can inflate to.
+    /// The maximum length of a chunk in a manifest, and therefore the maximum number of bytes to
+    /// which one object can decompress.
     public static let chunkLimit = 16 << 20
 
-    /// The most bytes of a chunk's entry: two quotation marks, two brackets, three commas, a hash, and two lengths of at most
-    /// eight digits.
+    /// The maximum number of bytes of one entry: two quotation marks, two brackets, three commas, a
+    /// hash, and two lengths of at most eight digits.
     static let entryLimit = 88
-    /// The most bytes of a manifest beside its entries.
+    /// The maximum number of bytes of a manifest without its entries.
     static let frameLimit = 160
 
     private static let version: Int64 = 1
 
+    /// The size of the file in bytes.
     public let size: Int64
+    /// The SHA-256 of the file.
     public let sha256: ContentHash
+    /// The chunks in order.
     public let chunks: [ChunkReference]
 
+    /// Creates a manifest. Its size is the sum of the lengths of the chunks.
     public init(sha256: ContentHash, chunks: [ChunkReference]) {
         self.size = chunks.reduce(0) { $0 + Int64($1.length) }
         self.sha256 = sha256
         self.chunks = chunks
     }
 
-    /// Throws `.corrupt` for what is no manifest or contradicts itself, `.invalid` for a newer version.
+    /// Parses a manifest.
     ///
-    /// The bytes come from another machine or account. They are read without a tree of JSON values, which would take several
-    /// times their memory.
+    /// Throws `.corrupt` if the bytes are no manifest or contradict each other, and `.invalid` for
+    /// a newer version. The bytes are untrusted: they come from another device or account. They are
+    /// parsed without a tree of JSON values, which would need several times their memory.
     public init(parsing bytes: [UInt8]) throws(ObjectStorageError) {
         guard bytes.count <= Self.byteLimit else { throw Self.corrupt("it is longer than any can be") }
         var parts = Parts()
@@ -63,14 +70,14 @@ public struct Manifest: Hashable, Sendable {
         self.chunks = chunks
     }
 
-    /// What has been read of a manifest.
+    /// The members of a manifest that have been parsed.
     private struct Parts {
         var version: Int64?
         var size: Int64?
         var sha256: ContentHash?
         var chunks: [ChunkReference]?
         var total: Int64 = 0
-        /// The number of the first entry that is no chunk.
+        /// The index of the first entry that is not a valid chunk.
         var wrongEntry: Int?
 
         mutating func read(_ reader: inout JSONReader) throws(JSONError) {
@@ -79,7 +86,7 @@ public struct Manifest: Hashable, Sendable {
                 case "version": version = try reader.value().integerValue
                 case "size": size = try reader.value().integerValue
                 case "sha256": sha256 = try reader.value().stringValue.flatMap { ContentHash(hex: $0) }
-                // A second list replaces the first, as a second member of any name does.
+                // A repeated member replaces the first one, as with every other name.
                 case "chunks": try readChunks(&reader)
                 default: _ = try reader.value()
                 }
@@ -103,7 +110,7 @@ public struct Manifest: Hashable, Sendable {
         }
     }
 
-    /// The canonical form, which is what is stored.
+    /// The canonical form, which is what the store holds.
     public var bytes: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(160 + chunks.count * 88)
@@ -116,7 +123,7 @@ public struct Manifest: Hashable, Sendable {
         return text
     }
 
-    /// The SHA-256 of `bytes`.
+    /// The id of the manifest: the SHA-256 of `bytes`.
     public var id: ContentHash { ContentHash(of: bytes) }
 
     private static func chunk(_ json: JSON) -> ChunkReference? {

@@ -1,13 +1,17 @@
 import Synchronization
 package import SystemIO
 
-/// A store from which an `ObjectCollector` takes away what nobody needs any more, as those who put objects there are to see it.
+/// The view of a store from which an `ObjectCollector` deletes unused objects. Every process that
+/// uploads to such a store must use this view.
 ///
-/// It has two rules. What is condemned is not shown, as if it was gone already, so that whoever needs it puts it again, which makes
-/// it young. And a put of what is condemned counts only if no removal was under way meanwhile; otherwise it throws `.transient`, as the
-/// removal may have come after it. All else is as in the store beneath. Condemned objects can still be read.
+/// The view differs from the store in two ways. Objects that are marked for deletion are hidden, as
+/// if they were deleted already; a client that needs one uploads it again, which makes it young.
+/// And an upload of a marked object counts only if no deletion was in progress meanwhile; otherwise
+/// it throws `.transient`, because the deletion may have removed the new object. Marked objects can
+/// still be read.
 package final class CollectedObjectStore: ObjectStore {
-    /// How long what is condemned is not asked for again. It is shorter by far than anything stays condemned before it is removed.
+    /// The time for which the list of marked objects is cached. It is far shorter than the time
+    /// between marking an object and deleting it.
     private static let trust = Duration.seconds(30)
 
     private let store: any ObjectStore
@@ -18,14 +22,17 @@ package final class CollectedObjectStore: ObjectStore {
 
     private struct Known {
         var condemned: CondemnedObjects
-        /// Of the object that says so; nil: there is none.
+        /// The version of the object that holds the list; nil if there is none.
         var version: String?
         var time: Duration
     }
 
+    /// Creates a view of `store`.
+    ///
     /// - Parameters:
-    ///   - namespace: outside it nothing is condemned.
-    ///   - storeTime: the store's clock, in seconds since 1970, give or take a quarter of an hour.
+    ///   - namespace: The user whose objects can be marked for deletion. Other objects are passed
+    ///     through.
+    ///   - storeTime: The clock of the store in seconds since 1970, accurate to 15 minutes.
     package init(
         _ store: any ObjectStore, namespace: ObjectNamespace, storeTime: @escaping @Sendable () -> Int64,
         surroundings: Surroundings = .system
@@ -43,7 +50,7 @@ package final class CollectedObjectStore: ObjectStore {
         let before = try await readCondemned()
         guard !before.isRemoving(at: storeTime()) else { throw Self.isBusy(key) }
         try await store.put(key, content, type: type, hash: hash)
-        // A removal that begins later finds the object to be young.
+        // A deletion that begins after this check finds that the object is young.
         guard try await readCondemned().removals == before.removals else { throw Self.isBusy(key) }
     }
 
@@ -68,14 +75,14 @@ package final class CollectedObjectStore: ObjectStore {
 
     package func delete(_ key: ObjectKey) async throws { try await store.delete(key) }
 
-    /// What was condemned a short while ago.
+    /// The marked objects, at most `trust` old.
     private func condemned() async throws -> CondemnedObjects {
         let now = surroundings.now()
         if let known = known.withLock({ $0 }), now - known.time < Self.trust { return known.condemned }
         return try await readCondemned()
     }
 
-    /// What is condemned now.
+    /// The marked objects now.
     private func readCondemned() async throws -> CondemnedObjects {
         let now = surroundings.now()
         let version = try await store.head(namespace.condemned)?.version
@@ -83,7 +90,7 @@ package final class CollectedObjectStore: ObjectStore {
             self.known.withLock { $0?.time = now }
             return known.condemned
         }
-        // May be a later one than that of `version`, and is then read once more next time.
+        // The list may be newer than `version`; it is then read once more at the next call.
         let condemned = try await CondemnedObjects.read(of: namespace, in: store)
         known.withLock { $0 = Known(condemned: condemned, version: version, time: now) }
         return condemned
@@ -91,6 +98,6 @@ package final class CollectedObjectStore: ObjectStore {
 
     private static func isBusy(_ key: ObjectKey) -> ObjectStorageError {
         ObjectStorageError(
-            .transient, "cannot put \(key) while what nobody needs is being removed; it is put a little later")
+            .transient, "cannot put \(key) while unused objects are being deleted; it is put again a little later")
     }
 }

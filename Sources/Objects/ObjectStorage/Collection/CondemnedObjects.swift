@@ -1,28 +1,36 @@
 import JSON
 
-/// What is about to be removed of a user's objects from a store that cannot hide it itself. It is an object beside the others,
-/// `<user>/condemned`, which only the collector writes: see `ObjectCollector`, and `CollectedObjectStore` for who reads it.
+/// The objects of one user that are marked for deletion, in a store that cannot hide objects. The
+/// list is stored as the object `<user>/condemned`, which only `ObjectCollector` writes and
+/// `CollectedObjectStore` reads.
 ///
-///     {"version":1,"removals":3,"until":1790000000,"condemned":[{"since":1787000000,"chunks":["<hex>",…],"manifests":["<hex>",…]},…]}
+///     {"version":1,"removals":3,"until":1790000000,"condemned":
+///       [{"since":1787000000,"chunks":["<hex>",…],"manifests":["<hex>",…]},…]}
 package struct CondemnedObjects: Hashable, Sendable {
-    /// More are left to a later collection. Of so many the object has about 3.4 MB.
+    /// The maximum number of marked objects; further ones are left to a later collection. A list of
+    /// this length has about 3.4 MB.
     static let limit = 50_000
     private static let byteLimit = 8 << 20
     private static let version: Int64 = 1
-    /// So long after `removesUntil` a removal of which nobody heard the end may still go on: two clocks and the date of a request
-    /// are each off by at most the 15 minutes that stores put up with.
+    /// The number of seconds after `removesUntil` for which an interrupted deletion may still
+    /// continue: two clocks and the date of a request can each be wrong by the 15 minutes that
+    /// stores tolerate.
     private static let margin: Int64 = 3600
 
-    /// When each was condemned, in seconds since 1970.
+    /// The time at which each object was marked, in seconds since 1970.
     private(set) var since: [ContentReference: Int64] = [:]
-    /// How many removals have begun, ever.
+    /// The number of deletions that have begun so far.
     private(set) var removals: Int64 = 0
-    /// When the last of them stops at the latest, in seconds since 1970; 0: it is known to be over.
+    /// The time at which the last deletion ends at the latest, in seconds since 1970; 0 if it is
+    /// known to have ended.
     private(set) var removesUntil: Int64 = 0
 
     init() {}
 
-    /// Throws `.unavailable` for what is no such object and for a newer version: nothing is wrong with what waits for it to be mended.
+    /// Parses a list.
+    ///
+    /// Throws `.unavailable` if the bytes are no such list or have a newer version. The uploads
+    /// that wait for it are not at fault and must not be given up.
     init(parsing bytes: [UInt8]) throws(ObjectStorageError) {
         guard let json = try? JSON(parsing: bytes, depth: 5), let version = json["version"]?.integerValue else {
             throw Self.damage
@@ -30,7 +38,7 @@ package struct CondemnedObjects: Hashable, Sendable {
         guard version == Self.version else {
             throw ObjectStorageError(
                 .unavailable,
-                "the list of condemned objects has version \(version); this program knows \(Self.version), so update it"
+                "the list of objects to delete has version \(version); this program knows \(Self.version), so update it"
             )
         }
         guard let removals = json["removals"]?.integerValue, removals >= 0, let until = json["until"]?.integerValue,
@@ -50,7 +58,7 @@ package struct CondemnedObjects: Hashable, Sendable {
         }
     }
 
-    /// The same for the same content.
+    /// The canonical form: equal lists have equal bytes.
     var bytes: [UInt8] {
         let groups = Dictionary(grouping: since.keys) { since[$0] ?? 0 }.sorted { $0.key < $1.key }
         let json: JSON = [
@@ -71,18 +79,20 @@ package struct CondemnedObjects: Hashable, Sendable {
         return json.bytes
     }
 
-    /// Whether what is put now may be removed by a removal that was begun before.
+    /// Whether an object that is uploaded at `now` may be removed by a deletion that began before.
     func isRemoving(at now: Int64) -> Bool { removesUntil != 0 && now <= removesUntil + Self.margin }
 
     func contains(_ reference: ContentReference) -> Bool { since[reference] != nil }
 
-    /// Does nothing where too many are.
+    /// Marks an object for deletion, unless `limit` objects are marked already.
     mutating func condemn(_ reference: ContentReference, at now: Int64) {
         if since.count < Self.limit { since[reference] = now }
     }
 
+    /// Unmarks an object.
     mutating func forget(_ reference: ContentReference) { since[reference] = nil }
 
+    /// Unmarks all objects but these.
     mutating func keepOnly(_ references: Set<ContentReference>) { since = since.filter { references.contains($0.key) } }
 
     mutating func beginRemoval(until: Int64) {
@@ -92,7 +102,7 @@ package struct CondemnedObjects: Hashable, Sendable {
 
     mutating func endRemoval() { removesUntil = 0 }
 
-    /// What `store` has of them; nothing is condemned where it has no such object.
+    /// Reads the list of a user from `store`; an empty list if there is none.
     static func read(of namespace: ObjectNamespace, in store: any ObjectStore) async throws -> CondemnedObjects {
         do {
             return try CondemnedObjects(parsing: try await store.read(namespace.condemned, limit: byteLimit))
@@ -101,10 +111,10 @@ package struct CondemnedObjects: Hashable, Sendable {
         }
     }
 
-    /// Seconds since 1970 that can be reckoned with.
+    /// The plausible times, in seconds since 1970.
     private static let times: ClosedRange<Int64> = 0...(1 << 40)
 
     private static let damage = ObjectStorageError(
         .unavailable,
-        "the list of condemned objects is damaged; remove the user's object 'condemned', after which none is")
+        "the list of objects to delete is damaged; remove the user's object 'condemned', which unmarks all of them")
 }

@@ -1,28 +1,33 @@
-/// Takes away, from a store that cannot hide what it is about to lose, what nobody needs any more of one user; see `CollectionTerms`.
-/// Machines may use the store meanwhile, through a `CollectedObjectStore` each.
+/// Deletes the unused objects of one user from a store that cannot hide the objects that it is
+/// about to delete; see `CollectionTerms`. Devices may use the store at the same time, each through
+/// a `CollectedObjectStore`.
 ///
-/// What is condemned is kept in the store itself, as `CondemnedObjects`. A removal is announced there first. Then everything is listed
-/// once more: what was put before a machine could see the announcement shows to be young, and what is put later does not count for who
-/// puts it. Killed at any point it leaves at worst an announcement, during which nothing that is condemned can be put again.
+/// The list of marked objects is kept in the store, as `CondemnedObjects`. Each deletion is first
+/// announced there. Then all objects are listed once more: an object that was uploaded before its
+/// client could see the announcement is now young, and an upload after the announcement fails for
+/// its client. If the process is killed, at worst an announcement remains, during which no marked
+/// object can be uploaded again.
 ///
-/// No two collectors may be at work on the same objects, and nobody else may need them: a copy of a server with documents of its own
-/// is to have a bucket of its own.
+/// Only one collector may work on the objects of a user, and only the documents that it considers
+/// may refer to them: a copy of a server with documents of its own needs a bucket of its own.
 package struct ObjectCollector: Sendable {
-    /// In seconds: how long one removal may take. What is left then is removed by the next.
+    /// The maximum duration of one deletion in seconds. The next collection deletes the rest.
     private static let removalSpan: Int64 = 900
     private static let width = 8
 
     private let store: any ObjectStore
     private let namespace: ObjectNamespace
-    /// In seconds.
+    /// The grace period in seconds.
     private let grace: Int64
     private let youth: Int64
     private let now: @Sendable () -> Int64
 
+    /// An object in the store.
     package struct Stored: Sendable {
         package let reference: ContentReference
         package let size: Int64
-        /// In seconds since 1970; nil where the store does not tell.
+        /// The time at which the object was last uploaded, in seconds since 1970; nil if the store
+        /// does not know.
         package let modified: Int64?
 
         package init(_ reference: ContentReference, size: Int64, modified: Int64?) {
@@ -32,18 +37,23 @@ package struct ObjectCollector: Sendable {
         }
     }
 
+    /// The objects of a collection by what became of them.
     package struct Outcome: Sendable {
         package var needed: [Stored] = []
-        /// Nothing needs them, and their time has not come.
+        /// The unused objects that stay for now.
         package var unused: [Stored] = []
-        /// Or to be removed, where nothing was to be changed.
+        /// The deleted objects. If nothing was to be changed, those that would have been deleted.
         package var removed: [Stored] = []
     }
 
+    /// Creates a collector.
+    ///
     /// - Parameters:
-    ///   - store: not seen through a `CollectedObjectStore`.
-    ///   - grace: in seconds, as is `youth`; more than an hour.
-    ///   - now: the store's clock, in seconds since 1970.
+    ///   - store: The store itself, not a `CollectedObjectStore`.
+    ///   - grace: How long an object stays marked before it is deleted, in seconds; more than an
+    ///     hour.
+    ///   - youth: The age in seconds below which an object is not marked.
+    ///   - now: The clock of the store in seconds since 1970.
     package init(
         _ store: any ObjectStore, namespace: ObjectNamespace, grace: Int64, youth: Int64,
         now: @escaping @Sendable () -> Int64
@@ -55,11 +65,15 @@ package struct ObjectCollector: Sendable {
         self.now = now
     }
 
+    /// Marks and deletes unused objects.
+    ///
     /// - Parameters:
-    ///   - objects: all that the store has of the user.
-    ///   - needed: asked after the store was, so that what came between is not among `objects`.
-    ///   - changes: false only tells what would be done.
-    /// - Throws: what the store throws. What was removed until then is gone, and the next collection does the rest.
+    ///   - objects: All objects of the user in the store.
+    ///   - needed: Whether a document refers to an object. It must be computed after `objects` was
+    ///     listed, so that objects that were uploaded in between are not among `objects`.
+    ///   - changes: False to return what would be done without changing anything.
+    /// - Throws: The errors of the store. Objects that were deleted before the error are gone; the
+    ///   next collection does the rest.
     package func collect(
         _ objects: [Stored], needed: (ContentReference) -> Bool, changes: Bool
     ) async throws -> Outcome {
@@ -68,10 +82,11 @@ package struct ObjectCollector: Sendable {
         var outcome = Outcome()
         var dead: [ContentReference: Stored] = [:]
         let terms = CollectionTerms(now: now(), grace: grace, youth: youth)
-        // One that was cut short may still be at work; until it is not, nothing is changed.
+        // An interrupted deletion may still be in progress, and nothing may be changed until it has
+        // ended.
         let isRemoving = condemned.isRemoving(at: terms.now)
         condemned.endRemoval()
-        // The others were removed by one that was cut short.
+        // The other objects were deleted by an interrupted deletion.
         condemned.keepOnly(Set(objects.lazy.map(\.reference)))
         for object in objects {
             let (reference, isNeeded) = (object.reference, needed(object.reference))
@@ -101,7 +116,8 @@ package struct ObjectCollector: Sendable {
         return outcome
     }
 
-    /// - Returns: what is gone. What there was no time for stays condemned.
+    /// Deletes objects and returns those that are deleted. Objects for which the time did not
+    /// suffice stay marked.
     private func remove(
         _ dead: [ContentReference: Stored], _ condemned: inout CondemnedObjects
     ) async throws -> [Stored] {

@@ -1,29 +1,38 @@
 import SystemIO
 
-/// Something to store: content with a name, a type and whatever else its owner wants to remember.
+/// A file to upload: content with a name, a type and metadata.
 public struct File: Sendable {
+    /// The source of the bytes of a file.
     public enum Content: Sendable {
+        /// Bytes in memory.
         case bytes([UInt8])
-        /// The file at this path. It must rest while it is uploaded; a change is found and ends the upload.
+        /// The file at this path. It must not change while it is uploaded; a change ends the upload
+        /// with `.sourceChanged`.
         case path(String)
-        /// Bytes of unknown length, read once. They are written to a temporary file first, so that the upload can be
-        /// paused and taken up again.
+        /// Bytes of unknown length, which are read once. They are written to a temporary file
+        /// first, so that the upload can be paused and resumed.
         case stream(any AsyncSequence<[UInt8], any Error> & Sendable)
     }
 
+    /// The name of the file, without directories.
     public var name: String
+    /// The type of the content.
     public var type: MIMEType
-    /// Nil where only the end of a stream will tell.
+    /// The size in bytes; nil if only the end of a stream will tell.
     public var size: Int64?
-    /// What the content must hash to; nil where that is not known. An upload of other content fails.
+    /// The expected SHA-256 of the content; nil if it is not known. An upload of other content
+    /// fails.
     public var sha256: ContentHash?
-    /// Anything; it is not part of what is stored under the content's hash.
+    /// Metadata of the application. The content hash does not cover it.
     public var metadata: [String: String] = [:]
+    /// The source of the bytes.
     public var content: Content
-    /// Whether its owner may run it; like the metadata, it is no part of the content.
+    /// Whether the file is executable by its owner. The content hash does not cover it.
     public var isExecutable = false
 
-    /// - Parameter type: nil to judge by the name and, where that says nothing, by the first bytes.
+    /// Creates a file from bytes in memory.
+    ///
+    /// - Parameter type: The type; nil to derive it from the name or else from the first bytes.
     public init(name: String, bytes: [UInt8], type: MIMEType? = nil) {
         self.name = name
         self.type = type ?? MIMEType(fileName: name) ?? MIMEType(leadingBytes: bytes.prefix(MIMEType.sniffLength))
@@ -31,11 +40,11 @@ public struct File: Sendable {
         content = .bytes(bytes)
     }
 
-    /// A regular file. Throws where it cannot be read.
+    /// Creates a file from a regular file on disk. Throws if it cannot be read.
     ///
     /// - Parameters:
-    ///   - name: nil to take the last part of the path.
-    ///   - type: nil to judge by the name and, where that says nothing, by the first bytes.
+    ///   - name: The name; nil for the last component of the path.
+    ///   - type: The type; nil to derive it from the name or else from the first bytes.
     public init(path: String, name: String? = nil, type: MIMEType? = nil) throws(ObjectStorageError) {
         self.name = name ?? FileSystem.split(path).name
         do throws(SystemError) {
@@ -58,6 +67,11 @@ public struct File: Sendable {
         content = .path(path)
     }
 
+    /// Creates a file from a stream of bytes.
+    ///
+    /// - Parameters:
+    ///   - type: The type; nil to derive it from the name.
+    ///   - size: The number of bytes; nil if it is not known.
     public init(
         name: String, stream: any AsyncSequence<[UInt8], any Error> & Sendable, type: MIMEType? = nil,
         size: Int64? = nil

@@ -1,9 +1,9 @@
 extension MIMEType {
-    /// How many leading bytes of a file `init(leadingBytes:)` looks at.
+    /// The number of leading bytes of a file that `init(leadingBytes:)` examines.
     public static let sniffLength = 512
 
-    /// The type that the first bytes of a file tell of: a known signature, else `.plain` for UTF-8 text without
-    /// control characters, else `.octetStream`.
+    /// Detects the type from the first bytes of a file: the type of a known signature, else
+    /// `.plain` for UTF-8 text without control characters, else `.octetStream`.
     public init(leadingBytes: some Collection<UInt8>) {
         let bytes = Array(leadingBytes.prefix(Self.sniffLength))
         self = Self.bySignature(bytes) ?? Self.byMarkup(bytes) ?? (Self.isText(bytes) ? .plain : .octetStream)
@@ -23,7 +23,7 @@ extension MIMEType {
         }
     }
 
-    // From the WHATWG "MIME Sniffing" standard and file(1)'s magic; the first match wins.
+    // From the WHATWG standard "MIME Sniffing" and the database of file(1). The first match wins.
     private static let signatures = [
         Signature("%PDF-", .pdf),
         Signature([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], .png),
@@ -72,7 +72,7 @@ extension MIMEType {
         let controls = bytes.contains { $0 < 0x20 && !(0x09...0x0D).contains($0) && $0 != 0x1B || $0 == 0x7F }
         guard !controls, !bytes.isEmpty else { return false }
         if String(validating: bytes, as: UTF8.self) != nil { return true }
-        // The last character may have been cut by the limit.
+        // The limit may have cut the last character.
         return bytes.count == sniffLength
             && (1...3).contains { String(validating: bytes.dropLast($0), as: UTF8.self) != nil }
     }

@@ -1,6 +1,7 @@
 extension MIMEType {
-    /// The type that a file's name tells of, by its longest known extension: first from a table that is the same on
-    /// every machine, then from the system's shared MIME database where one is installed. Nil when neither knows.
+    /// Detects the type from the longest known extension of a file name: first from a table that is
+    /// the same on every device, then from the system's shared MIME database if one is installed.
+    /// Nil if neither knows the name.
     public init?(fileName: String) {
         let name = fileName.split(separator: "/").last.map { $0.lowercased() } ?? ""
         var rest = name[...]

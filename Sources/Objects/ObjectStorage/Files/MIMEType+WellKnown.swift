@@ -1,29 +1,46 @@
 extension MIMEType {
+    /// `text/plain`.
     public static let plain = MIMEType("text", "plain")
+    /// `text/csv`.
     public static let csv = MIMEType("text", "csv")
+    /// `text/html`.
     public static let html = MIMEType("text", "html")
+    /// `text/css`.
     public static let css = MIMEType("text", "css")
+    /// `text/javascript`.
     public static let javascript = MIMEType("text", "javascript")
+    /// `text/markdown`.
     public static let markdown = MIMEType("text", "markdown")
-    /// Bytes of which nothing is known.
+    /// `application/octet-stream`: bytes of an unknown type.
     public static let octetStream = MIMEType("application", "octet-stream")
+    /// `application/pdf`.
     public static let pdf = MIMEType("application", "pdf")
+    /// `application/zip`.
     public static let zip = MIMEType("application", "zip")
+    /// `application/x-tar`.
     public static let tar = MIMEType("application", "x-tar")
+    /// `application/x-lzh-compressed`.
     public static let lzh = MIMEType("application", "x-lzh-compressed")
+    /// `application/json`.
     public static let json = MIMEType("application", "json")
+    /// `image/jpeg`.
     public static let jpeg = MIMEType("image", "jpeg")
-    /// Progressive JPEG, as old browsers name it.
+    /// `image/pjpeg`: progressive JPEG, as old browsers name it.
     public static let pjpeg = MIMEType("image", "pjpeg")
+    /// `image/png`.
     public static let png = MIMEType("image", "png")
+    /// `image/gif`.
     public static let gif = MIMEType("image", "gif")
+    /// `image/svg+xml`.
     public static let svg = MIMEType("image", "svg+xml")
+    /// `image/webp`.
     public static let webp = MIMEType("image", "webp")
+    /// `video/mp4`.
     public static let mp4 = MIMEType("video", "mp4")
 }
 
 extension MIMEType {
-    /// Whether zlib is worth its time on such content.
+    /// Whether compression with zlib is worth its time for a type.
     enum Compressibility { case pays, doesNotPay, unknown }
 
     var compressibility: Compressibility {

@@ -1,10 +1,12 @@
 /// A media type (RFC 6838): `type/subtype`, without parameters, in lowercase.
 public struct MIMEType: Hashable, Sendable, CustomStringConvertible {
+    /// The part before the slash.
     public let type: String
+    /// The part after the slash.
     public let subtype: String
 
-    /// Nil unless the text is `type/subtype` in the characters that RFC 6838 allows. Parameters (`; charset=utf-8`)
-    /// are taken and dropped.
+    /// Parses `type/subtype` in the characters that RFC 6838 allows; nil for any other text.
+    /// Parameters (`; charset=utf-8`) are dropped.
     public init?(_ text: some StringProtocol) {
         let essence = text.prefix { $0 != ";" }
         let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
@@ -17,12 +19,13 @@ public struct MIMEType: Hashable, Sendable, CustomStringConvertible {
         (type, subtype) = (names[0], names[1])
     }
 
-    /// For names known to be good.
+    /// Creates a type from names that are known to be valid.
     init(_ type: String, _ subtype: String) {
         self.type = type
         self.subtype = subtype
     }
 
+    /// The form `type/subtype`.
     public var description: String { "\(type)/\(subtype)" }
 
     private static func isRestrictedName(_ name: String) -> Bool {

@@ -1,8 +1,10 @@
 import Glibc
 
-/// The names that freedesktop.org's shared MIME database knows (`globs2`: lines of `weight:type:glob[:flags]`).
+/// The file names that freedesktop.org's shared MIME database knows (`globs2`: lines of
+/// `weight:type:glob[:flags]`).
 ///
-/// Plain names and `*.extension` are kept, which is all but a handful; patterns with other wildcards are passed over.
+/// Plain names and `*.extension` are kept, which is nearly all of them; patterns with other
+/// wildcards are skipped.
 struct SharedMIMEDatabase: Sendable {
     private struct Entry {
         var weight: Int
@@ -14,7 +16,7 @@ struct SharedMIMEDatabase: Sendable {
     private var byExtension: [String: Entry] = [:]
     private var byName: [String: Entry] = [:]
 
-    /// Knows nothing if there is no such file.
+    /// Reads a database from a file; it is empty if there is no such file.
     init(reading path: String) {
         guard let file = fopen(path, "re") else { return }
         defer { fclose(file) }
@@ -42,7 +44,8 @@ struct SharedMIMEDatabase: Sendable {
         let name = isExtension ? String(glob.dropFirst(2)) : glob
         guard !name.isEmpty, !name.contains(where: { "*?[\\".contains($0) }) else { return }
         let entry = Entry(weight: weight, type: type)
-        // The heavier entry wins; of equals the first in the file, which the database's tools sort.
+        // The entry with the greater weight wins; among equals the first in the file, which the
+        // tools of the database sort.
         if isExtension {
             if (byExtension[name]?.weight ?? -1) < weight { byExtension[name] = entry }
         } else if (byName[name]?.weight ?? -1) < weight {

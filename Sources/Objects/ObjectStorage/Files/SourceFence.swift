@@ -1,14 +1,16 @@
 package import SystemIO
 
-/// What must not differ before and after a file is read, for the bytes between to be one version of it.
+/// The properties of a file that must be the same before and after it is read, so that the bytes in
+/// between are one version of it.
 ///
-/// Whoever writes within one tick of the file system's clock of the first look, without changing the size, goes
-/// unnoticed: let a file rest for some milliseconds before it is uploaded.
+/// A write of the same size within one tick of the file system's clock is not detected: let a file
+/// rest for some milliseconds before it is uploaded.
 public struct SourceFence: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
     private let modified: FileTime
     private let changed: FileTime
+    /// The size in bytes.
     public let size: Int64
 
     package init(_ status: FileStatus) {
@@ -19,7 +21,7 @@ public struct SourceFence: Hashable, Sendable {
         size = status.size
     }
 
-    /// Looks at the file that has the path now.
+    /// Creates a fence from the current state of the file at this path.
     public init(path: String) throws(ObjectStorageError) {
         do throws(SystemError) {
             self.init(try FileSystem.status(path))

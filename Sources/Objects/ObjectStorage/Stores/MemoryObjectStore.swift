@@ -1,7 +1,8 @@
 import Cryptography
 import Synchronization
 
-/// A store in memory, as strict as the others: for tests, previews and caches.
+/// A store in memory, for tests, previews and caches. It checks its input as strictly as the other
+/// stores.
 public final class MemoryObjectStore: ObjectStore {
     private struct Stored {
         var content: [UInt8]
@@ -14,18 +15,22 @@ public final class MemoryObjectStore: ObjectStore {
     private let objects = Mutex<[ObjectKey: Stored]>([:])
     private let now: @Sendable () -> Int64
 
-    /// - Parameter now: the store's clock, in seconds since 1970.
+    /// Creates an empty store.
+    ///
+    /// - Parameter now: The clock of the store in seconds since 1970.
     public init(now: @escaping @Sendable () -> Int64 = { 0 }) { self.now = now }
 
-    /// How many objects there are.
+    /// The number of objects.
     public var count: Int { objects.withLock { $0.count } }
 
+    /// Stores the object. `hash` is not used.
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         try Task.checkCancellation()
         let stored = Stored(content: content, version: ContentHash(of: content).short, modified: now())
         objects.withLock { $0[key] = stored }
     }
 
+    /// Returns the content as it is now; later changes do not affect it.
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
         try Task.checkCancellation()
         guard let stored = objects.withLock({ $0[key] }) else {
@@ -44,11 +49,13 @@ public final class MemoryObjectStore: ObjectStore {
         }
     }
 
+    /// Returns the properties of the object; nil if there is none.
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? {
         try Task.checkCancellation()
         return objects.withLock { $0[key] }.map { info(key, $0) }
     }
 
+    /// Lists the objects whose keys begin with `prefix`, ordered by key.
     public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
         try Task.checkCancellation()
         let limit = max(1, min(limit, 1000))
@@ -61,6 +68,7 @@ public final class MemoryObjectStore: ObjectStore {
         return ObjectPage(objects: page, next: found.count > limit ? page.last?.key : nil)
     }
 
+    /// Removes the object. It is no error if there is none.
     public func delete(_ key: ObjectKey) async throws {
         try Task.checkCancellation()
         objects.withLock { objects in _ = objects.removeValue(forKey: key) }
@@ -72,7 +80,7 @@ public final class MemoryObjectStore: ObjectStore {
 }
 
 extension ObjectInfo {
-    /// The part of `range` that the object has. Throws `.invalid` where that is nothing.
+    /// Returns the part of `range` that lies within the object. Throws `.invalid` if that is empty.
     func clamped(_ range: Range<Int64>?) throws(ObjectStorageError) -> Range<Int64> {
         guard let range else { return 0..<size }
         guard !range.isEmpty, range.lowerBound >= 0, range.lowerBound < size else {

@@ -1,20 +1,25 @@
-/// The content of an object as it arrives, in parts of whatever length the store finds handy. Can be read once.
+/// The content of an object, as a sequence of parts of any length that the store chooses. It can be
+/// read once.
 ///
-/// Whoever stops reading early just lets go of it; the transfer ends with it.
+/// A reader may stop early by releasing the sequence; the transfer ends then.
 public struct ObjectContent: AsyncSequence, Sendable {
+    /// The bytes of one part.
     public typealias Element = [UInt8]
+    /// The errors are `ObjectStorageError`, or `CancellationError` if the task is cancelled.
     public typealias Failure = any Error
 
-    /// About the whole object, also where only a range was asked for.
+    /// Information on the whole object, even if only a range was requested.
     public let info: ObjectInfo
-    /// How many bytes the parts make together.
+    /// The sum of the lengths of all parts, in bytes.
     public let length: Int64
 
     private let next: @Sendable () async throws -> [UInt8]?
     private let rest: (@Sendable (inout [UInt8]) async throws -> Void)?
 
-    /// - Parameter next: gives the parts in order, then nil. Throws where the object turns out shorter or longer than
-    ///   `length`.
+    /// Creates content.
+    ///
+    /// - Parameter next: Returns the parts in order, then nil. It throws if the object turns out to
+    ///   be shorter or longer than `length`.
     public init(info: ObjectInfo, length: Int64, next: @escaping @Sendable () async throws -> [UInt8]?) {
         self.info = info
         self.length = length
@@ -22,7 +27,10 @@ public struct ObjectContent: AsyncSequence, Sendable {
         rest = nil
     }
 
-    /// - Parameter rest: appends the parts that `next` has not given yet, or all of them that came before a failure.
+    /// Creates content that can be read as a whole faster than in parts.
+    ///
+    /// - Parameter rest: Appends all bytes that `next` has not returned. If it throws, the bytes
+    ///   that were received stay appended.
     init(
         info: ObjectInfo, length: Int64, next: @escaping @Sendable () async throws -> [UInt8]?,
         rest: @escaping @Sendable (inout [UInt8]) async throws -> Void
@@ -33,22 +41,26 @@ public struct ObjectContent: AsyncSequence, Sendable {
         self.rest = rest
     }
 
+    /// The iterator over the parts.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let part: @Sendable () async throws -> [UInt8]?
 
+        /// Returns the next part; nil at the end.
         public func next() async throws -> [UInt8]? { try await part() }
     }
 
+    /// Creates the iterator. All iterators continue at the same place.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(part: next) }
 
-    /// All of it. Throws `.invalid` before anything is read if it is longer than `limit`.
+    /// Reads all of the content. Throws `.invalid` before it reads anything if the content is
+    /// longer than `limit`.
     public func collect(limit: Int) async throws -> [UInt8] {
         var whole: [UInt8] = []
         try await collect(limit: limit, into: &whole)
         return whole
     }
 
-    /// Like `collect(limit:)`, into an empty array whose room is used.
+    /// The same as `collect(limit:)`, but reads into an empty array to reuse its memory.
     func collect(limit: Int, into whole: inout [UInt8]) async throws {
         guard length <= Int64(limit) else {
             throw ObjectStorageError(
@@ -62,7 +74,8 @@ public struct ObjectContent: AsyncSequence, Sendable {
         }
     }
 
-    /// Appends what has not been read yet, and what of it came before a failure; no more than one part beyond `length`.
+    /// Appends all bytes that were not read yet, at most one part more than `length`. If it throws,
+    /// the bytes that were received stay appended.
     func appendRest(to bytes: inout [UInt8]) async throws {
         if let rest { return try await rest(&bytes) }
         var left = length

@@ -1,45 +1,55 @@
-/// Objects by key. Every operation may run concurrently with every other.
+/// A store of objects by key. All operations may run concurrently.
 ///
-/// Errors are `ObjectStorageError`s whose code says what to do: `.transient` may be tried again as it is, the others
-/// not. A cancelled task throws `CancellationError` and has started no change that was not already under way.
+/// All operations throw `ObjectStorageError`, whose code tells what to do: after `.transient` the
+/// same call may be repeated, after any other code it may not. A cancelled task throws
+/// `CancellationError`; a change that was already in progress may still take effect.
 public protocol ObjectStore: Sendable {
-    /// Stores an object, replacing what had the key. When this returns the object is whole, durable and seen by all;
-    /// before that readers see the old one or none.
+    /// Stores an object and replaces the previous one with the key. When this returns the object is
+    /// complete, durable and visible to all readers. Until then readers see the previous object or
+    /// none.
     ///
-    /// - Parameter hash: of `content`, from whoever knows it already; a store that needs it and is given nil computes it.
+    /// - Parameter hash: The hash of `content`, if the caller knows it. A store that needs it
+    ///   computes it otherwise.
     func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws
 
-    /// Opens an object, or a range of it that is cut to the object's length. Throws `.notFound`, and `.invalid` for a
-    /// range that is empty or begins behind the end.
+    /// Opens an object, or a range of it, which is clamped to the length of the object.
+    ///
+    /// Throws `.notFound` if there is no object, and `.invalid` if the range is empty or begins
+    /// after the end.
     func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent
 
-    /// A whole object of at most `limit` bytes; throws `.invalid` for a longer one. A store may answer several that are asked for at the
-    /// same time together.
+    /// Reads a whole object. Throws `.notFound` if there is none, and `.invalid` if it has more
+    /// than `limit` bytes. A store may fetch several objects that are requested at the same time
+    /// with one request.
     func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8]
 
-    /// Nil where there is no such object.
+    /// Returns the properties of an object; nil if there is none.
     func head(_ key: ObjectKey) async throws -> ObjectInfo?
 
-    /// At most `limit` (1 to 1000) objects whose keys begin with `prefix` and come after `after`, in the order of the
-    /// bytes of their keys.
+    /// Lists at most `limit` (1 to 1000) objects whose keys begin with `prefix` and come after
+    /// `after`, ordered by the bytes of their keys.
     func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage
 
-    /// Removes an object. A second delete is not an error.
+    /// Deletes an object. It is no error if there is none.
     func delete(_ key: ObjectKey) async throws
 }
 
 extension ObjectStore {
+    /// Stores an object whose hash the caller does not know. See `put(_:_:type:hash:)`.
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType = .octetStream) async throws {
         try await put(key, content, type: type, hash: nil)
     }
 
+    /// Opens a whole object.
     public func get(_ key: ObjectKey) async throws -> ObjectContent { try await get(key, range: nil) }
 
+    /// Reads a whole object in parts.
     public func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8] {
         try await get(key, range: nil).collect(limit: limit)
     }
 
-    /// Every object whose key begins with `prefix`, page by page.
+    /// Calls `body` with each object whose key begins with `prefix`, in the order of the keys. The
+    /// objects are listed in pages, so those that are put meanwhile may or may not be included.
     public func forEach(prefix: String, _ body: (ObjectInfo) async throws -> Void) async throws {
         var after: ObjectKey?
         repeat {

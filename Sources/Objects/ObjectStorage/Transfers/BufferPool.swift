@@ -1,15 +1,18 @@
 import Synchronization
 import SystemIO
 
-/// Arrays with room for a chunk, used again and again: fresh memory for every chunk would cost the kernel more time
-/// than hashing it. A few stay when the last transfer has ended, as more often follow each other closely, until `giveBack`.
+/// A pool of arrays with the capacity of a chunk. Fresh memory for every chunk would cost the
+/// kernel more time than hashing it. A few arrays are kept after the last transfer, because another
+/// one usually follows soon, until `giveBack`.
 package final class BufferPool: Sendable {
+    /// The pool of the process.
     package static let shared = BufferPool()
 
-    /// Room for a chunk of the standard greatest length, its header, and what is read behind it.
+    /// The capacity of each array: a chunk of the standard maximum length, its header, and the
+    /// bytes that are read beyond its end.
     static let capacity = ChunkHeader.byteCount + ChunkSizes.standard.maximum + ChunkReader.blockSize
 
-    /// Shorter arrays are made anew.
+    /// The minimum capacity of pooled arrays. Shorter ones are allocated.
     static let leastCount = capacity / 8
 
     private static let keptAtMost = 28
@@ -22,14 +25,14 @@ package final class BufferPool: Sendable {
 
     private let state = Mutex(State())
 
-    /// Runs a transfer, for whose duration buffers are kept.
+    /// Runs a transfer. Arrays are kept in the pool while a transfer runs.
     func withBuffers<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         state.withLock { $0.users += 1 }
         defer { leave() }
         return try await body()
     }
 
-    /// An empty array with room for `count` bytes.
+    /// Returns an empty array with a capacity of at least `count` bytes.
     func take(_ count: Int) -> [UInt8] {
         guard count >= Self.leastCount, count <= Self.capacity else {
             var small: [UInt8] = []
@@ -42,7 +45,7 @@ package final class BufferPool: Sendable {
         return buffer
     }
 
-    /// Takes back an array that nobody needs any more.
+    /// Returns an array to the pool.
     func give(_ buffer: consuming [UInt8]) {
         let buffer = buffer
         guard buffer.capacity >= Self.capacity else { return }
@@ -51,10 +54,10 @@ package final class BufferPool: Sendable {
         }
     }
 
-    /// Whether there is one transfer and no other, so that processors may have nothing to do.
+    /// Whether exactly one transfer runs, in which case processors may be idle.
     var hasOneUser: Bool { state.withLock { $0.users == 1 } }
 
-    /// Lets go of all buffers, where no transfer runs.
+    /// Releases all arrays, unless a transfer runs.
     package func giveBack() {
         state.withLock { if $0.users == 0 { $0.buffers = [] } }
     }
@@ -68,7 +71,8 @@ package final class BufferPool: Sendable {
 }
 
 extension FileDescriptor {
-    /// Reads into an array of the pool. Fewer bytes than asked for only at the end of the file.
+    /// Reads into an array from the pool. The result has fewer bytes than requested only at the end
+    /// of the file.
     func readPooled(_ count: Int, at offset: Int64) throws -> [UInt8] {
         var bytes = BufferPool.shared.take(count)
         while bytes.count < count {

@@ -1,14 +1,16 @@
 import Synchronization
 
-/// Memory that all transfers of a process share: who wants to hold bytes waits here until enough others let go.
+/// The limit of the memory that all transfers of a process hold together. A transfer waits here
+/// until enough memory is released.
 ///
-/// First come, first served, so that a large request is not starved by small ones.
+/// Requests are granted in the order of their arrival, so that a large one is not starved by small
+/// ones.
 package final class ByteBudget: Sendable {
-    /// Ten chunks of the greatest length: some transfers read one each, and the others are under way. What is compressed beside
-    /// them, and buffers between uses, take as much again.
+    /// Ten chunks of the maximum length: a few transfers read one each, and the others are in
+    /// flight. Compressed chunks and pooled buffers take as much again.
     static let shared = ByteBudget(40 << 20)
 
-    /// Bytes taken; they go back when this value goes away.
+    /// A granted number of bytes, which are returned when this object is released.
     package final class Share: Sendable {
         private let budget: ByteBudget
         private let amount: Mutex<Int>
@@ -20,7 +22,7 @@ package final class ByteBudget: Sendable {
 
         deinit { budget.give(amount.withLock { $0 }) }
 
-        /// Gives back what is more than `rest`.
+        /// Returns the bytes beyond `rest`.
         package func shrink(to rest: Int) {
             let surplus = amount.withLock { amount in
                 let surplus = max(0, amount - rest)
@@ -41,19 +43,21 @@ package final class ByteBudget: Sendable {
         var free: Int
         var waiters: [Waiter] = []
         var nextID = 0
-        /// Cancelled before they came to wait.
+        /// The requests that were cancelled before they were enqueued.
         var cancelled: Set<Int> = []
     }
 
     private let total: Int
     private let state: Mutex<State>
 
+    /// Creates a budget of `total` bytes.
     package init(_ total: Int) {
         self.total = total
         state = Mutex(State(free: total))
     }
 
-    /// Waits for `amount` bytes (or all there are, if that is less). Throws only `CancellationError`.
+    /// Waits for `amount` bytes, or for all bytes if there are fewer. Throws only
+    /// `CancellationError`.
     func take(_ amount: Int) async throws -> Share {
         let amount = min(amount, total)
         let id = state.withLock { state in
@@ -81,12 +85,12 @@ package final class ByteBudget: Sendable {
         } onCancel: {
             cancel(id)
         }
-        // A cancellation that came after the grant left a mark that nobody will look for.
+        // A cancellation that came after the grant leaves an entry.
         state.withLock { state in _ = state.cancelled.remove(id) }
         return Share(amount, of: self)
     }
 
-    /// Takes `amount` bytes if nobody has to wait for them.
+    /// Takes `amount` bytes if they are free at once and no request waits; nil otherwise.
     package func takeNow(_ amount: Int) -> Share? {
         let amount = min(amount, total)
         let isGranted = state.withLock { state in

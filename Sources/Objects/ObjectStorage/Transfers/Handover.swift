@@ -1,13 +1,14 @@
 import Synchronization
 
-/// An object on its way into a task or out of it. What a task captures or answers stays until its end, which may come after the
-/// object's next use; so it gets this, and who takes the object is the only one that has it.
+/// An object on its way into or out of a task. What a task captures or returns lives until the task
+/// ends, which may be too late to reuse its memory. The receiver takes the object out of this box
+/// and then holds the only reference to it.
 final class Handover: Sendable {
     private let object: Mutex<[UInt8]>
 
     init(_ object: [UInt8]) { self.object = Mutex(object) }
 
-    /// The object; nothing the second time.
+    /// Returns the object; an empty array at the second call.
     func take() -> [UInt8] {
         object.withLock { object in
             defer { object = [] }

@@ -1,28 +1,31 @@
 extension Manifest {
-    /// From so many chunks on it takes less time to get the manifest of an earlier version than to cut without it.
+    /// The number of chunks from which fetching the manifest of an earlier version is faster than
+    /// cutting the file without it.
     static let chunksWorthKnowing = 16
-    /// From so many chunks on it is worth marking them: of shorter files nobody notices how long it takes to hash them again.
+    /// The number of chunks from which fingerprints are computed. Shorter files are hashed fast
+    /// enough without them.
     static let chunksWorthMarking = 128
-    /// Few manifests have more bytes.
+    /// The size in bytes that few manifests exceed.
     static let likelyBytes = 256 << 10
 }
 
 extension ObjectStore {
-    /// The manifest at `key`, and how many bytes it has.
+    /// Fetches and verifies a manifest. Returns it with its size in bytes.
     ///
-    /// Throws `.corrupt` for what is not what the key names or has more than `limit` bytes, `.invalid` for a key of something
-    /// else.
+    /// Throws `.corrupt` if the object does not have the hash in the key or has more than `limit`
+    /// bytes, and `.invalid` if the key is not that of a manifest.
     ///
-    /// - Parameter budget: where the memory for the bytes comes from until they are read; nil for a manifest that was read before,
-    ///   whose reading must not wait.
+    /// - Parameter budget: The memory budget for the bytes until they are parsed; nil for a request
+    ///   that must not wait.
     func manifest(
         _ key: ObjectKey, limit: Int, _ budget: ByteBudget?
     ) async throws -> (Manifest, byteCount: Int) {
         guard case .manifest(let id)? = ContentReference(key: key.text) else {
             throw ObjectStorageError(.invalid, "\(key) is no key of a manifest")
         }
-        // Taken before the answer begins: one that waits for memory would keep a connection from those who have it. Most are
-        // short; a long one is asked for again.
+        // The memory is taken before the request, because a response that waits for memory would
+        // keep a connection from others that have memory. Most manifests are short; a long one is
+        // requested again.
         var share = try await budget?.take(min(limit, Manifest.likelyBytes))
         defer { share?.shrink(to: 0) }
         var content = try await get(key, range: nil)
@@ -45,7 +48,8 @@ extension ObjectStore {
         return (try Manifest(parsing: bytes), bytes.count)
     }
 
-    /// The manifest of an earlier version; nil where it is not to be had, for whatever reason: it would only save time.
+    /// Fetches the manifest of an earlier version. Returns nil after any error, because the
+    /// manifest only saves time.
     func earlierManifest(_ key: ObjectKey?, _ progress: TransferProgress) async -> Manifest? {
         guard let key, let (manifest, byteCount) = try? await manifest(key, limit: Manifest.byteLimit, nil) else {
             return nil

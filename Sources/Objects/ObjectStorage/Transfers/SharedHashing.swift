@@ -2,18 +2,21 @@ import Cryptography
 import Glibc
 import Synchronization
 
-/// Hashes the chunks of all transfers side by side, which takes less of the processors than one after the other.
+/// Hashes the chunks of all transfers in parallel lanes of one processor, which costs less time
+/// than one after another.
 ///
-/// Whoever comes while few hash, or while those who do have no room, hashes at once, and for all who come meanwhile. When his own
-/// chunk is done, one of them goes on. So this needs no threads, and who is alone waits for nobody.
+/// A caller that arrives while few callers hash, or while their batches have no free lane, becomes
+/// the leader of a new batch. It hashes its own chunk and those of callers that arrive later. When
+/// its own chunk is done, another member of the batch leads. No extra threads are needed, and a
+/// single caller never waits.
 final class SharedHashing: Sendable {
     static let shared = SharedHashing(processors: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    /// What becomes of who wants something hashed.
+    /// The continuation of a call.
     private enum Turn: Sendable {
         case done(Hashes)
-        /// Hash for all at the bench, until the own chunk is done.
-        case leads(Bench)
+        /// Hash for all members of the batch until the own chunk is done.
+        case leads(Batch)
     }
 
     private typealias Hashes = (whole: SHA256, part: SHA256?)
@@ -24,10 +27,10 @@ final class SharedHashing: Sendable {
         let object: [UInt8]
         let start: Int
         let owner: Owner
-        /// Messages that have not ended.
+        /// The number of messages that have not ended.
         var left: Int
 
-        /// Messages side by side.
+        /// The number of lanes that the work needs.
         var width: Int { hashes.part == nil ? 1 : 2 }
 
         var ended: Ended? { left == 0 ? Ended(hashes: hashes, owner: owner, width: width) : nil }
@@ -41,30 +44,32 @@ final class SharedHashing: Sendable {
 
     private struct State {
         var waiting: [Work] = []
-        var benches = 0
-        /// How many messages they have room for, beside those that wait.
+        var batches = 0
+        /// The number of free lanes in all batches, minus those that waiting works need.
         var room = 0
 
         mutating func open() {
-            benches += 1
+            batches += 1
             room += SHA256Lanes.count
         }
 
         mutating func close() {
-            benches -= 1
+            batches -= 1
             room -= SHA256Lanes.count
         }
     }
 
-    /// With fewer benches nobody waits for a place: the other half of the processors is left to what is done beside.
-    private let leastBenches: Int
+    /// The number of batches below which no caller waits for a lane. It is half of the processors;
+    /// the other half is left for other work.
+    private let minimumBatches: Int
     private let state = Mutex(State())
 
-    init(processors: Int) { leastBenches = max(1, processors / 2) }
+    init(processors: Int) { minimumBatches = max(1, processors / 2) }
 
-    /// The hashes after both took the bytes of `object` from `start` on. Computes, maybe for others too; is not cancelled.
+    /// Adds the bytes of `object` from `start` on to one or two hashes and returns both. It may
+    /// compute hashes for other callers meanwhile. It is not cancelled.
     ///
-    /// - Parameter part: another hash that takes the same bytes.
+    /// - Parameter part: A second hash of the same bytes.
     func update(
         _ whole: SHA256, _ part: SHA256? = nil, with object: [UInt8], from start: Int
     ) async -> (whole: SHA256, part: SHA256?) {
@@ -72,20 +77,21 @@ final class SharedHashing: Sendable {
             let work = Work(
                 hashes: (whole, part), object: object, start: start, owner: owner, left: part == nil ? 1 : 2)
             let leads = state.withLock { state in
-                let leads = state.room < work.width || state.benches < leastBenches
+                let leads = state.room < work.width || state.batches < minimumBatches
                 if leads { state.open() } else { state.waiting.append(work) }
                 state.room -= work.width
                 return leads
             }
-            if leads { owner.resume(returning: .leads(Bench(work))) }
+            if leads { owner.resume(returning: .leads(Batch(work))) }
         }
         switch turn {
         case .done(let hashes): return hashes
-        case .leads(let bench): return lead(bench)
+        case .leads(let batch): return lead(batch)
         }
     }
 
-    /// Takes the content of an object that holds a chunk raw into the hash of the whole; answers the chunk's id.
+    /// Adds the content of an object that holds a chunk raw to the hash of the whole. Returns the
+    /// id of the chunk.
     func addChunk(_ object: [UInt8], to whole: inout SHA256) async -> ContentHash {
         var head = SHA256()
         head.update(object.prefix(ChunkHeader.byteCount))
@@ -95,29 +101,29 @@ final class SharedHashing: Sendable {
         return ContentHash(part.finish())
     }
 
-    private func lead(_ bench: Bench) -> Hashes {
+    private func lead(_ batch: Batch) -> Hashes {
         while true {
-            let ended = bench.step()
+            let ended = batch.step()
             let isEmpty = state.withLock { state in
                 state.room += ended.others.reduce(ended.own?.width ?? 0) { $0 + $1.width }
-                while let next = state.waiting.first, bench.takes(next) { state.waiting.removeFirst() }
-                if bench.isEmpty { state.close() }
-                return bench.isEmpty
+                while let next = state.waiting.first, batch.takes(next) { state.waiting.removeFirst() }
+                if batch.isEmpty { state.close() }
+                return batch.isEmpty
             }
             for other in ended.others { other.owner.resume(returning: .done(other.hashes)) }
             guard let own = ended.own else { continue }
-            if !isEmpty { bench.handOver()?.resume(returning: .leads(bench)) }
+            if !isEmpty { batch.handOver()?.resume(returning: .leads(batch)) }
             return own.hashes
         }
     }
 
-    /// Chunks that are hashed side by side, by one of those who want them hashed.
+    /// Chunks that are hashed in parallel lanes by one of the callers, the leader.
     ///
-    /// `@unchecked Sendable`: used by the one who leads.
-    private final class Bench: @unchecked Sendable {
+    /// `@unchecked Sendable`: only the leader uses it.
+    private final class Batch: @unchecked Sendable {
         private var lanes = SHA256Lanes()
         private var works: [Int: Work] = [:]
-        /// Of the one who leads.
+        /// The number of the leader's work.
         private var own = 0
         private var count = 0
 
@@ -125,10 +131,10 @@ final class SharedHashing: Sendable {
 
         var isEmpty: Bool { works.isEmpty }
 
-        /// False where there is no room.
+        /// Adds a work; false if too few lanes are free.
         func takes(_ work: Work) -> Bool {
             guard lanes.room >= work.width else { return false }
-            // The storage of an array that nobody changes stays in its place.
+            // The storage of an array that is not mutated does not move.
             let bytes = work.object.withUnsafeBufferPointer { UnsafeBufferPointer(rebasing: $0[work.start...]) }
             lanes.begin(2 * count, work.hashes.whole, bytes)
             if let part = work.hashes.part { lanes.begin(2 * count + 1, part, bytes) }
@@ -137,7 +143,8 @@ final class SharedHashing: Sendable {
             return true
         }
 
-        /// Hashes a little of each. Lets go of the bytes of what has ended, whose owners may have a use for the memory.
+        /// Hashes some bytes of each chunk. Releases the chunks that are done, so that their owners
+        /// can reuse the memory.
         func step() -> (own: Ended?, others: [Ended]) {
             var (mine, others): (Ended?, [Ended]) = (nil, [])
             for (lane, hash) in lanes.step() {
@@ -151,7 +158,7 @@ final class SharedHashing: Sendable {
             return (mine, others)
         }
 
-        /// The oldest of those who wait leads from now on.
+        /// Makes the oldest remaining work the leader and returns its owner.
         func handOver() -> Owner? {
             guard let (number, work) = works.min(by: { $0.key < $1.key }) else { return nil }
             own = number

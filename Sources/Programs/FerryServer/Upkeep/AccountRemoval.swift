@@ -1,8 +1,8 @@
+import AccessControl
 import BucketStore
 import CommandLineTool
-import DocumentStore
-import AccessControl
 import DocumentModel
+import DocumentStore
 import FirestoreServer
 import IdentityServer
 import Synchronization

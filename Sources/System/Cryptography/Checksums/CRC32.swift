@@ -1,11 +1,11 @@
 import CISAL
 
-/// The 32-bit cyclic redundancy checks that S3 knows as `CRC32` and `CRC32C`, over a stream of bytes.
+/// The 32-bit cyclic redundancy checks `CRC32` and `CRC32C` of S3, computed over a stream of bytes.
 package struct CRC32: Sendable {
     package enum Polynomial: Sendable {
-        /// IEEE 802.3, as gzip and zip use it.
+        /// The polynomial of IEEE 802.3, gzip and zip.
         case ieee
-        /// Castagnoli's, as iSCSI and ext4 use it (RFC 3720).
+        /// Castagnoli's polynomial, used by iSCSI and ext4 (RFC 3720).
         case castagnoli
 
         fileprivate var reflected: UInt32 {
@@ -17,12 +17,12 @@ package struct CRC32: Sendable {
     }
 
     private let polynomial: Polynomial
-    /// The check of everything so far.
+    /// The checksum of all bytes so far.
     package private(set) var value: UInt32 = 0
 
     package init(_ polynomial: Polynomial) { self.polynomial = polynomial }
 
-    /// `value` in network byte order, as S3's checksum headers carry it (in base64).
+    /// The checksum in network byte order, as in S3's checksum headers (in base64).
     package var bytes: [UInt8] {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }
     }
@@ -36,13 +36,13 @@ package struct CRC32: Sendable {
             switch polynomial {
             case .ieee: value = crc32_gzip_refl(value, base, UInt64(part.count))
             case .castagnoli:
-                // It is only read, though the declaration does not say so.
+                // The library only reads the bytes, although its declaration is not const.
                 value = ~crc32_iscsi(UnsafeMutablePointer(mutating: base), Int32(part.count), ~value)
             }
         }
     }
 
-    /// Appends bytes of which only the check and their number are known.
+    /// Appends bytes of which only the checksum and the length are known.
     package mutating func append(_ check: [UInt8], length: Int64) {
         let check = check.reduce(0) { $0 << 8 | UInt32($1) }
         value = CRCCombination.combined(value, check, length: length, polynomial: polynomial.reflected)

@@ -1,11 +1,12 @@
-/// The 64-bit cyclic redundancy check of NVM Express, which S3 knows as `CRC64NVME`, over a stream of bytes.
+/// The 64-bit cyclic redundancy check of NVM Express, called `CRC64NVME` in S3, computed over a
+/// stream of bytes.
 package struct CRC64: Sendable {
-    /// The check of everything so far.
+    /// The checksum of all bytes so far.
     package private(set) var value: UInt64 = 0
 
     package init() {}
 
-    /// `value` in network byte order, as S3's checksum headers carry it (in base64).
+    /// The checksum in network byte order, as in S3's checksum headers (in base64).
     package var bytes: [UInt8] {
         stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> UInt64($0)) }
     }
@@ -15,7 +16,8 @@ package struct CRC64: Sendable {
         Self.tables.withUnsafeBufferPointer { tables in
             func entry(_ table: Int, _ word: UInt64) -> UInt64 { tables[table << 8 | Int(word & 0xFF)] }
             var offset = 0
-            // Eight bytes at a time: the table of each tells what its byte comes to once the others behind it are in, too.
+            // Eight bytes at a time ("slicing by eight"): each byte is looked up in a table that
+            // accounts for the number of bytes after it.
             while offset + 8 <= bytes.count {
                 let word = rest ^ UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
                 rest = 0
@@ -30,7 +32,7 @@ package struct CRC64: Sendable {
         value = ~rest
     }
 
-    /// Appends bytes of which only the check and their number are known.
+    /// Appends bytes of which only the checksum and the length are known.
     package mutating func append(_ check: [UInt8], length: Int64) {
         let check = check.reduce(0) { $0 << 8 | UInt64($1) }
         value = CRCCombination.combined(value, check, length: length, polynomial: Self.polynomial)
@@ -38,10 +40,10 @@ package struct CRC64: Sendable {
 
     package mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
-    /// In reflected order.
+    /// The polynomial in reflected bit order.
     private static let polynomial: UInt64 = 0x9A6C_9329_AC4B_C9B5
 
-    /// Eight tables of 256 entries, one after the other; bits in reflected order.
+    /// Eight consecutive tables of 256 entries, with bits in reflected order.
     private static let tables: [UInt64] = {
         var tables: [UInt64] = []
         for byte: UInt64 in 0..<256 {

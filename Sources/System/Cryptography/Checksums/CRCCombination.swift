@@ -1,18 +1,19 @@
-/// Cyclic redundancy checks of neighbouring bytes, joined without looking at the bytes again.
+/// Combines cyclic redundancy checks of adjacent byte ranges without reading the bytes again.
 ///
-/// A check is a polynomial over GF(2), its bits in reflected order: the highest bit is the coefficient of x⁰. To append a byte is to
-/// multiply by x⁸ modulo the polynomial of the check, and the complements before and after cancel out.
+/// A checksum is a polynomial over GF(2) with its bits in reflected order: the highest bit is the
+/// coefficient of x⁰. Appending a byte multiplies by x⁸ modulo the polynomial of the check. The
+/// complements before and after cancel out.
 enum CRCCombination {
-    /// The check of two pieces one after the other.
+    /// Returns the checksum of two adjacent ranges.
     ///
-    /// - Parameter length: of the second piece, in bytes.
+    /// - Parameter length: the length of the second range in bytes.
     static func combined<Check: FixedWidthInteger & UnsignedInteger>(
         _ first: Check, _ second: Check, length: Int64, polynomial: Check
     ) -> Check {
         product(power(8, by: UInt64(max(0, length)), polynomial), first, polynomial) ^ second
     }
 
-    /// x to the power of `exponent` times `count`.
+    /// Returns x to the power of `exponent` times `count`.
     private static func power<Check: FixedWidthInteger & UnsignedInteger>(
         _ exponent: Int, by count: UInt64, _ polynomial: Check
     ) -> Check {

@@ -4,8 +4,10 @@ extension MD5 {
     private static let hasInstructions = ferry_md5_has_instructions() != 0
     private static let lanes = Int(ferry_md5_lanes)
 
-    /// The sums of messages, in their order. Where the processor has instructions for it, eight are hashed side by side, which takes less
-    /// time than two one after the other: those whose lengths are closest.
+    /// Returns the digests of messages, in their order.
+    ///
+    /// On processors with suitable instructions, eight messages of similar length are hashed side
+    /// by side, which takes less time than hashing two of them one after the other.
     package static func hash(each messages: [[UInt8]]) -> [[UInt8]] {
         guard hasInstructions else { return messages.map { hash($0) } }
         let longestFirst = messages.indices.sorted { messages[$0].count > messages[$1].count }
@@ -27,7 +29,7 @@ extension MD5 {
         messages[before.count].withUnsafeBufferPointer { withBytes(of: messages, before + [$0], body) }
     }
 
-    /// Of as many messages as there are lanes, or fewer.
+    /// Returns the digests of at most as many messages as there are lanes.
     private static func sums(longestFirst messages: [UnsafeBufferPointer<UInt8>]) -> [[UInt8]] {
         var contexts = Array(repeating: MD5_CTX(), count: lanes)
         for lane in contexts.indices { MD5_Init(&contexts[lane]) }
@@ -35,7 +37,8 @@ extension MD5 {
         var taken = 0
         for (lane, message) in messages.enumerated().reversed() {
             let blocks = (message.count - taken) / Int(MD5_CBLOCK)
-            // Lanes without a message, or with one that has ended, repeat the longest; one message alone is faster without lanes.
+            // Lanes without a message, or with one that has ended, process the longest message
+            // again. A single message is faster without lanes.
             if lane > 0, blocks > 0, let longest = messages[0].baseAddress {
                 let places = (0..<lanes).map { ($0 <= lane ? messages[$0].baseAddress ?? longest : longest) + taken }
                 places.map(Optional.some).withUnsafeBufferPointer {

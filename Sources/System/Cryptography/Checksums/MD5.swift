@@ -1,4 +1,5 @@
-/// MD5 of a stream of bytes (RFC 1321): a checksum that S3 speaks (`Content-MD5`, `ETag`), never a proof of origin.
+/// MD5 of a stream of bytes (RFC 1321): a checksum of the S3 protocol (`Content-MD5`, `ETag`), not
+/// a proof of origin.
 package struct MD5: ~Copyable, Sendable {
     private static let algorithm = MessageDigest.Algorithm(named: "MD5")
 
@@ -12,7 +13,8 @@ package struct MD5: ~Copyable, Sendable {
 
     package mutating func update(_ bytes: ArraySlice<UInt8>) { bytes.withUnsafeBytes { digest.update($0) } }
 
-    /// The 16 bytes for everything since the start or the last `finish`; what follows begins a new message.
+    /// Returns the 16-byte digest of all bytes since the start or the last `finish`, and starts a
+    /// new message.
     package mutating func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
             digest.finish(into: UnsafeMutableRawBufferPointer(buffer))

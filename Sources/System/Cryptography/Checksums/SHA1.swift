@@ -1,4 +1,5 @@
-/// SHA-1 of a stream of bytes (RFC 3174): a checksum that S3 speaks (`x-amz-checksum-sha1`), never a proof of origin.
+/// SHA-1 of a stream of bytes (RFC 3174): a checksum of the S3 protocol (`x-amz-checksum-sha1`),
+/// not a proof of origin.
 package struct SHA1: ~Copyable, Sendable {
     private static let algorithm = MessageDigest.Algorithm(named: "SHA1")
 
@@ -8,7 +9,8 @@ package struct SHA1: ~Copyable, Sendable {
 
     package mutating func update(_ bytes: UnsafeRawBufferPointer) { digest.update(bytes) }
 
-    /// The 20 bytes for everything since the start or the last `finish`; what follows begins a new message.
+    /// Returns the 20-byte digest of all bytes since the start or the last `finish`, and starts a
+    /// new message.
     package mutating func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 20) { buffer, count in
             digest.finish(into: UnsafeMutableRawBufferPointer(buffer))

@@ -18,7 +18,7 @@ package struct ReceiveQueue<Reader> {
     /// Bytes that may be held ahead of the reader.
     package static var limit: Int { 64 << 10 }
 
-    /// What a message counts towards the limit; one without bytes costs something too.
+    /// What a message counts toward the limit; one without bytes costs something too.
     private static func size(_ message: [UInt8]) -> Int { 256 + message.count }
 
     private var messages = Queue<[UInt8]>()

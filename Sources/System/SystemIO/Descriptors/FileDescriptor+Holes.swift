@@ -2,7 +2,10 @@ import CLinux
 import Glibc
 
 extension FileDescriptor {
-    /// Gives the blocks of a span back, which reads as zeros from then on; the file's size stays. False where the file system cannot.
+    /// Deallocates the blocks of a range, which reads as zeros from then on. The file's size does
+    /// not change.
+    ///
+    /// Returns false if the file system does not support holes.
     package func punchHole(at offset: Int64, count: Int64) throws(SystemError) -> Bool {
         if retry({ ferry_punch(rawValue, offset, count) }) == 0 { return true }
         if errno == EOPNOTSUPP || errno == ENOSYS { return false }

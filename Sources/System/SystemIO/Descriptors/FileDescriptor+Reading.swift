@@ -1,29 +1,33 @@
 import Glibc
 
 extension FileDescriptor {
-    /// Reads at most the buffer's length; 0 means the end.
+    /// Reads at most the buffer's length. Returns the number of bytes read; 0 means the end of the
+    /// file.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         let count = retry { Glibc.read(rawValue, buffer.baseAddress, buffer.count) }
         guard count >= 0 else { throw .last("read", path) }
         return count
     }
 
-    /// Reads at `offset` without moving the file's position; 0 means the end.
+    /// Reads at `offset` without moving the file's position. Returns the number of bytes read; 0
+    /// means the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
         let count = retry { Glibc.pread(rawValue, buffer.baseAddress, buffer.count, off_t(offset)) }
         guard count >= 0 else { throw .last("read", path) }
         return count
     }
 
-    /// Reads `count` bytes at `offset`, fewer only at the end of the file.
+    /// Reads `count` bytes at `offset`. Returns fewer bytes only at the end of the file.
     package func read(_ count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
         try filled(max(0, count)) { buffer, done throws(SystemError) in
             try read(into: buffer, at: offset + Int64(done))
         }
     }
 
-    /// Reads `count` bytes that lie behind a head of `headSize` bytes at `offset`, in one call where the system gives all of it at
-    /// once. Both are shorter only at the end of the file.
+    /// Reads a head of `headSize` bytes at `offset` and the `count` bytes that follow it, in one
+    /// system call if the kernel returns everything at once.
+    ///
+    /// Both arrays are shorter only at the end of the file.
     package func read(
         _ count: Int, behind headSize: Int, at offset: Int64
     ) throws(SystemError) -> (head: [UInt8], bytes: [UInt8]) {
@@ -53,8 +57,10 @@ extension FileDescriptor {
         return (head, bytes)
     }
 
-    /// Reads from the current position up to the end; more than `limit` bytes is the error `.tooLarge`, found before
-    /// more than `limit` + 1 bytes are in memory.
+    /// Reads from the current position to the end of the file.
+    ///
+    /// Throws `.tooLarge` if there are more than `limit` bytes, before more than `limit` + 1 bytes
+    /// are in memory.
     package func readAll(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
         let expected = max(0, Int(try status().size))
         var bytes: [UInt8] = []
@@ -71,7 +77,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Calls `next` until `count` bytes are there or it gives 0.
+    /// Calls `next` until `count` bytes have been read or `next` returns 0.
     private func filled(
         _ count: Int, next: (UnsafeMutableRawBufferPointer, Int) throws(SystemError) -> Int
     ) throws(SystemError) -> [UInt8] {

@@ -1,7 +1,8 @@
 import Glibc
 
 extension FileDescriptor {
-    /// Writes all bytes at the current position; on an error an unknown part of them is written.
+    /// Writes all bytes at the current position. After an error, an unknown number of them has been
+    /// written.
     package func write(_ bytes: [UInt8]) throws(SystemError) {
         try bytes.span.bytes.withUnsafeBytes { buffer throws(SystemError) in try write(buffer) }
     }
@@ -15,7 +16,8 @@ extension FileDescriptor {
         }
     }
 
-    /// Writes all bytes at `offset` without moving the file's position.
+    /// Writes all bytes at `offset` without moving the file's position. After an error, an unknown
+    /// number of them has been written.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
         try bytes.span.bytes.withUnsafeBytes { buffer throws(SystemError) in try write(buffer, at: offset) }
     }

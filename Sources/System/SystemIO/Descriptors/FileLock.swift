@@ -1,10 +1,10 @@
 import CLinux
 import Glibc
 
-/// An advisory lock, flock(2), held until the value is released or the process ends however it ends.
+/// An advisory lock, flock(2), held until the value is released or the process ends in any way.
 ///
-/// The lock file is left in place afterwards, since removing it would let two processes lock two different files of
-/// one name.
+/// The lock file stays in place afterwards. If it were removed, two processes could lock two
+/// different files of one name.
 package final class FileLock: Sendable {
     private let descriptor: FileDescriptor
 
@@ -12,7 +12,8 @@ package final class FileLock: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Nil where another process (or another `FileLock` of this one) holds it. Creates the file with mode 0600.
+    /// Acquires the lock, or returns nil if another process or another `FileLock` of this process
+    /// holds it. Creates the file with mode 0600.
     package static func acquire(_ path: String) throws(SystemError) -> FileLock? {
         let descriptor = try FileDescriptor(path: path, [.readWrite, .create, .noFollow], mode: 0o600)
         if retry({ flock(descriptor.rawValue, LOCK_EX | LOCK_NB) }) == 0 { return FileLock(descriptor) }
@@ -20,13 +21,14 @@ package final class FileLock: Sendable {
         throw .last("lock", path)
     }
 
-    /// Replaces the content of the lock file, for messages that name the holder.
+    /// Replaces the content of the lock file, which messages use to name the holder.
     package func write(note: String) throws(SystemError) {
         try descriptor.truncate(to: 0)
         try descriptor.write(Array(note.utf8), at: 0)
     }
 
-    /// The note of whoever holds, or last held, the lock at `path`; nil where there is none or it is not text.
+    /// Returns the note of the lock's current or most recent holder; nil if there is none or it is
+    /// not UTF-8.
     package static func note(of path: String) -> String? {
         guard let bytes = try? FileSystem.read(path, limit: 4096), !bytes.isEmpty else { return nil }
         return String(validating: bytes, as: UTF8.self)

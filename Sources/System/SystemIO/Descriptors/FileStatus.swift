@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What stat(2) tells about a file.
+/// The attributes of a file that stat(2) reports.
 package struct FileStatus: Hashable, Sendable {
     package enum Kind: Sendable {
         case file
@@ -17,11 +17,11 @@ package struct FileStatus: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
     package var size: Int64
-    /// Last change of the content; programs can set it.
+    /// The time of the last change of the content. Programs can set it.
     package var modified: FileTime
-    /// Last change of content or metadata; programs cannot set it.
+    /// The time of the last change of content or metadata. Programs cannot set it.
     package var changed: FileTime
-    /// Permission bits only.
+    /// The permission bits, without the file type.
     package var mode: UInt32
     package var owner: UInt32
     package var links: UInt64
@@ -41,10 +41,10 @@ package struct FileStatus: Hashable, Sendable {
         self.links = links
     }
 
-    /// Whether its owner may run it.
+    /// Whether its owner may execute the file.
     package var isExecutable: Bool { mode & 0o100 != 0 }
 
-    /// The mode with which all who may read it may run it as well.
+    /// The mode with execute permission added for everyone who has read permission.
     package var executableMode: UInt32 { mode | (mode & 0o444) >> 2 }
 
     init(_ status: stat) {
@@ -75,7 +75,10 @@ extension FileStatus.Kind {
     }
 }
 
-/// A time as a file system keeps it. Not nanoseconds in one integer, since a disk may hold any 64-bit second.
+/// A file system's time stamp.
+///
+/// Seconds and nanoseconds are separate, because a disk can hold any 64-bit number of seconds and
+/// the total in nanoseconds could overflow.
 package struct FileTime: Hashable, Comparable, Sendable {
     package var seconds: Int64
     package var nanoseconds: Int32

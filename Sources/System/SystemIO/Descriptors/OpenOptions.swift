@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// How to open a file; combine as a set. Descriptors are always close-on-exec and never become a controlling terminal.
+/// The flags for opening a file. Descriptors are always close-on-exec and never become a
+/// controlling terminal.
 package struct OpenOptions: OptionSet, Sendable {
     package let rawValue: Int32
 
@@ -12,11 +13,11 @@ package struct OpenOptions: OptionSet, Sendable {
     package static let readWrite = OpenOptions(rawValue: O_RDWR | O_NOCTTY)
     package static let append = OpenOptions(rawValue: O_APPEND)
     package static let create = OpenOptions(rawValue: O_CREAT)
-    /// Together with `create`: fails where the name exists.
+    /// Fails if the name exists. Used together with `create`.
     package static let exclusive = OpenOptions(rawValue: O_EXCL)
     package static let truncate = OpenOptions(rawValue: O_TRUNC)
     package static let directory = OpenOptions(rawValue: O_DIRECTORY)
     package static let noFollow = OpenOptions(rawValue: O_NOFOLLOW)
-    /// Keeps the open of a FIFO or device from waiting for its other end.
+    /// Opens a FIFO or device without waiting for its other end.
     package static let nonBlocking = OpenOptions(rawValue: O_NONBLOCK)
 }

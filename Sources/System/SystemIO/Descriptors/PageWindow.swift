@@ -1,24 +1,28 @@
 import CLinux
 import Glibc
 
-/// Bounds what one long file takes of the page cache while it is written or read once, from its front to its end, in bulk.
+/// Bounds how much of the page cache one long file occupies while it is written or read once, from
+/// start to end.
 ///
-/// Written pages go to the disk while later ones are made, so that the sync at the end finds little left to do and a slow
-/// disk slows the writer instead of filling memory; pages behind the window are given up, as their next reader, if any,
-/// comes later than what they would push out. Files that fit the window stay in memory.
+/// Pages are written to disk while later ones are produced, so that the sync at the end has little
+/// left to do and a slow disk slows down the writer instead of filling memory. Pages behind the
+/// window are dropped from the cache, because they would displace pages that are needed sooner.
+/// Files that fit into the window stay cached.
 package struct PageWindow: Sendable {
     private static let length: Int64 = 8 << 20
 
-    /// Up to here writing out has begun.
+    /// The offset up to which writing to disk has started.
     private var begun: Int64 = 0
-    /// Up to here pages are given up.
+    /// The offset up to which pages have been dropped.
     private var left: Int64 = 0
 
     package init() {}
 
-    /// Everything before `end` is written, see write(2). Waits for the disk where it is more than two windows behind.
+    /// Reports that everything before `end` has been written with write(2). Waits for the disk if
+    /// it is more than two windows behind.
     ///
-    /// Throws what the disk refused; a later `synchronize` of this descriptor would not tell of it again.
+    /// Throws the disk's write error; a later `synchronize` of this descriptor would not report it
+    /// again.
     package mutating func hasWritten(upTo end: Int64, of file: borrowing FileDescriptor) throws(SystemError) {
         while end - begun >= Self.length {
             try file.writeOut(from: begun, Self.length, waiting: false)
@@ -30,7 +34,7 @@ package struct PageWindow: Sendable {
         }
     }
 
-    /// Everything before `end` was read.
+    /// Reports that everything before `end` has been read.
     package mutating func hasRead(upTo end: Int64, of file: borrowing FileDescriptor) {
         while end - left >= 2 * Self.length {
             file.giveUpPages(from: left, Self.length)
@@ -40,16 +44,18 @@ package struct PageWindow: Sendable {
 }
 
 extension FileDescriptor {
-    /// Begins to write dirty pages to the disk, or waits until they are there, sync_file_range(2). Says nothing of
-    /// metadata: only `synchronize` makes a file durable. Does nothing where the file system cannot.
+    /// Starts writing dirty pages to disk, or waits until they are there: sync_file_range(2).
+    ///
+    /// Does not write metadata: only `synchronize` makes a file durable. Does nothing if the file
+    /// system does not support it.
     fileprivate func writeOut(from offset: Int64, _ length: Int64, waiting: Bool) throws(SystemError) {
         guard retry({ ferry_write_out(rawValue, offset, length, waiting ? 1 : 0) }) != 0 else { return }
         if [EINVAL, ENOSYS, EPERM, ESPIPE].contains(errno) { return }
         throw .last("write to disk", path)
     }
 
-    /// Lets the kernel forget what it holds of the file in memory, posix_fadvise(2). Only pages that are on the disk already;
-    /// a length of 0 means up to the end.
+    /// Drops the file's pages from the page cache, posix_fadvise(2), if they are on disk already. A
+    /// length of 0 means up to the end of the file.
     package func giveUpPages(from offset: Int64 = 0, _ length: Int64 = 0) {
         _ = posix_fadvise(rawValue, off_t(offset), off_t(length), POSIX_FADV_DONTNEED)
     }

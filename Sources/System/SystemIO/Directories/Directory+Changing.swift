@@ -2,24 +2,24 @@ import CLinux
 import Glibc
 
 extension Directory {
-    /// What a rename does about a name that is taken.
+    /// The effect of a rename if the target name exists.
     package enum RenameMode: Sendable {
-        /// Replaces it in one step.
+        /// Replaces the target atomically.
         case replacing
         /// Fails with `.exists`.
         case exclusive
-        /// The two names change places in one step; both must exist.
+        /// Swaps the two names atomically. Both must exist.
         case exchanging
     }
 
-    /// Makes one directory; its parent must exist.
+    /// Creates one directory. Its parent must exist.
     package func makeDirectory(_ relative: String, mode: UInt32 = 0o777) throws(SystemError) {
         try at(relative, operation: "make the directory") { parent, name in
             mkdirat(parent, name, mode_t(mode)) == 0 ? () : nil
         }
     }
 
-    /// Makes the directory and those above it; one that exists is fine.
+    /// Creates a directory and its missing ancestors. Does nothing if it exists.
     package func makeDirectories(_ relative: String, mode: UInt32 = 0o777) throws(SystemError) {
         var made = ""
         for part in relative.split(separator: "/") {
@@ -32,7 +32,7 @@ extension Directory {
         }
     }
 
-    /// Removes a file, or the link itself.
+    /// Removes a file. A symbolic link itself is removed, not its target.
     package func remove(_ relative: String) throws(SystemError) {
         try at(relative, operation: "remove") { parent, name in unlinkat(parent, name, 0) == 0 ? () : nil }
     }
@@ -44,7 +44,7 @@ extension Directory {
         }
     }
 
-    /// Renames within this directory, or to a path beneath `other`, in one step.
+    /// Renames within this directory, or to a path beneath `other`, atomically.
     package func rename(
         _ relative: String, to target: String, in other: Directory? = nil, _ mode: RenameMode = .replacing
     ) throws(SystemError) {

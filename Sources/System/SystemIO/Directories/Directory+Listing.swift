@@ -2,10 +2,12 @@ import CLinux
 import Glibc
 
 extension Directory {
-    /// Calls `body` with each name but `.` and `..`, in the order of the file system. Safe while others list the same
-    /// directory; names that appear or vanish meanwhile may be missed, no other is.
+    /// Calls `body` with each name except `.` and `..`, in the order of the file system.
+    ///
+    /// Several callers can list the same directory at once. A name that is created or removed
+    /// during the listing may be missed; all others are reported.
     package func forEachEntry(_ body: (DirectoryEntry) -> Void) throws(SystemError) {
-        // Of its own, since the position in the listing belongs to the open file.
+        // A new descriptor, because the position in the listing belongs to the open file.
         let listing = try open(".", [.read, .directory])
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
         defer { buffer.deallocate() }
@@ -23,7 +25,8 @@ extension Directory {
         return entries
     }
 
-    /// Records of getdents(2): inode (8 bytes), offset (8), record length (2), type (1), name up to a NUL.
+    /// Parses records of getdents(2): inode (8 bytes), offset (8), record length (2), type (1),
+    /// name up to a NUL.
     private static func forEachEntry(
         in records: UnsafeRawBufferPointer, _ body: (DirectoryEntry) -> Void
     ) {
@@ -49,7 +52,7 @@ extension Directory {
 }
 
 extension FileStatus.Kind {
-    /// From `d_type` of readdir(3).
+    /// Creates a kind from `d_type` of readdir(3).
     init(type: UInt8) {
         self =
             switch Int(type) {

@@ -23,7 +23,8 @@ extension Directory {
     ///
     /// - Parameters:
     ///   - other: The directory that `target` is relative to.
-    ///   - isReplacing: Whether a file with the name `target` is replaced. Otherwise a name that is taken throws `.exists`.
+    ///   - isReplacing: Whether a file with the name `target` is replaced. Otherwise a name that is
+    ///     taken throws `.exists`.
     /// - Throws: `.busy` if the original changes during the move; `.unsupported` if it is, or contains, anything but
     ///   files, directories and links with names in UTF-8.
     package func moveAcross(

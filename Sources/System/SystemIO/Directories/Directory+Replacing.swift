@@ -1,25 +1,31 @@
 extension Directory {
-    /// Temporary files of atomic writes: the file's own directory, this prefix, random hexadecimal, this suffix.
-    /// What a crash leaves behind is recognised by it.
+    /// The prefix of temporary files of atomic writes.
+    ///
+    /// Such a file is in the directory of the file to be replaced. Its name is this prefix, random
+    /// hexadecimal digits and `temporarySuffix`, by which files that a crash left behind are
+    /// recognized.
     package static let temporaryPrefix = ".ferry-"
+    /// The suffix of temporary files of atomic writes.
     package static let temporarySuffix = ".tmp"
 
+    /// Whether a name is that of a temporary file of an atomic write.
     package static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(temporaryPrefix) && name.hasSuffix(temporarySuffix)
     }
 
-    /// A name for a temporary file beside `relative`.
+    /// Returns a random name for a temporary file in the same directory as `relative`.
     package static func temporary(beside relative: String) -> String {
         let name = temporaryPrefix + SystemRandom.hex(8) + temporarySuffix
         guard let slash = relative.utf8.lastIndex(of: UInt8(ascii: "/")) else { return name }
         return relative[...slash] + name
     }
 
-    /// Writes a new file that nobody sees under its final name yet and gives its path; on an error nothing is left.
+    /// Writes a new temporary file and returns its path. After an error no file is left.
     ///
     /// - Parameters:
-    ///   - synchronize: whether to wait for the disk; without it, call `synchronizeFileSystem` before the rename.
-    ///   - prepare: sets mode or attributes before the file is synchronised.
+    ///   - synchronize: whether to wait for the disk. If false, call `synchronizeFileSystem` before
+    ///     the rename.
+    ///   - prepare: sets mode or attributes before the file is synchronized.
     package func writeTemporary(
         beside relative: String, _ bytes: [UInt8], mode: UInt32, synchronize: Bool,
         prepare: (borrowing FileDescriptor) throws(SystemError) -> Void = { _ throws(SystemError) in }
@@ -38,12 +44,15 @@ extension Directory {
         return temporary
     }
 
-    /// Sets the file's content in one step that survives power loss: readers see the old bytes or the new ones. On an
-    /// error the old file stands and nothing is left beside it.
+    /// Replaces the file's content atomically and durably: after a power failure, readers find
+    /// either the old bytes or the new ones.
+    ///
+    /// After an error the old file is unchanged and no temporary file is left.
     ///
     /// - Parameters:
-    ///   - mode: permission bits, the umask applied.
-    ///   - exclusive: fail with `.exists` where the name is taken, instead of replacing.
+    ///   - mode: permission bits, to which the umask is applied.
+    ///   - exclusive: whether to fail with `.exists` if the name is taken, instead of replacing the
+    ///     file.
     package func replace(
         _ relative: String, with bytes: [UInt8], mode: UInt32 = 0o666, exclusive: Bool = false
     ) throws(SystemError) {
@@ -57,7 +66,7 @@ extension Directory {
         try synchronizeParent(of: relative)
     }
 
-    /// Waits until the name `relative` itself, or its absence, is on the disk.
+    /// Waits until the directory entry of `relative`, or its absence, is on disk.
     package func synchronizeParent(of relative: String) throws(SystemError) {
         guard let slash = relative.utf8.lastIndex(of: UInt8(ascii: "/")) else { return try synchronize() }
         try open(String(relative[..<slash]), [.read, .directory]).synchronize()

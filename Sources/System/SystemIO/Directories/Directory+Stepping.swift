@@ -2,14 +2,17 @@ import CLinux
 import Glibc
 
 extension Directory {
-    /// What openat2 does with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, one component at a time, for where a filter
-    /// takes that call away: RestrictSUIDSGID= and with it DynamicUser= of systemd do, since a filter cannot see the
-    /// mode in its argument. `..` is refused even where it would stay beneath. Returns -1 and sets errno on failure.
+    /// Opens a path component by component, as openat2 does with RESOLVE_BENEATH and
+    /// RESOLVE_NO_SYMLINKS.
+    ///
+    /// Used where a seccomp filter blocks openat2: the filter cannot see the mode in its argument,
+    /// so RestrictSUIDSGID= of systemd, and DynamicUser= with it, block the call. Refuses `..` even
+    /// if the path would stay beneath the directory. Returns -1 and sets errno on failure.
     func openByStepping(_ relative: String, flags: Int32, mode: mode_t) -> Int32 {
         var components = relative.split(separator: "/", omittingEmptySubsequences: true).filter { $0 != "." }
         guard !relative.hasPrefix("/"), !components.contains("..") else { return fail(EXDEV) }
         let name = components.popLast().map(String.init) ?? "."
-        // O_PATH is visible under _GNU_SOURCE only.
+        // The value of O_PATH, which the C headers define only under _GNU_SOURCE.
         let passing: Int32 = 0o10000000 | O_NOFOLLOW | O_CLOEXEC
         var parent: FileDescriptor?
         for component in components {
@@ -25,7 +28,7 @@ extension Directory {
         let last = parent?.rawValue ?? descriptor.rawValue
         let raw = retry { ferry_open_at(last, name, flags | O_NOFOLLOW, mode) }
         if raw < 0, errno == ENOTDIR {
-            // O_DIRECTORY says this of a link; openat2 says ELOOP.
+            // For a symbolic link O_DIRECTORY fails with ENOTDIR, whereas openat2 fails with ELOOP.
             var status = stat()
             let isLink = fstatat(last, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
             return fail(isLink ? ELOOP : ENOTDIR)

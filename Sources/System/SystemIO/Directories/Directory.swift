@@ -1,26 +1,30 @@
 import CLinux
 import Glibc
 
-/// An open directory. Relative paths given to it cannot leave it: `..`, absolute paths and symbolic links in any
-/// component are refused by the kernel (openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS; see `openByStepping`
-/// for sandboxes without it), whatever anybody swaps in meanwhile.
+/// An open directory. Relative paths given to it cannot leave it.
+///
+/// The kernel refuses `..`, absolute paths and symbolic links in any component, even if another
+/// process replaces a component at the same moment (openat2 with RESOLVE_BENEATH and
+/// RESOLVE_NO_SYMLINKS; `openByStepping` does the same in sandboxes that block openat2).
 package final class Directory: Sendable {
     package let descriptor: FileDescriptor
 
-    /// Where it was opened, for messages; the directory may have moved since.
+    /// The path by which it was opened, for messages. The directory may have moved since.
     package var path: String { descriptor.path }
 
     package init(_ descriptor: consuming FileDescriptor) {
         self.descriptor = descriptor
     }
 
-    /// Opens by path, links followed: this is the root that later paths are beneath.
+    /// Opens a directory by path, following symbolic links. Later paths are relative to it.
     package convenience init(path: String) throws(SystemError) {
         self.init(try FileDescriptor(path: path, [.read, .directory]))
     }
 
-    /// Opens the file at `relative`; what is there may be of any kind, so check `status` and use `.nonBlocking`
-    /// where a FIFO could be planted.
+    /// Opens the file at `relative`.
+    ///
+    /// The file can be of any kind: check `status`, and use `.nonBlocking` where another user could
+    /// have created a FIFO.
     package func open(
         _ relative: String, _ options: OpenOptions, mode: UInt32 = 0o666
     ) throws(SystemError) -> FileDescriptor {
@@ -38,7 +42,8 @@ package final class Directory: Sendable {
                 return FileDescriptor(owning: stepped, path: path)
             }
             attempts += 1
-            // openat2(2): EAGAIN when a rename elsewhere made the kernel unsure that the path stays beneath.
+            // According to openat2(2), EAGAIN means that a concurrent rename left the kernel unsure
+            // whether the path stays beneath.
             guard errno == EAGAIN, attempts < 64 else { throw .last("open", path) }
         }
     }
@@ -47,7 +52,7 @@ package final class Directory: Sendable {
         Directory(try open(relative, [.read, .directory]))
     }
 
-    /// About the name itself: a link is reported as a link.
+    /// Returns the attributes of the name itself: a symbolic link is reported as a link.
     package func status(_ relative: String) throws(SystemError) -> FileStatus {
         try at(relative, operation: "examine") { parent, name in
             var status = stat()
@@ -56,7 +61,7 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Like `status`, with nil for a name that does not exist.
+    /// Returns the attributes of a name, as `status` does; nil if the name does not exist.
     package func statusIfPresent(_ relative: String) throws(SystemError) -> FileStatus? {
         do throws(SystemError) {
             return try status(relative)
@@ -66,7 +71,8 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Like `statusIfPresent` for a name that this directory's listing gave, with as little work as possible.
+    /// Returns the attributes of a name from this directory's listing, without checking the name;
+    /// nil if it no longer exists.
     package func statusIfPresent(listed name: String) throws(SystemError) -> FileStatus? {
         var status = stat()
         if fstatat(descriptor.rawValue, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(status) }
@@ -74,21 +80,23 @@ package final class Directory: Sendable {
         throw .last("examine", path + "/" + name)
     }
 
-    /// Reads a regular file whole; anything else is refused before it is read.
+    /// Reads a regular file completely. Throws `.unsupported` for any other kind of file, and
+    /// `.tooLarge` for more than `limit` bytes.
     package func read(_ relative: String, limit: Int) throws(SystemError) -> [UInt8] {
         let file = try open(relative, [.read, .nonBlocking])
         guard try file.status().kind == .file else {
-            throw SystemError(.unsupported, operation: "read", path: file.path, remedy: "This is no regular file")
+            throw SystemError(.unsupported, operation: "read", path: file.path, remedy: "It is not a regular file")
         }
         return try file.readAll(limit: limit)
     }
 
-    /// Waits until the names in it are on the disk.
+    /// Waits until the names in this directory are on disk.
     package func synchronize() throws(SystemError) {
         try descriptor.synchronize()
     }
 
-    /// An id of the file system it is on, which together with device and inode tells a root from its lookalikes.
+    /// Returns the id of the directory's file system. Together with device and inode it
+    /// distinguishes this directory from another one at the same path.
     package func fileSystemID() throws(SystemError) -> UInt64 {
         var identity: UInt64 = 0
         guard ferry_file_system_id(descriptor.rawValue, &identity) == 0 else { throw .last("examine", path) }
@@ -103,8 +111,10 @@ package final class Directory: Sendable {
         return path
     }
 
-    /// Calls `body` with the directory that holds the last component of `relative` and with that component, for the
-    /// calls that the kernel offers without RESOLVE_BENEATH. A nil result means: see errno.
+    /// Calls `body` with the directory that holds the last component of `relative` and with that
+    /// component.
+    ///
+    /// For system calls that have no RESOLVE_BENEATH. A nil result means that errno holds an error.
     func at<Result>(
         _ relative: String, operation: String, _ body: (Int32, String) -> Result?
     ) throws(SystemError) -> Result {

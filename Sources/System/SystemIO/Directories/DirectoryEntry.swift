@@ -1,10 +1,11 @@
 /// One name in a directory.
 package struct DirectoryEntry: Hashable, Sendable {
-    /// The name; where its bytes are no UTF-8, the escaped form for messages, which opens nothing.
+    /// The name. If its bytes are not UTF-8, an escaped form for messages, which cannot be opened.
     package var name: String
-    /// The name's real bytes where they are no UTF-8; nil for every normal name.
+    /// The name's bytes if they are not UTF-8; otherwise nil.
     package var invalidBytes: [UInt8]?
-    /// `.unknown` where the file system does not say; ask `status`.
+    /// The kind of file; `.unknown` if the file system does not report it, so that `status` must be
+    /// used.
     package var kind: FileStatus.Kind
     package var inode: UInt64
 
@@ -16,7 +17,8 @@ package struct DirectoryEntry: Hashable, Sendable {
     }
 }
 
-/// Printable form of bytes that may be no text: control characters, backslashes and what is no UTF-8 become `\xNN`.
+/// Returns a printable form of bytes that may not be text: control characters, backslashes and
+/// invalid UTF-8 become `\xNN`.
 package func escapedName(_ bytes: some Sequence<UInt8>) -> String {
     let bytes = Array(bytes)
     if let text = String(validating: bytes, as: UTF8.self),

@@ -1,12 +1,12 @@
 import Glibc
 
 extension SystemError {
-    /// The error that errno(3) holds right after a failed call.
+    /// Returns the error that errno(3) holds directly after a failed call.
     static func last(_ operation: String, _ path: String?) -> SystemError {
         SystemError(errno: Glibc.errno, operation: operation, path: path)
     }
 
-    /// Maps a number of errno(3) to its code and remedy.
+    /// Creates an error from a number of errno(3), with the matching code and remedy.
     package init(errno: Int32, operation: String, path: String? = nil) {
         self.init(
             SystemError.code(of: errno), errno: errno, operation: operation, path: path,
@@ -18,7 +18,7 @@ extension SystemError {
         return String(cString: text)
     }
 
-    /// errno(3), and openat2(2) for EXDEV and ELOOP.
+    /// Returns the code of an error number, following errno(3), and openat2(2) for EXDEV and ELOOP.
     private static func code(of errno: Int32) -> Code {
         switch errno {
         case ENOENT: .notFound
@@ -49,7 +49,7 @@ extension SystemError {
 
     private static func remedy(for errno: Int32) -> String? {
         switch errno {
-        case ENOSPC: "Free space on this file system; work goes on by itself when there is some"
+        case ENOSPC: "Free space on this file system; work continues automatically when there is some"
         case EDQUOT: "The disk quota of this user is used up; remove files or have it raised"
         case EACCES, EPERM: "Check owner and mode of the path, and the sandbox of the unit if a service does this"
         case EROFS: "The file system is mounted read-only; look for errors in `dmesg`, then remount it writable"

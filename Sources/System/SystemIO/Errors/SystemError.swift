@@ -1,6 +1,7 @@
-/// What the kernel, or a check made before asking it, refused: the operation, the path and what to do about it.
+/// An operation that the kernel, or a check before the system call, refused: the operation, the
+/// path and a remedy.
 package struct SystemError: Error, Sendable {
-    /// The kind of refusal, stable across kernels; `errno` has the number behind it.
+    /// The kind of failure. Stable across kernels; `errno` holds the kernel's number.
     package struct Code: Hashable, Sendable {
         package let name: String
 
@@ -30,12 +31,12 @@ package struct SystemError: Error, Sendable {
     }
 
     package var code: Code
-    /// The number from errno(3), 0 where a check of ours refused.
+    /// The number from errno(3); 0 if a check before the system call failed.
     package var errno: Int32
-    /// What was tried, as an infinitive: "open", "replace", "watch".
+    /// The failed operation as an infinitive: "open", "replace", "watch".
     package var operation: String
     package var path: String?
-    /// One sentence with the way out, where there is one that a person can take.
+    /// One sentence that says what a person can do about the failure, if anything.
     package var remedy: String?
 
     package init(
@@ -50,8 +51,9 @@ package struct SystemError: Error, Sendable {
 }
 
 extension SystemError {
-    /// True where the same call may succeed later without anybody changing the request: a full disk that is cleaned
-    /// up, a busy file, a limit that others release.
+    /// Whether the same call may succeed later without a change to the request: after space was
+    /// freed on a full disk, a busy file was closed, or other processes released a limited
+    /// resource.
     package var isTransient: Bool {
         switch code {
         case .noSpace, .tooManyOpenFiles, .busy, .watchLimit, .timedOut, .unreachable, .damagedMedium: true

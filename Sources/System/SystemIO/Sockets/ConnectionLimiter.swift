@@ -1,12 +1,13 @@
-/// Decides which connections a server keeps once there are as many as it can hold.
+/// Decides which connections a server keeps when it has as many as it can hold.
 ///
-/// A new connection is admitted in place of one that does nothing, so that a client that opens many connections and leaves
-/// them standing cannot keep others out: first one of the same address where that address has too many, else one of the
-/// address that holds most. Connections with a request in progress are never closed for another.
+/// A new connection replaces an unused one, so that a client that opens many connections and leaves
+/// them idle cannot lock others out. If the new connection's address has too many connections, one
+/// of them is replaced; otherwise one of the address that has the most. Connections with a request
+/// in progress are never closed for another.
 package struct ConnectionLimiter<ID: Hashable & Sendable>: Sendable {
     package struct Limits: Sendable, Hashable {
         package var total: Int
-        /// The most connections of one `IPAddress.site`; 0 for no limit.
+        /// The maximum number of connections from one `IPAddress.site`; 0 for no limit.
         package var perSite: Int
 
         package init(total: Int, perSite: Int) {
@@ -15,15 +16,15 @@ package struct ConnectionLimiter<ID: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// What a connection is used for, in the order in which connections are given up.
+    /// The state of a connection, in the order in which connections are closed for new ones.
     package enum Use: Int, Comparable, Sendable {
-        /// Its client has not sent a whole request header, or no greeting, or has not signed in.
+        /// The client has not yet sent a complete request header or greeting, or has not signed in.
         case unproven
-        /// It has no request in progress.
+        /// The connection has no request in progress.
         case idle
-        /// The server waits for more of a request from its client.
+        /// The server is waiting for the rest of a request.
         case waiting
-        /// The server works for its client; it is not given up.
+        /// The server is processing a request; the connection is not closed for another.
         case busy
 
         package static func < (a: Use, b: Use) -> Bool { a.rawValue < b.rawValue }
@@ -31,27 +32,29 @@ package struct ConnectionLimiter<ID: Hashable & Sendable>: Sendable {
 
     package enum Admission: Hashable, Sendable {
         case admitted
-        /// The new connection takes the place of another, which the caller has to close.
+        /// The new connection takes the place of an existing one, which the caller must close.
         case replacing(ID)
         case refused
     }
 
     private let limits: Limits
     private var sites: [IPAddress: Set<ID>] = [:]
-    /// Connections that no single client stands behind, such as those of trusted proxies.
+    /// Connections that are not counted for a single client, such as those of trusted proxies.
     private var others: Set<ID> = []
     private var siteOf: [ID: IPAddress] = [:]
 
     package init(_ limits: Limits) { self.limits = limits }
 
-    /// The connections that hold a place.
+    /// The number of connections that hold a place.
     package var count: Int { siteOf.count + others.count }
 
-    /// Asks for a place for a new connection. A connection that is replaced has lost its place when this returns.
+    /// Requests a place for a new connection. A replaced connection has already lost its place when
+    /// this returns.
     ///
     /// - Parameters:
-    ///   - site: the client's `IPAddress.site`; nil for a connection that counts towards the total only.
-    ///   - use: returns what a connection is used for, and since when.
+    ///   - site: the client's `IPAddress.site`; nil for a connection that counts toward the total
+    ///     only.
+    ///   - use: returns the state of a connection and the time since which it has had it.
     package mutating func open(
         _ id: ID, _ site: IPAddress?, use: (ID) -> (Use, ContinuousClock.Instant)
     ) -> Admission {
@@ -78,7 +81,7 @@ package struct ConnectionLimiter<ID: Hashable & Sendable>: Sendable {
         return victim.map { .replacing($0) } ?? .admitted
     }
 
-    /// Frees a connection's place, if it has one.
+    /// Frees the place of a connection, if it has one.
     package mutating func close(_ id: ID) {
         guard let site = siteOf.removeValue(forKey: id) else {
             others.remove(id)
@@ -88,7 +91,8 @@ package struct ConnectionLimiter<ID: Hashable & Sendable>: Sendable {
         if sites[site]?.isEmpty == true { sites[site] = nil }
     }
 
-    /// The least used connection, and of several the one that has been so for longest; nil if all are busy.
+    /// Returns the least used connection; if several are equal, the one that has been so for
+    /// longest. Returns nil if all are busy.
     private static func leastUsed(of ids: Set<ID>, _ use: (ID) -> (Use, ContinuousClock.Instant)) -> ID? {
         var least: (id: ID, use: (Use, ContinuousClock.Instant))?
         for id in ids {

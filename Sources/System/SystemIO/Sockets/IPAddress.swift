@@ -16,9 +16,10 @@ package struct IPAddress: Hashable, Sendable {
         self.number = number
     }
 
-    /// Parses a literal address as inet_pton(3) takes it; the zone of a link-local address (`%eth0`) is dropped.
+    /// Creates an address from a literal that inet_pton(3) accepts. The zone of a link-local
+    /// address (`%eth0`) is dropped.
     ///
-    /// Returns nil for anything else, also for an address with brackets or a port.
+    /// Returns nil for anything else, including an address with brackets or a port.
     package init?(_ text: some StringProtocol) {
         var text = String(text)
         guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }
@@ -36,18 +37,20 @@ package struct IPAddress: Hashable, Sendable {
         }
     }
 
-    /// The address with all but the first `length` bits cleared.
+    /// Returns the address with all but the first `length` bits cleared.
     func prefix(_ length: Int) -> IPAddress {
         let width = isIPv4 ? 32 : 128
         let cleared = max(0, width - max(0, length))
         return IPAddress(isIPv4: isIPv4, number: cleared >= 128 ? 0 : (number >> cleared) << cleared)
     }
 
-    /// The part of the address that one customer of a network usually has: an IPv4 address, or the first 64 bits of an
-    /// IPv6 address. Limits count by it, because a host in an IPv6 network can use 2^64 addresses.
+    /// The part of the address that usually identifies one customer of a network: an IPv4 address,
+    /// or the first 64 bits of an IPv6 address.
+    ///
+    /// Limits count by site, because a host in an IPv6 network can use 2^64 addresses.
     package var site: IPAddress { isIPv4 ? self : prefix(64) }
 
-    /// The address with a port, as in a URL: `192.0.2.1:80`, `[2001:db8::1]:80`.
+    /// Returns the address with a port, as in a URL: `192.0.2.1:80`, `[2001:db8::1]:80`.
     package func description(withPort port: UInt16) -> String {
         isIPv4 ? "\(self):\(port)" : "[\(self)]:\(port)"
     }
@@ -74,12 +77,16 @@ package struct IPNetwork: Hashable, Sendable {
     private let start: IPAddress
     private let length: Int
 
-    /// Returns nil for anything but an address, alone or with a prefix length that its family has. Bits behind the prefix
-    /// are ignored.
+    /// Creates a network from an address with an optional prefix length. Bits after the prefix are
+    /// ignored.
+    ///
+    /// Returns nil for anything else, including a prefix length that the address family does not
+    /// have.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }
-        // `::ffff:10.0.0.0/104` means an IPv4 network, whose length is another.
+        // Refuses `::ffff:10.0.0.0/104`: it means an IPv4 network, whose prefix length would be a
+        // different number.
         guard address.isIPv4 == !first.contains(":") || parts.count == 1 else { return nil }
         let width = address.isIPv4 ? 32 : 128
         var length = width
@@ -93,6 +100,7 @@ package struct IPNetwork: Hashable, Sendable {
         self.length = length
     }
 
+    /// Whether an address is in this network.
     package func contains(_ address: IPAddress) -> Bool {
         address.isIPv4 == start.isIPv4 && address.prefix(length) == start
     }

@@ -1,8 +1,8 @@
-/// `HOST:PORT` to listen on; an IPv6 address stands in brackets.
+/// An address to listen on, `HOST:PORT`. An IPv6 address is in brackets.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    /// Without brackets.
+    /// The host name or address, without brackets.
     package var host: String
-    /// 0 takes a free one.
+    /// The port; 0 picks a free one.
     package var port: Int
 
     package init(host: String, port: Int) {

@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// Who is at the other end of a Unix socket, as of its connect: SO_PEERCRED of unix(7).
+/// The process at the other end of a Unix socket at the time of its connect: SO_PEERCRED of
+/// unix(7).
 package struct PeerCredentials: Hashable, Sendable {
     package var process: Int32
     package var user: UInt32
@@ -13,7 +14,8 @@ package struct PeerCredentials: Hashable, Sendable {
         self.group = group
     }
 
-    /// `socket` is a connected socket that somebody else owns.
+    /// Creates the credentials of the peer of `socket`, a connected socket that the caller keeps
+    /// open.
     package init(ofSocket socket: Int32) throws(SystemError) {
         var (process, user, group): (Int32, UInt32, UInt32) = (0, 0, 0)
         guard ferry_peer_credentials(socket, &process, &user, &group) == 0 else {
@@ -22,7 +24,7 @@ package struct PeerCredentials: Hashable, Sendable {
         self.init(process: process, user: user, group: group)
     }
 
-    /// This process: what a peer would see.
+    /// The credentials of this process, as a peer would see them.
     package static var own: PeerCredentials {
         PeerCredentials(process: getpid(), user: geteuid(), group: getegid())
     }

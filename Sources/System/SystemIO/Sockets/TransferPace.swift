@@ -1,15 +1,15 @@
-/// Judges whether a client sends, or reads, at least as fast as a server wants it to.
+/// Judges whether a client sends or reads at least as fast as the server requires.
 ///
-/// It is told from time to time how much has been transferred. Time in which the server waits for its client uses up a
-/// credit, which each byte renews: a client that stalls for longer than its credit is too slow, and so is one that goes on
-/// at less than the minimum rate.
+/// The caller reports the number of transferred bytes from time to time. Time during which the
+/// server waits for the client uses up a credit, which each byte renews. A client that stalls for
+/// longer than its credit is too slow, and so is one that continues below the minimum rate.
 package struct TransferPace: Sendable, Hashable {
     package struct Limits: Sendable, Hashable {
-        /// Bytes a second, on average.
+        /// The minimum average rate in bytes per second.
         package var minimumRate = 1024
-        /// How long a client may take for its first bytes.
+        /// The time that a client has for its first bytes.
         package var grace = Duration.seconds(10)
-        /// How long a client may pause that was fast before.
+        /// The longest pause allowed to a client that was fast before.
         package var longestPause = Duration.seconds(30)
 
         package init() {}
@@ -20,8 +20,9 @@ package struct TransferPace: Sendable, Hashable {
     private var bytes: UInt64
     private var last: ContinuousClock.Instant
 
-    /// Begins to judge a transfer.
-    /// - Parameter bytes: what has been transferred before, which is not counted.
+    /// Starts judging a transfer.
+    ///
+    /// - Parameter bytes: the number of bytes transferred before, which are not counted.
     package init(_ limits: Limits = Limits(), bytes: UInt64 = 0, at now: ContinuousClock.Instant) {
         self.limits = limits
         credit = limits.grace
@@ -29,12 +30,13 @@ package struct TransferPace: Sendable, Hashable {
         last = now
     }
 
-    /// Takes a reading.
+    /// Reports progress.
     ///
     /// - Parameters:
-    ///   - bytes: what has been transferred in all.
-    ///   - isWaiting: whether the server waits for its client now, rather than the client for the server.
-    /// - Returns: false if the client is too slow.
+    ///   - bytes: the total number of bytes transferred.
+    ///   - isWaiting: whether the server is waiting for the client, rather than the client for the
+    ///     server.
+    /// - Returns: False if the client is too slow.
     package mutating func keepsUp(
         bytes: UInt64, isWaiting: Bool, at now: ContinuousClock.Instant
     ) -> Bool {

@@ -1,10 +1,11 @@
-/// The proxies whose word on a client's address is taken.
+/// The proxies whose statements about a client's address are believed.
 ///
-/// A request that passes proxies carries the addresses that each of them saw, in `X-Forwarded-For` or `Forwarded`
-/// (RFC 7239). A client can send these fields itself, so an entry counts only if the machine that appended it is trusted:
-/// the entries are read from the last to the first for as long as the address before is one of a trusted proxy.
+/// A request that passes through proxies carries the addresses that each of them saw, in
+/// `X-Forwarded-For` or `Forwarded` (RFC 7239). A client can send these fields itself, so an entry
+/// counts only if the machine that appended it is trusted: entries are read from the last to the
+/// first for as long as the preceding address is that of a trusted proxy.
 package struct TrustedProxies: Sendable, Hashable {
-    /// An address, with its port where that is known.
+    /// A client's address, with its port if known.
     package struct Client: Hashable, Sendable {
         package let address: IPAddress
         package let port: UInt16?
@@ -24,9 +25,9 @@ package struct TrustedProxies: Sendable, Hashable {
 
     /// Returns the address of the client that a request came from.
     ///
-    /// Where an entry is missing or is no address (`unknown`, `_hidden`), the client is the proxy that should have named
-    /// it. If both header fields are present and disagree, neither is used, because most proxies append to one of them and
-    /// pass the other on as the client sent it.
+    /// If an entry is missing or is not an address (`unknown`, `_hidden`), the client is the proxy
+    /// that should have named it. If both header fields are present and disagree, neither is used,
+    /// because most proxies append to one of them and pass the other on as the client sent it.
     ///
     /// - Parameters:
     ///   - peer: the other end of the connection.
@@ -66,13 +67,13 @@ package struct TrustedProxies: Sendable, Hashable {
                     guard sides.count == 2, trimmed(sides[0]).lowercased() == "for" else { return nil }
                     return sides[1]
                 }
-                // An element that names two clients was not made by a proxy.
+                // No proxy creates an element that names two clients.
                 return named.count == 1 ? node(named[0]) : nil
             }
         }
     }
 
-    /// Splits outside of quoted strings.
+    /// Splits at separators that are outside of quoted strings.
     private static func split(_ text: Substring, at separator: Character) -> [Substring] {
         var parts: [Substring] = []
         var start = text.startIndex
@@ -95,7 +96,8 @@ package struct TrustedProxies: Sendable, Hashable {
         return parts
     }
 
-    /// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`, each of them also in quotes.
+    /// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`,
+    /// each also in quotes.
     private static func node(_ text: Substring) -> Client? {
         var text = trimmed(text)
         if text.count >= 2, text.first == "\"", text.last == "\"" { text = text.dropFirst().dropLast() }
@@ -115,7 +117,7 @@ package struct TrustedProxies: Sendable, Hashable {
         if text.isEmpty { return Client(address: address, port: nil) }
         guard text.first == ":" else { return nil }
         let digits = text.dropFirst()
-        // An obfuscated port (`_http`) does not make the address worse.
+        // The address is valid even if the port is obfuscated (`_http`).
         if digits.first == "_" { return Client(address: address, port: nil) }
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits) else {
             return nil

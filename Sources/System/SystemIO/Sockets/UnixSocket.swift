@@ -1,16 +1,19 @@
 import CLinux
 import Glibc
 
-/// Stream sockets of unix(7) by path.
+/// Stream sockets of unix(7), addressed by path.
 package enum UnixSocket {
-    /// Binds and listens; only this user can connect unless `mode` says more. A socket that a dead process left is
-    /// replaced; one that answers is the error `.addressInUse`, and a file that is no socket is left alone.
+    /// Binds a socket and listens. Only this user can connect unless `mode` permits more.
     ///
-    /// Two processes that start at once may both find the old socket dead: hold a `FileLock` around it.
+    /// Replaces a socket file that a dead process left. Throws `.addressInUse` if a process answers
+    /// on it, and `.exists` if the file is not a socket.
+    ///
+    /// Two processes that start at the same time may both find the old socket dead: hold a
+    /// `FileLock` during the call.
     package static func listen(_ path: String, mode: UInt32 = 0o600) throws(SystemError) -> FileDescriptor {
         try removeDead(path)
         let socket = try make(path)
-        // Before the bind, so that the file never exists with a wider mode.
+        // Set before the bind, so that the file never exists with a wider mode.
         try socket.changeMode(mode)
         guard try withAddress(path, { bind(socket.rawValue, $0, $1) }) == 0 else { throw .last("listen on", path) }
         guard chmod(path, mode_t(mode)) == 0, Glibc.listen(socket.rawValue, 128) == 0 else {
@@ -19,7 +22,8 @@ package enum UnixSocket {
         return socket
     }
 
-    /// `.notFound` where there is no such socket, `.unreachable` where nobody listens behind it.
+    /// Connects to a socket. Throws `.notFound` if it does not exist and `.unreachable` if no
+    /// process listens on it.
     package static func connect(_ path: String) throws(SystemError) -> FileDescriptor {
         let socket = try make(path)
         guard try withAddress(path, { address, size in retry { Glibc.connect(socket.rawValue, address, size) } }) == 0
@@ -27,7 +31,7 @@ package enum UnixSocket {
         return socket
     }
 
-    /// Waits for the next client.
+    /// Blocks until the next client connects.
     package static func accept(_ listener: borrowing FileDescriptor) throws(SystemError) -> FileDescriptor {
         let raw = retry { Glibc.accept(listener.rawValue, nil, nil) }
         guard raw >= 0 else { throw .last("accept from", listener.path) }
@@ -45,7 +49,7 @@ package enum UnixSocket {
                 guard try FileSystem.status(path).kind == .socket else {
                     throw SystemError(
                         .exists, operation: "listen on", path: path,
-                        remedy: "A file that is no socket is in the way; remove it or choose another path")
+                        remedy: "The path is taken by a file that is not a socket; remove it or choose another path")
                 }
                 try FileSystem.remove(path)
                 return
@@ -68,11 +72,11 @@ package enum UnixSocket {
         try checkPath(path, operation: "use the socket")
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard path.utf8.count < room else {
+        let capacity = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.utf8.count < capacity else {
             throw SystemError(
                 .invalidName, operation: "use the socket", path: path,
-                remedy: "A socket's path may have at most \(room - 1) bytes; choose a shorter directory")
+                remedy: "A socket's path may have at most \(capacity - 1) bytes; choose a shorter directory")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         return withUnsafePointer(to: &address) {

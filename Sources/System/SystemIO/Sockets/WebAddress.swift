@@ -21,7 +21,7 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         self.address = address
     }
 
-    /// Without the port where it is the scheme's own, as clients write it in `Host`.
+    /// The URL without the scheme's default port, as clients write it in `Host`.
     package var description: String {
         let text = "\(isSecure ? "https" : "http")://\(address)"
         let port = ":\(Self.port(isSecure))"

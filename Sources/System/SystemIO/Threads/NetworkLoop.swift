@@ -2,12 +2,14 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A thread that waits for its sockets, and runs the handlers of their calls between two waits.
+/// A thread that waits for its sockets and runs the handlers of their calls between two waits.
 ///
-/// A call so begins and ends on the thread that reads and writes its connection, and several answers go out in one write.
-/// In return a handler must not block: while it computes, the other calls of this thread wait.
+/// A call begins and ends on the thread that reads and writes its connection, and several responses
+/// are sent with one write. In return a handler must not block: while it computes, the other calls
+/// of this thread wait.
 ///
-/// `@unchecked Sendable`: what is not behind the lock is touched on the thread only.
+/// `@unchecked Sendable`: properties that are not protected by the lock are accessed on the thread
+/// only.
 package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     private enum Work {
         case job(UnownedJob)
@@ -21,8 +23,8 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     }
 
     private let poll: Int32
-    /// Ends the wait, eventfd(2).
-    private let bell: Int32
+    /// An eventfd(2) that interrupts the wait.
+    private let wakeDescriptor: Int32
     private let state = Mutex(State())
     private let thread = Atomic<pthread_t>(0)
     private var sources: [Int32: any NetworkSource] = [:]
@@ -32,29 +34,30 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
 
     package init() throws(SystemError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        bell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        // Edge-triggered, so that nobody needs to read it.
-        guard poll >= 0, bell >= 0, ferry_watch(poll, EPOLL_CTL_ADD, bell, EPOLLIN.rawValue | EPOLLET.rawValue) == 0
+        wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        // Edge-triggered, so that its counter need not be read.
+        guard poll >= 0, wakeDescriptor >= 0,
+            ferry_watch(poll, EPOLL_CTL_ADD, wakeDescriptor, EPOLLIN.rawValue | EPOLLET.rawValue) == 0
         else {
             let failure = SystemError.last("wait for sockets", nil)
             if poll >= 0 { close(poll) }
-            if bell >= 0 { close(bell) }
+            if wakeDescriptor >= 0 { close(wakeDescriptor) }
             throw failure
         }
     }
 
     deinit {
         close(poll)
-        close(bell)
+        close(wakeDescriptor)
     }
 
-    /// Begins the thread, which lives until `stop`.
+    /// Starts the thread, which runs until `stop`.
     package func start(named name: String) throws(SystemError) {
-        // Handlers may go as deep as on any other thread.
+        // The usual stack size of a thread, so that handlers can recurse as deeply as elsewhere.
         try WorkerThread.start(named: name, stackSize: 8 << 20, run)
     }
 
-    /// Ends the thread once it has nothing to do.
+    /// Ends the thread after the work that is queued.
     package func stop() {
         add { $0.isStopped = true }
     }
@@ -66,52 +69,53 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
         add { $0.work.append(.job(job)) }
     }
 
-    /// Runs an action on the thread: now if this is the thread, else soon.
+    /// Runs an action on the thread: immediately if called on it, otherwise as soon as possible.
     package func perform(_ action: @escaping @Sendable () -> Void) {
         if isCurrent { action() } else { later(action) }
     }
 
-    /// Runs an action on the thread behind what it is doing.
+    /// Runs an action on the thread after its current work, even if called on it.
     package func later(_ action: @escaping @Sendable () -> Void) { add { $0.work.append(.action(action)) } }
 
     private var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
     private func add(_ change: (inout State) -> Void) {
-        let mustRing = state.withLock { state in
+        let mustWake = state.withLock { state in
             change(&state)
             defer { state.isAsleep = false }
             return state.isAsleep
         }
-        if mustRing { eventfd_write(bell, 1) }
+        if mustWake { eventfd_write(wakeDescriptor, 1) }
     }
 
     // MARK: On the thread
 
-    /// Lets a source know when its socket is ready for what it wants to do.
-    /// - Returns: false where the system refuses.
+    /// Notifies a source when its socket is ready for reads or writes.
+    ///
+    /// - Returns: False if the kernel refuses to watch the socket.
     package func watch(_ source: any NetworkSource, forReads: Bool = true, forWrites: Bool = false) -> Bool {
         let events = (forReads ? EPOLLIN.rawValue : 0) | (forWrites ? EPOLLOUT.rawValue : 0)
         let operation = sources.updateValue(source, forKey: source.descriptor) == nil ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
         return ferry_watch(poll, operation, source.descriptor, events) == 0
     }
 
-    /// To be called before the socket is closed.
+    /// Stops watching a source. Must be called before its socket is closed.
     package func forget(_ source: any NetworkSource) {
         if sources.removeValue(forKey: source.descriptor) != nil {
             _ = ferry_watch(poll, EPOLL_CTL_DEL, source.descriptor, 0)
         }
     }
 
-    /// Sends what the source has once everything that there is to do has been done.
+    /// Calls the source's `send` after all queued work has run.
     package func sendSoon(_ source: any NetworkSource) { unsent.append(source) }
 
-    /// Calls every source's `check` at that time at the latest.
+    /// Calls every source's `check` at the given time or earlier.
     package func check(at time: ContinuousClock.Instant) {
         nextCheck = min(nextCheck ?? time, time)
     }
 
-    /// Calls that, too, when it calls every source's `check`; for who waits for a time without a socket. To be called before the
-    /// thread begins.
+    /// Registers a closure that is called whenever every source's `check` is called, for components
+    /// that wait for a time without a socket. Must be called before the thread starts.
     package func alsoCheck(_ check: @escaping (ContinuousClock.Instant) -> Void) { otherChecks.append(check) }
 
     package func forEachSource(_ body: (any NetworkSource) -> Void) {
@@ -160,7 +164,7 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
         for source in sources { source.send() }
     }
 
-    /// How long to wait at most; -1 for as long as it takes.
+    /// The maximum time to wait; -1 for no limit.
     private var milliseconds: Int32 {
         guard let nextCheck else { return -1 }
         return Int32(clamping: Int(max(0, (nextCheck - .now) / .milliseconds(1))) + 1)
@@ -176,12 +180,12 @@ package final class NetworkLoop: TaskExecutor, @unchecked Sendable {
     }
 }
 
-/// A socket that a loop waits for. Everything is called on the loop's thread.
+/// A socket that a loop waits for. All methods are called on the loop's thread.
 package protocol NetworkSource: AnyObject {
     var descriptor: Int32 { get }
     func ready(toRead: Bool, toWrite: Bool)
-    /// See `NetworkLoop.sendSoon`.
+    /// Sends pending data; see `NetworkLoop.sendSoon`.
     func send()
-    /// See `NetworkLoop.check`.
+    /// Handles deadlines; see `NetworkLoop.check`.
     func check(at now: ContinuousClock.Instant)
 }

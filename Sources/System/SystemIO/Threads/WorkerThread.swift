@@ -1,10 +1,12 @@
 import CLinux
 import Glibc
 
-/// Threads beside Swift's pool, for what blocks. They take no signals, so that those of the process reach whoever waits for them.
+/// Threads outside Swift's pool, for work that blocks. They block all signals, so that these are
+/// delivered to the thread that handles them.
 package enum WorkerThread {
     /// Runs `body` on a new detached thread.
-    /// - Parameter name: up to 15 bytes, as tools show it.
+    ///
+    /// - Parameter name: at most 15 bytes, shown by tools such as `ps`.
     package static func start(
         named name: String, stackSize: Int = 1 << 20, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
@@ -31,7 +33,8 @@ package enum WorkerThread {
         throw SystemError(errno: code, operation: "start the thread \(name)")
     }
 
-    /// Threads made by a C library inside `body` inherit the mask.
+    /// Calls `body` with all signals blocked. Threads that a C library creates inside `body`
+    /// inherit the signal mask.
     package static func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
         var all = sigset_t()
         var before = sigset_t()

@@ -1,17 +1,22 @@
 import Glibc
 
-/// Threads for work that blocks or computes for long (reading files, syncing disks, hashing), so that Swift's
-/// shared pool stays free and the rest of the process answers at once while gigabytes move.
+/// Threads for work that blocks or computes for long (reading files, syncing disks, hashing), used
+/// with `run` or `withTaskExecutorPreference`.
 ///
-/// Use with `run`, or `withTaskExecutorPreference`.
+/// Swift's shared pool stays free, so that the rest of the process responds at once while gigabytes
+/// are transferred.
 ///
-/// Each thread sleeps on a condition of its own: glibc before 2.41 loses a signal now and then where several wait for one
-/// (its bug 25847), and with it a job that nobody else would take. The one that went to sleep last is woken first, as its
-/// processor still knows it.
+/// Each thread sleeps on a condition of its own. With a shared condition, glibc before 2.41
+/// occasionally loses a signal (its bug 25847), and the queued job would wait until the next one
+/// arrives. The thread that went to sleep last is woken first, because its data is most likely
+/// still in a processor's cache.
 ///
-/// `@unchecked Sendable`: all variables are only touched under `mutex`.
+/// `@unchecked Sendable`: all variables are only accessed under `mutex`.
 package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
-    /// What a thread sleeps on. Owned by who wakes it, too: by then the job may have run, and thread and executor be gone.
+    /// The condition that a sleeping thread waits on.
+    ///
+    /// The thread that signals it holds a reference too: by then the job may have run, and the
+    /// woken thread and the executor may be gone.
     private final class Sleeper {
         let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -29,7 +34,9 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     private var sleeping: [Sleeper] = []
     private var isStopping = false
 
-    /// - Parameter name: up to 15 bytes, as tools show it.
+    /// Creates the threads.
+    ///
+    /// - Parameter name: at most 15 bytes, shown by tools such as `ps`.
     package init(count: Int, named name: String) throws(SystemError) {
         pthread_mutex_init(mutex, nil)
         do throws(SystemError) {
@@ -45,7 +52,7 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Ends the threads once they have run what was handed in before.
+    /// Ends the threads after the jobs that were enqueued before.
     package func stop() {
         pthread_mutex_lock(mutex)
         isStopping = true
@@ -65,7 +72,7 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         queue.append(job)
         let sleeper = sleeping.popLast()
         pthread_mutex_unlock(mutex)
-        // Behind the lock, which who wakes wants first.
+        // Signalled after the lock is released, because the woken thread needs the lock first.
         if let sleeper { pthread_cond_signal(sleeper.condition) }
     }
 
@@ -74,7 +81,7 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         while let job = next(sleeper) { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    /// Waits for a job; nil at the end.
+    /// Waits for a job. Returns nil when the executor has stopped and the queue is empty.
     private func next(_ sleeper: Sleeper) -> UnownedJob? {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

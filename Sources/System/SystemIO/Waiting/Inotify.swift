@@ -1,11 +1,12 @@
 import CLinux
 import Glibc
 
-/// A queue of changes in watched directories, inotify(7). Costs nothing while nothing happens.
+/// A queue of changes in watched directories: inotify(7). It uses no processor time while nothing
+/// changes.
 package final class Inotify: Sendable {
     private let descriptor: FileDescriptor
 
-    /// `.watchLimit` where this user has too many queues already.
+    /// Creates a queue. Throws `.watchLimit` if this user has too many queues.
     package init() throws(SystemError) {
         let raw = inotify_init1(O_NONBLOCK | O_CLOEXEC)
         guard raw >= 0 else {
@@ -18,10 +19,13 @@ package final class Inotify: Sendable {
         descriptor = FileDescriptor(owning: raw, path: "inotify")
     }
 
-    /// Watches one directory, not what is in its subdirectories. A directory that is watched already keeps its number
-    /// and gets the new mask. `.watchLimit` where this user has too many watches already.
+    /// Watches one directory without its subdirectories, and returns the watch's number.
+    ///
+    /// A directory that is already watched keeps its number and gets the new mask. Throws
+    /// `.watchLimit` if this user has too many watches.
     package func watch(_ directory: Directory, for mask: InotifyEvent.Mask) throws(SystemError) -> Int32 {
-        // By the open file, so that a rename between opening and watching cannot lead elsewhere.
+        // Addresses the open directory, so that a rename between opening and watching cannot
+        // redirect the watch.
         let path = "/proc/self/fd/\(directory.descriptor.rawValue)"
         let onlyDirectories: UInt32 = 0x0100_0000  // IN_ONLYDIR
         let watch = inotify_add_watch(descriptor.rawValue, path, mask.rawValue | onlyDirectories)
@@ -33,12 +37,13 @@ package final class Inotify: Sendable {
             remedy: Inotify.advice(for: "max_user_watches", enough: 524_288))
     }
 
-    /// Fine for a watch that is gone already.
+    /// Removes a watch. Does nothing if it no longer exists.
     package func remove(_ watch: Int32) {
         _ = inotify_rm_watch(descriptor.rawValue, watch)
     }
 
-    /// The events that are there, in order, at most some hundred at once; empty where there are none.
+    /// Returns the pending events in order, at most a few hundred at once; an empty array if there
+    /// are none.
     package func read() throws(SystemError) -> [InotifyEvent] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
         defer { buffer.deallocate() }
@@ -50,12 +55,14 @@ package final class Inotify: Sendable {
         return Inotify.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
 
-    /// Waits until `read` has something. For one caller at a time. Throws CancellationError when the task is cancelled.
+    /// Waits until `read` returns events. Only one caller may wait at a time. Throws
+    /// CancellationError when the task is cancelled.
     package func wait() async throws {
         try await Poller.readable(descriptor)
     }
 
-    /// Records of inotify(7): watch (4 bytes), mask (4), cookie (4), length (4), name padded with NULs.
+    /// Parses records of inotify(7): watch (4 bytes), mask (4), cookie (4), length (4), name padded
+    /// with NULs.
     static func parse(_ records: UnsafeRawBufferPointer) -> [InotifyEvent] {
         var events: [InotifyEvent] = []
         var start = 0
@@ -76,7 +83,9 @@ package final class Inotify: Sendable {
         return events
     }
 
-    /// `limit` is the name below /proc/sys/fs/inotify.
+    /// Returns the remedy for a limit that is used up.
+    ///
+    /// - Parameter limit: a file name in /proc/sys/fs/inotify.
     private static func advice(for limit: String, enough: Int) -> String {
         let current = FileSystem.number("/proc/sys/fs/inotify/\(limit)")
         let stands = current.map { " stands at \($0)" } ?? " is used up"
@@ -87,7 +96,7 @@ package final class Inotify: Sendable {
 }
 
 extension FileSystem {
-    /// The decimal number that a small file of /proc holds; nil where there is none.
+    /// Returns the decimal number in a small file of /proc; nil if the file has none.
     static func number(_ path: String) -> Int? {
         guard let bytes = try? read(path, limit: 64), let text = String(validating: bytes, as: UTF8.self) else {
             return nil

@@ -2,7 +2,7 @@ import CLinux
 
 /// One record of inotify(7).
 package struct InotifyEvent: Hashable, Sendable {
-    /// What happened; several bits may be set.
+    /// The kinds of change; several bits may be set.
     package struct Mask: OptionSet, Hashable, Sendable {
         package let rawValue: UInt32
 
@@ -18,20 +18,21 @@ package struct InotifyEvent: Hashable, Sendable {
         package static let movedItself = Mask(Int(IN_MOVE_SELF))
         package static let movedFrom = Mask(Int(IN_MOVED_FROM))
         package static let movedTo = Mask(Int(IN_MOVED_TO))
-        /// The watch is gone: removed, its directory deleted or unmounted.
+        /// The watch no longer exists: it was removed, or its directory was deleted or unmounted.
         package static let ignored = Mask(Int(IN_IGNORED))
         package static let directory = Mask(Int(IN_ISDIR))
-        /// Events were lost; nothing is known until a scan.
+        /// The queue overflowed and events were lost, so the directories must be scanned.
         package static let overflow = Mask(Int(IN_Q_OVERFLOW))
         package static let unmounted = Mask(Int(IN_UNMOUNT))
     }
 
-    /// The number that `Inotify.watch` gave; -1 for an overflow.
+    /// The number that `Inotify.watch` returned; -1 for an overflow.
     package var watch: Int32
     package var mask: Mask
-    /// Equal in the two halves of one rename, 0 elsewhere.
+    /// A number that the two events of one rename share; 0 in other events.
     package var cookie: UInt32
-    /// Nil where the watched directory itself is meant; escaped where the bytes are no UTF-8.
+    /// The name in the watched directory, escaped if its bytes are not UTF-8; nil if the event
+    /// concerns the directory itself.
     package var name: String?
     package var isInvalidName: Bool
 

@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// One thread in epoll_wait(2) for the whole process: it sleeps until a descriptor that somebody awaits is readable.
+/// A single thread of the process in epoll_wait(2), which sleeps until an awaited descriptor is
+/// readable.
 package final class Poller: Sendable {
     private struct Waiting {
         var waiters: [Int32: (id: UInt64, continuation: CheckedContinuation<Void, any Error>)] = [:]
@@ -20,8 +21,11 @@ package final class Poller: Sendable {
         epoll = FileDescriptor(owning: raw, path: "epoll")
     }
 
-    /// Waits until the descriptor is readable or at its end; throws CancellationError when the task is cancelled.
-    /// One waiter a descriptor at a time; a second one is refused with `.busy`. The descriptor must stay open meanwhile.
+    /// Waits until the descriptor is readable or at its end. Throws CancellationError when the task
+    /// is cancelled.
+    ///
+    /// A descriptor can have one waiter at a time; a second one throws `.busy`. The descriptor must
+    /// stay open during the wait.
     package static func readable(_ descriptor: borrowing FileDescriptor) async throws {
         try await shared().readable(descriptor.rawValue)
     }
@@ -44,7 +48,7 @@ package final class Poller: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 add(descriptor, id, continuation)
-                // A cancellation before `add` found nothing to resume.
+                // A cancellation before `add` found no continuation to resume.
                 if Task.isCancelled { cancel(descriptor, id) }
             }
         } onCancel: {
@@ -88,7 +92,8 @@ package final class Poller: Sendable {
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         while true {
             let count = retry { epoll_wait(epoll.rawValue, &events, Int32(events.count), -1) }
-            // Only a closed epoll could fail, and this object keeps it open for the life of the process.
+            // Only a closed epoll descriptor would fail, and this object keeps it open for the life
+            // of the process.
             guard count > 0 else { continue }
             for event in events.prefix(Int(count)) {
                 let descriptor = event.data.fd

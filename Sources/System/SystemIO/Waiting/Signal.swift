@@ -23,7 +23,8 @@ package struct Signal: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Writes to a closed pipe or socket become the error EPIPE instead of ending the process. Call once at start.
+    /// Makes a write to a closed pipe or socket fail with EPIPE instead of ending the process. Call
+    /// it once at start.
     package static func ignoreBrokenPipes() {
         _ = Glibc.signal(SIGPIPE, SIG_IGN)
     }

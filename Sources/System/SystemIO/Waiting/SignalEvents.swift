@@ -1,8 +1,10 @@
 import CLinux
 import Glibc
 
-/// The signals sent to this process, as an endless sequence for one reader. While the value lives, the signals named
-/// have no other effect; afterwards they have their default one. Where two values name one signal, the newer gets it.
+/// The signals sent to this process, as an endless sequence for one reader.
+///
+/// While the value exists, the given signals have no other effect; afterwards they have their
+/// default effect. If two values handle the same signal, the newer one receives it.
 package final class SignalEvents: AsyncSequence, Sendable {
     package typealias Element = Signal
 
@@ -16,18 +18,19 @@ package final class SignalEvents: AsyncSequence, Sendable {
         reading = FileDescriptor(owning: ends[0], path: "signals")
         writing = FileDescriptor(owning: ends[1], path: "signals")
         self.signals = signals.filter { (1..<65).contains($0.number) }
-        // Made now, as a handler must not make it.
+        // Initialized here, because a signal handler must not do it.
         _ = stopSemaphore
         for end in ends {
             ferry_set_close_on_exec(end)
-            // Neither a handler nor a reader may ever wait; a full pipe already wakes the reader.
+            // Neither a handler nor a reader may ever block. A full pipe already wakes the reader.
             ferry_set_nonblocking(end, 1)
         }
         for signal in self.signals {
             signalPipes[Int(signal.number)] = writing.rawValue
             var action = sigaction()
             action.__sigaction_handler.sa_handler = { number in
-                // Only what signal-safety(7) allows: no allocation, no lock, errno as it was.
+                // Restricted to what signal-safety(7) allows: no allocation, no lock, errno
+                // preserved.
                 let before = errno
                 if number == SIGTERM || number == SIGINT { sem_post(stopSemaphore) }
                 var byte = UInt8(truncatingIfNeeded: number)
@@ -51,7 +54,8 @@ package final class SignalEvents: AsyncSequence, Sendable {
     package struct Iterator: AsyncIteratorProtocol {
         let events: SignalEvents
 
-        /// Never nil; throws CancellationError when the task is cancelled.
+        /// Waits for the next signal. Never returns nil; throws CancellationError when the task is
+        /// cancelled.
         package func next() async throws -> Signal? {
             while true {
                 var byte: UInt8 = 0
@@ -64,11 +68,17 @@ package final class SignalEvents: AsyncSequence, Sendable {
     }
 }
 
-/// The end of a process that was asked to stop and does not: seen to by a thread that needs nobody's pool, lock or turn.
+/// Ends a process that does not stop after it was asked to.
+///
+/// Uses a thread of its own, which depends on no pool, lock or actor of the process.
 package enum StopDeadline {
+    /// Starts the thread that enforces the deadline.
+    ///
     /// - Parameters:
-    ///   - limit: how long it may take from the first SIGTERM or SIGINT that a `SignalEvents` takes.
-    ///   - overdue: what is still to be said; it is given a second, then the process ends with status 1.
+    ///   - limit: the time allowed after the first SIGTERM or SIGINT that a `SignalEvents`
+    ///     receives.
+    ///   - overdue: called when the time is over, to log the reason. After at most one more second
+    ///     the process exits with status 1.
     package static func arm(after limit: Duration, overdue: @escaping @Sendable () -> Void) throws(SystemError) {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(Deadline(seconds: UInt32(limit.components.seconds), overdue: overdue))
@@ -78,10 +88,10 @@ package enum StopDeadline {
                 guard let context else { return nil }
                 let deadline = Unmanaged<Deadline>.fromOpaque(context).takeRetainedValue()
                 while sem_wait(stopSemaphore) != 0 {}
-                // A signal that comes to this thread, as of a second Ctrl-C, cuts it short.
+                // A signal delivered to this thread, such as a second Ctrl-C, shortens the sleep.
                 var left = deadline.seconds
                 while left > 0 { left = sleep(left) }
-                // For what is said may itself have to wait.
+                // `overdue` may itself block; SIGALRM then ends the process.
                 signal(SIGALRM, SIG_DFL)
                 alarm(1)
                 deadline.overdue()
@@ -105,15 +115,16 @@ package enum StopDeadline {
     }
 }
 
-/// Posted by the handler, which may do that at any moment, see signal-safety(7).
+/// The semaphore that the signal handler posts, which signal-safety(7) allows at any moment.
 nonisolated(unsafe) private let stopSemaphore: UnsafeMutablePointer<sem_t> = {
     let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     sem_init(semaphore, 0, 0)
     return semaphore
 }()
 
-/// Where the handler of each signal writes, -1 for nowhere. Raw memory, since a handler may touch nothing that
-/// Swift's runtime guards.
+/// The descriptor that the handler of each signal writes to; -1 for none.
+///
+/// Raw memory, because a handler must not access storage that Swift's runtime guards.
 nonisolated(unsafe) private let signalPipes: UnsafeMutablePointer<Int32> = {
     let pipes = UnsafeMutablePointer<Int32>.allocate(capacity: 65)
     pipes.initialize(repeating: -1, count: 65)

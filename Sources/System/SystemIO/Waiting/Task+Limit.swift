@@ -1,9 +1,11 @@
 extension Task where Failure == any Error {
-    /// What the task gives; nil where the time is up first: then it is cancelled and not waited for, as it may be stuck in what
-    /// no cancellation reaches.
+    /// Waits for the task's value for at most `limit`.
+    ///
+    /// Returns nil if the time is over. The task is then cancelled but not awaited, because it may
+    /// be blocked in a call that ignores cancellation.
     package func value(within limit: Duration) async throws -> Success? {
         let (results, post) = AsyncStream<Result<Success, any Error>?>.makeStream()
-        // Both end with what they wait for.
+        // Both tasks end when the event that they wait for occurs.
         let waiting = Task<Void, Never> { post.yield(await result) }
         let timer = Task<Void, any Error> {
             try await Task<Never, Never>.sleep(for: limit)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Faults of calls, for whoever runs the server. What is said already is not said again within a minute: where a disk is full, every
-/// call of every client fails.
+/// Logs faults of calls. The same fault is logged once a minute at most: when a disk is full, every call of
+/// every client fails.
 package final class FaultLog: Sendable {
     private let logger: Logger
     private let message: String

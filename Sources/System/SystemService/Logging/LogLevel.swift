@@ -1,12 +1,12 @@
-/// How much a log line matters, least first.
+/// The severity of a log record, lowest first.
 package enum LogLevel: Int, Comparable, CaseIterable, Sendable {
     case debug
     case info
-    /// Normal but worth seeing without asking.
+    /// A normal event that is worth showing by default.
     case notice
     case warning
     case error
-    /// The program cannot go on.
+    /// The program cannot continue.
     case critical
 
     package init?(_ name: some StringProtocol) {
@@ -25,7 +25,7 @@ package enum LogLevel: Int, Comparable, CaseIterable, Sendable {
         }
     }
 
-    /// The priority of syslog(3) and the journal.
+    /// The priority in syslog(3) and the journal.
     package var priority: Int {
         switch self {
         case .debug: 7

@@ -1,10 +1,10 @@
-/// One line of the log before it is written.
+/// One log message before it is written.
 package struct LogRecord: Sendable {
     package var level: LogLevel
-    /// The part of the program that speaks: "sync", "http".
+    /// The part of the program that logs: "sync", "http".
     package var label: String
     package var message: String
-    /// In the order given.
+    /// The details in the order in which they were given.
     package var metadata: [(key: String, value: String)]
 
     package init(level: LogLevel, label: String, message: String, metadata: [(key: String, value: String)] = []) {
@@ -14,8 +14,10 @@ package struct LogRecord: Sendable {
         self.metadata = metadata
     }
 
-    /// `label: message key=value key="value with spaces"`, always one line: control and format characters are escaped. Values
-    /// under keys that name a secret are not shown.
+    /// The record as `label: message key=value key="value with spaces"`.
+    ///
+    /// Always one line: control and format characters are escaped. The values of keys that name a
+    /// secret are hidden.
     package var line: String {
         var line = label.isEmpty ? "" : label + ": "
         LogRecord.append(message, to: &line, quoting: false)
@@ -47,7 +49,8 @@ package struct LogRecord: Sendable {
         if quotes { line += "\"" }
     }
 
-    /// Whether a terminal that shows the log would act on it, or show nothing: text of other people must not look like another.
+    /// Whether a terminal would interpret the character or show nothing, so that a foreign text
+    /// could imitate or hide log output.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -1,9 +1,9 @@
-/// Writes log lines for one part of the program; a value that carries its metadata along.
+/// A value that writes log records for one part of the program and adds its metadata to them.
 ///
-/// Messages never hold secrets or what a user wrote in a task; ids and paths are fine.
+/// Messages must not contain secrets or the text of tasks; ids and paths are allowed.
 package struct Logger: Sendable {
     package var label: String
-    /// Lines below it cost nothing but the comparison.
+    /// The lowest level that is written. Records below it cost one comparison.
     package var level: LogLevel
     package var metadata: [(key: String, value: String)] = []
     private let write: @Sendable (LogRecord) -> Void
@@ -17,17 +17,17 @@ package struct Logger: Sendable {
         self.write = write
     }
 
-    /// For tests and for libraries that nobody gave a logger.
+    /// A logger that writes nothing.
     package static let silent = Logger(label: "", level: .critical, write: { _ in })
 
-    /// The same logger for another part of the program.
+    /// Returns the same logger for another part of the program.
     package func labelled(_ label: String) -> Logger {
         var logger = self
         logger.label = label
         return logger
     }
 
-    /// The same logger with one more `key=value` on each line.
+    /// Returns the same logger with one more `key=value` on each record.
     package func with(_ key: String, _ value: some CustomStringConvertible) -> Logger {
         var logger = self
         logger.metadata.append((key, value.description))

@@ -1,8 +1,8 @@
 import Glibc
 import SystemIO
 
-/// Log lines on standard error: with the `<N>` prefix of sd-daemon(3) where that is the journal, with time and level
-/// where it is anything else.
+/// A log on standard error: with the `<N>` prefix of sd-daemon(3) if that is the journal, otherwise
+/// with time and level.
 package struct StandardErrorLog: Sendable {
     package static let shared = StandardErrorLog()
 
@@ -14,8 +14,10 @@ package struct StandardErrorLog: Sendable {
             standardError: try? StandardErrorLog.status())
     }
 
-    /// JOURNAL_STREAM of systemd.exec(5) is the `device:inode` of the journal's socket; a child whose standard error
-    /// was redirected inherits the variable but not the socket.
+    /// Whether standard error is connected to the journal.
+    ///
+    /// JOURNAL_STREAM of systemd.exec(5) is the `device:inode` of the journal's socket. A child
+    /// whose standard error was redirected inherits the variable but not the socket.
     static func isJournal(stream: String?, standardError: FileStatus?) -> Bool {
         guard let stream, let standardError else { return false }
         return stream == "\(standardError.device):\(standardError.inode)"
@@ -31,7 +33,8 @@ package struct StandardErrorLog: Sendable {
 
     package func write(_ record: LogRecord) {
         let line = StandardErrorLog.text(record, isJournal: isJournal) { StandardErrorLog.time() }
-        // In one call, so that lines of several threads do not mix. Whoever closed our standard error wants no log.
+        // Written with one call, so that lines of several threads do not mix. If standard error is
+        // closed, the line is dropped.
         var rest = Array(line.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -48,7 +51,7 @@ package struct StandardErrorLog: Sendable {
             ? "<\(record.level.priority)>\(record.line)\n" : "\(time()) \(record.level.name) \(record.line)\n"
     }
 
-    /// Now in UTC to the millisecond, for people to read.
+    /// Returns the current time in UTC with milliseconds.
     private static func time() -> String {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

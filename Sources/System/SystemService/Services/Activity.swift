@@ -1,7 +1,9 @@
 import Synchronization
 
-/// What is under way, by name and since when, for whoever asks why something does not end. It answers also while those who do
-/// the work are stuck.
+/// The operations in progress, each with a name and start time, which explain why a shutdown takes
+/// long.
+///
+/// It can be read even while the code that performs the operations is blocked.
 package final class Activity: Sendable {
     private struct Part: Sendable {
         let name: String
@@ -17,12 +19,15 @@ package final class Activity: Sendable {
     private let now: @Sendable () -> Duration
     private let state = Mutex(State())
 
-    /// - Parameter now: on a clock that never goes back.
+    /// Creates an empty set of operations.
+    ///
+    /// - Parameter now: returns the time of a monotonic clock.
     package init(now: @escaping @Sendable () -> Duration) { self.now = now }
 
-    /// Answers what `end` is to be told.
+    /// Records the start of an operation. Returns the token to pass to `end`.
     ///
-    /// - Parameter isLasting: it goes on until it is asked to stop, so it is no news that it takes long.
+    /// - Parameter isLasting: whether the operation runs until it is asked to stop, so that its
+    ///   long duration is normal.
     package func begin(_ name: String, isLasting: Bool = false) -> UInt64 {
         let part = Part(name: name, began: now(), isLasting: isLasting)
         return state.withLock { state in
@@ -43,10 +48,12 @@ package final class Activity: Sendable {
         return try await body()
     }
 
-    /// All of it, the oldest first: `the sync of files (900 s), the disk (31 s)`; nil where nothing is under way.
+    /// All operations in progress, oldest first: `the sync of files (900 s), the disk (31 s)`; nil
+    /// if there are none.
     package var summary: String? { summary { _, _ in true } }
 
-    /// What has an end and has gone on for so long.
+    /// Returns the operations that should have ended and have lasted at least `time`; nil if there
+    /// are none.
     package func summary(longerThan time: Duration) -> String? { summary { !$0.isLasting && $1 >= time } }
 
     private static let shown = 8

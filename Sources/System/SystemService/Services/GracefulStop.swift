@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The wish that the current service end its work in good order. Not a cancellation: calls under way go on until the
-/// service itself is done with them.
+/// A request to the current service to end its work in good order.
+///
+/// It is not a cancellation: calls in progress continue until the service has finished them.
 package final class GracefulStop: Sendable {
     private struct State {
         var isRequested = false
@@ -30,8 +31,10 @@ package final class GracefulStop: Sendable {
         }
     }
 
-    /// Runs `operation`; `onRequest` runs at most once, on any thread, as soon as the current service is asked to stop,
-    /// at once where it already was.
+    /// Runs `operation`, and `onRequest` when the current service is asked to stop.
+    ///
+    /// `onRequest` runs at most once and on any thread; immediately if the service has already been
+    /// asked to stop.
     package static func withHandler<Result>(
         isolation: isolated (any Actor)? = #isolation,
         _ operation: () async throws -> Result, onRequest: @escaping @Sendable () -> Void

@@ -1,18 +1,19 @@
 package import SystemIO
 
-/// Runs services side by side and stops them in reverse order: on SIGTERM or SIGINT, when one fails, or when the task
-/// that runs the group is cancelled.
+/// Runs services side by side and stops them in reverse order: on SIGTERM or SIGINT, when one
+/// fails, or when the task that runs the group is cancelled.
 package struct ServiceGroup: Sendable {
-    /// One service and how it ends.
+    /// A service, and the rules for its end.
     package struct Member: Sendable {
         package var name: String
         package var service: any Service
-        /// How long it may take to end after it was asked to; then its task is cancelled. Zero cancels at once, for a
-        /// service that does not heed `GracefulStop`.
+        /// The time that the service may take to end after it was asked to; then its task is
+        /// cancelled. Zero cancels it at once, for a service that ignores `GracefulStop`.
         package var stopLimit: Duration
-        /// Whether it may return by itself while the others go on; otherwise that is an error of the group.
+        /// Whether the service may return while the others continue. If not, returning is an error
+        /// of the group.
         package var mayFinish: Bool
-        /// What a stop that takes too long still waits for; for the log.
+        /// Describes the operations that a slow stop is waiting for, for the log.
         package var waitsFor: @Sendable () -> String?
 
         package init(
@@ -27,16 +28,17 @@ package struct ServiceGroup: Sendable {
         }
     }
 
-    /// In the order of their start.
+    /// The services in the order of their start.
     package var members: [Member]
     package var logger: Logger
     package var supervisor: Supervisor
-    /// How long a cancelled service may take before `onStuck` is told.
+    /// The time that a cancelled service may take before `onStuck` is called.
     package var cancelLimit: Duration
-    /// Called with the name of a service that ignores its cancellation. The group cannot return while it runs, so a
-    /// program would exit here.
+    /// Called with the name of a service that ignores its cancellation. The group cannot return
+    /// while that service runs, so a program should exit here.
     package var onStuck: @Sendable (String) -> Void
-    /// Called on SIGHUP, between `reloading` and `ready` for the supervisor. An error is logged and changes nothing.
+    /// Called on SIGHUP; the supervisor is notified before and after it. An error is logged and
+    /// changes nothing.
     package var onReload: @Sendable () async throws -> Void
 
     package init(
@@ -52,10 +54,13 @@ package struct ServiceGroup: Sendable {
         self.onReload = onReload
     }
 
-    /// Runs until all services have ended. A stop that was asked for returns; the failure of a service is thrown as
-    /// `ServiceGroupError` once the others have stopped.
+    /// Runs until all services have ended.
     ///
-    /// - Parameter signals: where signals come from; nil for a group that is stopped by cancellation only.
+    /// Returns after a requested stop. If a service fails, throws `ServiceGroupError` once the
+    /// others have stopped.
+    ///
+    /// - Parameter signals: the source of signals; nil for a group that is stopped by cancellation
+    ///   only.
     package func run(signals: SignalEvents?) async throws {
         var run = ServiceGroupRun(self)
         try await run.run(signals: signals)

@@ -1,8 +1,8 @@
-/// Why a group of services ended although nobody asked it to.
+/// The end of a group of services that was not asked to stop.
 package struct ServiceGroupError: Error, CustomStringConvertible {
     /// The service that ended first.
     package var service: String
-    /// What it threw; nil where it returned too early.
+    /// The error that the service threw; nil if it returned too early.
     package var cause: (any Error)?
 
     package var description: String {

@@ -1,6 +1,6 @@
 import SystemIO
 
-/// One run of a group: all that happens comes in as events, one at a time.
+/// One run of a group. Everything that happens arrives as an event, one at a time.
 struct ServiceGroupRun: Sendable {
     private enum Event: Sendable {
         case ended(Int, (any Error)?)
@@ -9,8 +9,8 @@ struct ServiceGroupRun: Sendable {
         case limit(Int, isCancelled: Bool)
     }
 
-    /// A member while it runs.
-    private struct Running: Sendable {
+    /// The state of a member while the group runs.
+    private struct MemberState: Sendable {
         var stop = GracefulStop()
         var cancel: AsyncStream<Never>.Continuation
         var hasEnded = false
@@ -19,7 +19,7 @@ struct ServiceGroupRun: Sendable {
     private let group: ServiceGroup
     private let events: AsyncStream<Event>
     private let post: AsyncStream<Event>.Continuation
-    private var running: [Running] = []
+    private var running: [MemberState] = []
     private var timers: [Task<Void, any Error>] = []
     private var isStopping = false
     private var failure: ServiceGroupError?
@@ -33,11 +33,12 @@ struct ServiceGroupRun: Sendable {
         var cancels: [AsyncStream<Never>] = []
         for _ in group.members {
             let (stream, end) = AsyncStream<Never>.makeStream()
-            running.append(Running(cancel: end))
+            running.append(MemberState(cancel: end))
             cancels.append(stream)
         }
-        // Services must outlive the cancellation of this task by their stop limit, so they and the events that stop
-        // them one by one run where it does not reach; all of them have ended when this returns.
+        // The services must outlive the cancellation of this task by their stop limit. Therefore
+        // they, and the handling of events that stops them one by one, run in detached tasks. All
+        // of these have ended when this function returns.
         let (group, post, stops) = (group, post, running.map(\.stop))
         let services = Task.detached {
             await withTaskGroup { tasks in
@@ -144,7 +145,8 @@ struct ServiceGroupRun: Sendable {
         }
     }
 
-    /// Asks the last member that still runs to stop; those before it follow when it has ended.
+    /// Asks the last member that is still running to stop. The members before it follow when it has
+    /// ended.
     private mutating func stopNext() {
         if !isStopping { group.supervisor.stopping() }
         isStopping = true

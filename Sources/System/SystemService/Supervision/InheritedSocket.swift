@@ -3,16 +3,19 @@ import Glibc
 
 /// A listening socket that systemd opened for this process: socket activation, sd_listen_fds(3).
 package struct InheritedSocket: Sendable {
-    /// FileDescriptorName= of the socket unit, by default the unit's name.
+    /// The value of FileDescriptorName= in the socket unit, by default the unit's name.
     package var name: String
-    /// Close-on-exec; the taker owns it.
+    /// The descriptor, which is close-on-exec and owned by the caller of `takeAll`.
     package var descriptor: Int32
-    /// False where the unit passed something else than a listening stream socket.
+    /// Whether the descriptor is a listening stream socket. The unit may have passed something
+    /// else.
     package var isListening: Bool
     package var isUnix: Bool
 
-    /// Takes the sockets meant for this process, in the order of the unit; none where LISTEN_PID names another one. A
-    /// second call gives none, and children do not see them.
+    /// Returns the sockets meant for this process, in the order of the unit.
+    ///
+    /// Returns an empty array if LISTEN_PID names another process, and on a second call. Child
+    /// processes do not inherit the sockets.
     package static func takeAll() -> [InheritedSocket] {
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = sd_listen_fds_with_names(1, &names)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStorage
 
-/// Sends what it is given when it is told to.
+/// Sends groups when the test says so.
 private final class Link: Sendable {
     private struct State {
         var groups: [[String]] = []
@@ -34,7 +34,7 @@ private final class Link: Sendable {
         }
     }
 
-    /// Returns when so many groups have begun.
+    /// Waits until this number of groups has begun.
     func began(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -46,7 +46,7 @@ private final class Link: Sendable {
         }
     }
 
-    /// Ends the oldest group, with what became of each put.
+    /// Ends the oldest group with the results of its puts.
     func end(_ results: Result<Void, any Error>...) {
         state.withLock { $0.open.removeFirst() }.resume(returning: results)
     }
@@ -64,12 +64,13 @@ private final class Link: Sendable {
         }
     }
 
-    /// The name waits once the queue has it; nothing else tells.
+    /// Waits until the queue has this number of requests. The queue does not report it, so it is
+    /// polled.
     private func waits(_ count: Int) async {
         while queue.waitingCount < count { await Task.yield() }
     }
 
-    @Test func `what comes while others travel goes together, up to the limit`() async throws {
+    @Test func `requests during a transfer form groups up to the limit`() async throws {
         var puts = [try put("a")]
         await link.began(1)
         puts.append(try put("b", 1000))
@@ -95,7 +96,7 @@ private final class Link: Sendable {
         }
     }
 
-    @Test func `a put that is cancelled ends at once, and its group when nobody waits for it`() async throws {
+    @Test func `a cancelled put ends at once, and its group ends when all its puts are cancelled`() async throws {
         let (first, second) = (try put("a"), try put("b"))
         await link.began(2)
         let third = try put("c")

@@ -5,7 +5,8 @@ import Testing
 @testable import ObjectStorage
 
 @Suite struct S3ArchiveTests {
-    /// Puts three objects at once. Answers what the server saw of them, and the error of each.
+    /// Puts three objects at the same time. Returns the requests at the server, and the error of
+    /// each put.
     private func putThree(_ answers: ScriptedServer.Answer...) async throws -> ([HTTPServerRequest], [String?]) {
         let server = ScriptedServer(answers: answers)
         let store = try await server.store(usesArchives: true)
@@ -49,11 +50,12 @@ import Testing
         #expect(seen.count == 4 && errors[0] == nil && errors[2] == nil)
         #expect(errors[1]?.contains("u/b") == true)
         let (again, failures) = try await putThree(ScriptedServer.error(.serviceUnavailable, "SlowDown"))
-        // All of them are tried again by whoever has put them.
+        // The callers retry all of them.
         #expect(again.count == 1 && failures.allSatisfy { $0 != nil })
     }
 
-    /// Reads three objects at once. Answers what the server saw of them, and the content or the error of each.
+    /// Reads three objects at the same time. Returns the requests at the server, and the content or
+    /// the error of each read.
     private func readThree(_ answers: ScriptedServer.Answer...) async throws -> ([String], [String]) {
         let server = ScriptedServer(answers: answers)
         let store = try await server.store(usesArchives: true)
@@ -77,7 +79,9 @@ import Testing
         }
     }
 
-    @Test func `reads that go together are one request, and what its answer lacks is asked for by itself`() async throws
+    @Test
+    func `reads at the same time are one request, and objects missing from its response are requested separately`()
+        async throws
     {
         let (seen, contents) = try await readThree(Self.archive("u/a", "u/b", "u/c"))
         #expect(seen == ["POST /ferry"] && contents == ["of u/a", "of u/b", "of u/c"])
@@ -87,7 +91,7 @@ import Testing
         #expect(some[1].contains("u/b"))
     }
 
-    @Test func `where one of those that go together is longer than it may be, each is asked for by itself`()
+    @Test func `if one object of a group is too long, each is requested separately`()
         async throws
     {
         let content: ScriptedServer.Answer = { request in
@@ -113,7 +117,7 @@ import Testing
         let (seen, contents) = try await readThree(ScriptedServer.error(.methodNotAllowed, "MethodNotAllowed"), content)
         #expect(seen == ["POST /ferry", "GET /ferry/u/a", "GET /ferry/u/b", "GET /ferry/u/c"])
         #expect(contents == ["it", "it", "it"])
-        // All of them are tried again by whoever has asked.
+        // The callers retry all of them.
         let (again, failures) = try await readThree(ScriptedServer.error(.serviceUnavailable, "SlowDown"))
         #expect(again.count == 1 && failures.allSatisfy { $0.contains("SlowDown") })
     }

@@ -46,12 +46,13 @@ struct S3CredentialsFileTests {
         #expect(refusal()?.message.contains("default") == true)
         try FileSystem.replace(path, with: Array(Self.file.utf8), mode: 0o600)
         #expect(try keys.credentials(now: 100).accessKey == "A")
-        // Asked for again after a minute, as the store renews keys five minutes before their end.
+        // The file is read again after a minute, because the store renews credentials five minutes
+        // before their expiry.
         #expect(try keys.credentials(now: 100).expires == 460)
     }
 
     @Test(arguments: [(0o400, true), (0o440, true), (0o640, true), (0o460, false), (0o444, false), (0o441, false)])
-    func `what the service manager hands over shows its access control list as the group's bits`(
+    func `a file of the service manager has its access control list in the group bits`(
         mode: UInt32, isTaken: Bool
     ) throws {
         let directory = try TemporaryDirectory()

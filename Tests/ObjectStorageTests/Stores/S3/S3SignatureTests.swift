@@ -5,8 +5,8 @@ import Testing
 @testable import ObjectStorage
 
 @Suite struct S3SignatureTests {
-    // "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk", Amazon S3 API
-    // Reference.
+    // "Signature Calculations for the Authorization Header: Transferring Payload in a Single
+    // Chunk", Amazon S3 API Reference.
     private let keys = S3Credentials(
         accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
 

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a put is signed over its content, and says what it is`() async throws {
+    @Test func `a put has a signature over its content, and a content type`() async throws {
         let server = ScriptedServer(ScriptedServer.stored)
         let store = try await server.store()
         try await store.put(key, Array("hello".utf8), type: .plain)
@@ -37,10 +37,10 @@ import Testing
         await server.stop()
     }
 
-    @Test func `where nobody can change it on the way, the content of a put has a checksum only`() async throws {
+    @Test func `over a protected connection the content of a put has only a checksum`() async throws {
         let server = ScriptedServer(ScriptedServer.stored)
         let store = try await server.store(integrity: .crc32c)
-        // The check value of RFC 3720's CRC, 0xE3069283.
+        // The check value of the CRC of RFC 3720, 0xE3069283.
         try await store.put(key, Array("123456789".utf8))
         let request = try #require(server.seen.first)
         #expect(request.headers["x-amz-content-sha256"] == "UNSIGNED-PAYLOAD")
@@ -77,7 +77,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a proxy that takes no chunk is told from a store that takes no object`() async throws {
+    @Test func `a proxy that accepts no chunk is distinguished from a store that accepts no object`() async throws {
         let server = ScriptedServer(
             ScriptedServer.page(.contentTooLarge),
             ScriptedServer.error(.contentTooLarge, "EntityTooLarge"))
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `a clock that is wrong is corrected by the server's, and stays so`() async throws {
-        // The server's own clock tells the date in every answer.
+        // Every response of the server contains the time of its clock.
         let server = ScriptedServer(
             ScriptedServer.error(.forbidden, "RequestTimeTooSkewed"), ScriptedServer.stored)
         let store = try await server.store(now: { 4_000_000_000 })
@@ -143,7 +143,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `keys are renewed before they expire, once for all who wait`() async throws {
+    @Test func `credentials are renewed before they expire, once for all requests`() async throws {
         let clock = Mutex<Int64>(1_000_000)
         let calls = Mutex(0)
         let server = ScriptedServer(ScriptedServer.stored)
@@ -205,8 +205,8 @@ import Testing
 
     private static let endpoint = getenv("FERRY_TEST_S3").map { String(cString: $0) }
 
-    /// Against a real server: FERRY_TEST_S3=http://127.0.0.1:5000, a bucket `ferry-test`, keys in AWS_ACCESS_KEY_ID and
-    /// AWS_SECRET_ACCESS_KEY.
+    /// Tests with a real server: FERRY_TEST_S3=http://127.0.0.1:5000, a bucket `ferry-test`,
+    /// credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
     @Test(
         .enabled(if: endpoint != nil, "FERRY_TEST_S3 names no server"), arguments: ObjectStoreContract.all,
         [S3Configuration.Integrity.sha256, .crc32c])
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test(.enabled(if: endpoint != nil, "FERRY_TEST_S3 names no server"))
-    func `who has a presigned URL needs no keys`() async throws {
+    func `a presigned URL works without credentials`() async throws {
         let keys = try #require(S3Credentials.fromEnvironment())
         let store = S3ObjectStore(try S3Configuration(endpoint: Self.endpoint ?? "", bucket: "ferry-test")) { keys }
         let key = try ObjectKey("run-\(UInt64.random(in: 0 ... .max))/a b+c/é")

@@ -4,7 +4,7 @@ import HTTPServer
 import ObjectStorage
 import Synchronization
 
-/// Answers requests by a script, over a real socket, and remembers them.
+/// A server on a real socket that responds by a script and records the requests.
 final class ScriptedServer: Sendable {
     typealias Answer = @Sendable (HTTPServerRequest) -> HTTPResponse
 
@@ -12,7 +12,7 @@ final class ScriptedServer: Sendable {
     private let requests = Mutex<[HTTPServerRequest]>([])
     private let server = Mutex<HTTPServer?>(nil)
 
-    /// The last answer is given again and again.
+    /// Creates a server that repeats the last response.
     convenience init(_ answers: Answer...) { self.init(answers: answers) }
 
     init(answers: [Answer]) { self.answers = Mutex(answers) }
@@ -21,7 +21,7 @@ final class ScriptedServer: Sendable {
 
     var isExhausted: Bool { answers.withLock { $0.count <= 1 } }
 
-    /// Starts listening; the store signs with the clock and keys given.
+    /// Starts listening and returns a store that signs with these credentials and this clock.
     func store(
         now: @escaping @Sendable () -> Int64 = { 1_800_000_000 },
         integrity: S3Configuration.Integrity = .sha256, usesArchives: Bool = false,

@@ -10,7 +10,7 @@ import Testing
         return archive
     }
 
-    @Test func `what was put in comes out`() throws {
+    @Test func `an archive contains the files that were appended`() throws {
         let long = String(repeating: "d", count: 155) + "/" + String(repeating: "n", count: 100)
         let files: [(String, [UInt8])] = [
             ("a", []), ("ü/b c", [1]), ("full", [UInt8](repeating: 7, count: 512)),
@@ -24,7 +24,10 @@ import Testing
         #expect(try TarArchive.files(in: archive([])).isEmpty)
     }
 
-    @Test func `what is read in place is as if put in, and where it is short or fails nothing of it is left`() throws {
+    @Test
+    func `content that is read in place is appended like other content, and leaves nothing if it is short or fails`()
+        throws
+    {
         struct Trouble: Error {}
         let content = (0..<700).map { UInt8(truncatingIfNeeded: $0) }
         var bytes: [UInt8] = []
@@ -62,7 +65,7 @@ import Testing
             damaged[index] ^= 1
             #expect(throws: ObjectStorageError.self, "\(index)") { try TarArchive.files(in: damaged) }
         }
-        // A link, with a check that is right.
+        // A link with a correct checksum.
         var link = whole
         link[156] = UInt8(ascii: "2")
         let check = (0..<512).reduce(0) { $0 + ((148..<156).contains($1) ? 0x20 : Int(link[$1])) }

@@ -1,9 +1,9 @@
-/// `google.firestore.v1.ExecutionStats`.
+/// The message `google.firestore.v1.ExecutionStats`.
 package struct ExecutionStats: ProtobufMessage, Hashable {
     package var resultsReturned: Int64
     package var executionDuration: DurationMessage?
     package var readOperations: Int64
-    /// All values are strings in production's answers.
+    /// The statistics by name. All values are strings in the responses of production.
     package var debugStats: [String: StructValue]?
 
     package init(

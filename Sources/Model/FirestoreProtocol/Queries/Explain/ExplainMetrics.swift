@@ -1,8 +1,9 @@
-/// `google.firestore.v1.ExplainMetrics`.
+/// The message `google.firestore.v1.ExplainMetrics`.
 package struct ExplainMetrics: ProtobufMessage, Hashable {
-    /// The plan summary: a struct an index, such as `{query_scope: "Collection", properties: "(a ASC, __name__ ASC)"}`.
+    /// The plan summary: one struct for each index, such as `{query_scope: "Collection",
+    /// properties: "(a ASC, __name__ ASC)"}`.
     package var indexesUsed: [[String: StructValue]]?
-    /// Only if the query was run.
+    /// The measurements; nil unless the query was executed.
     package var executionStats: ExecutionStats?
 
     package init(indexesUsed: [[String: StructValue]]? = nil, executionStats: ExecutionStats? = nil) {
@@ -27,7 +28,7 @@ package struct ExplainMetrics: ProtobufMessage, Hashable {
     }
 }
 
-/// `google.firestore.v1.PlanSummary`.
+/// The message `google.firestore.v1.PlanSummary`.
 private struct PlanSummary: ProtobufMessage {
     var indexesUsed: [[String: StructValue]]
 

@@ -1,6 +1,6 @@
-/// `google.firestore.v1.ExplainOptions`.
+/// The message `google.firestore.v1.ExplainOptions`.
 package struct ExplainOptions: ProtobufMessage, Hashable {
-    /// Also run the query and measure it; false: only plan it.
+    /// Whether to execute the query and measure it, not only to plan it.
     package var analyze: Bool
 
     package init(analyze: Bool = false) {

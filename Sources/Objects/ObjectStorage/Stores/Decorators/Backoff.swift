@@ -1,20 +1,26 @@
-/// When to try again: each wait is drawn between half and all of a ceiling that doubles up to a limit, so that many
-/// clients of one server that was down do not come back in step. Pure: the caller brings the randomness.
+/// The delays between retries. Each delay is random between half and all of a ceiling that doubles
+/// up to a limit, so that the clients of one server that was down do not return all at once. Pure:
+/// the caller provides the randomness.
 public struct Backoff: Sendable {
+    /// The ceiling of the first delay.
     public let first: Duration
+    /// The maximum of the ceiling.
     public let limit: Duration
-    /// Tries in all, the first one included.
+    /// The maximum number of attempts, including the first.
     public let attempts: Int
     private var failures = 0
 
+    /// Creates a backoff without failures.
     public init(first: Duration = .milliseconds(200), limit: Duration = .seconds(10), attempts: Int = 6) {
         self.first = first
         self.limit = limit
         self.attempts = max(1, attempts)
     }
 
-    /// How long to wait after one more failure; nil when it was the last one allowed. `asked` is what the other side
-    /// wants at least.
+    /// Records a failure and returns how long to wait before the next attempt; nil if no attempt is
+    /// left.
+    ///
+    /// - Parameter asked: The minimum delay that the server asks for.
     public mutating func wait(
         asked: Duration? = nil, using generator: inout some RandomNumberGenerator
     ) -> Duration? {
@@ -25,5 +31,6 @@ public struct Backoff: Sendable {
         return max(drawn, asked ?? .zero)
     }
 
+    /// Forgets the failures, for the next operation.
     public mutating func reset() { failures = 0 }
 }

@@ -1,14 +1,15 @@
 import Synchronization
 package import SystemIO
 
-/// Keeps another store's traffic below a rate, up and down. Whoever shares one of these shares its rates.
+/// A store that limits the rate of another store's uploads and downloads. All users of one instance
+/// share its rates.
 public final class LimitedObjectStore: ObjectStore {
-    /// So long a change of the rate goes unnoticed by who waits.
+    /// The maximum time until a changed rate affects waiting operations.
     private static let slice = Duration.seconds(1)
 
     private struct Rate {
         var bucket: TokenBucket?
-        /// How often it was changed.
+        /// The number of changes of the rate.
         var version = 0
 
         mutating func change(_ bucket: TokenBucket?) {
@@ -22,12 +23,12 @@ public final class LimitedObjectStore: ObjectStore {
     private let down: Mutex<Rate>
     private let surroundings: Surroundings
 
-    /// Rates are in bytes a second; nil is no limit.
+    /// Creates a limited view of `store`. Rates are in bytes per second; nil is no limit.
     public convenience init(_ store: any ObjectStore, up: Int? = nil, down: Int? = nil) {
         self.init(store, up: up, down: down, surroundings: .system)
     }
 
-    /// The same in other surroundings.
+    /// Creates a limited view in another environment.
     package init(_ store: any ObjectStore, up: Int? = nil, down: Int? = nil, surroundings: Surroundings) {
         self.store = store
         self.surroundings = surroundings
@@ -35,18 +36,21 @@ public final class LimitedObjectStore: ObjectStore {
         self.down = Mutex(Rate(bucket: down.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) }))
     }
 
-    /// Changes the rates; what waits goes on within a second, what is under way feels it with its next part.
+    /// Changes the rates, in bytes per second; nil is no limit. A waiting operation continues
+    /// within a second, a running one obeys the new rate from its next part on.
     public func limit(up: Int?, down: Int?) {
         let now = surroundings.now()
         self.up.withLock { $0.change(up.map { TokenBucket(bytesPerSecond: $0, now: now) }) }
         self.down.withLock { $0.change(down.map { TokenBucket(bytesPerSecond: $0, now: now) }) }
     }
 
+    /// Puts the object, after the delay that the upload rate requires.
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         try await pace(up, content.count)
         try await store.put(key, content, type: type, hash: hash)
     }
 
+    /// Opens the object. Each part is returned after the delay that the download rate requires.
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
         let content = try await store.get(key, range: range)
         let paced = ObjectContent(info: content.info, length: content.length) { [self] in
@@ -62,18 +66,23 @@ public final class LimitedObjectStore: ObjectStore {
         }
     }
 
+    /// Reads the object within the download rate.
     public func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8] {
-        // What comes together comes at once, whatever the rate.
+        // Content that arrives as a whole cannot be limited in between, so a limited store reads it
+        // in parts.
         let isLimited = down.withLock { $0.bucket != nil }
         return try await isLimited ? get(key).collect(limit: limit) : store.read(key, limit: limit)
     }
 
+    /// Returns the properties of the object, without a limit.
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? { try await store.head(key) }
 
+    /// Lists objects, without a limit.
     public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
         try await store.list(prefix: prefix, after: after, limit: limit)
     }
 
+    /// Deletes the object, without a limit.
     public func delete(_ key: ObjectKey) async throws { try await store.delete(key) }
 
     private func pace(_ rate: borrowing Mutex<Rate>, _ count: Int) async throws {

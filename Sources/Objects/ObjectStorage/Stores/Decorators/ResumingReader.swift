@@ -1,10 +1,11 @@
 import Synchronization
 import SystemIO
 
-/// Reads an object's content and, where the connection breaks, opens the rest of it anew. One reader at a time uses it; no actor,
-/// since each part would cost a change of executors.
+/// Reads the content of an object. If the connection breaks, it requests the rest again. Only one
+/// task at a time may use a reader; it is no actor, because a change of executors for each part
+/// would be too slow.
 final class ResumingReader: Sendable {
-    /// A connection that breaks this often without a byte between is not worth another try.
+    /// The maximum number of consecutive broken connections without a byte received.
     private static let fruitlessLimit = 3
 
     private struct State {
@@ -30,6 +31,7 @@ final class ResumingReader: Sendable {
         state = Mutex(State(content: content))
     }
 
+    /// Returns the next part; nil at the end.
     func next() async throws -> [UInt8]? {
         while let content = rest {
             do {
@@ -43,7 +45,8 @@ final class ResumingReader: Sendable {
         return nil
     }
 
-    /// Appends what `next` has not given yet, and what of it came before a failure.
+    /// Appends all bytes that `next` has not returned. If it throws, the bytes that were received
+    /// stay appended.
     func appendRest(to bytes: inout [UInt8]) async throws {
         while let content = rest {
             let before = bytes.count
@@ -57,7 +60,7 @@ final class ResumingReader: Sendable {
         }
     }
 
-    /// What is to be read next; nil at the end.
+    /// The content to read next; nil at the end.
     private var rest: ObjectContent? { state.withLock { $0.delivered < length ? $0.content : nil } }
 
     private func hasDelivered(_ count: Int) {
@@ -68,7 +71,8 @@ final class ResumingReader: Sendable {
         }
     }
 
-    /// Opens the rest anew; throws `error` where that is in vain, or it belongs to another version.
+    /// Requests the rest again. Throws `error` if there were too many failures or the object is a
+    /// different version now.
     private func resume(after error: ObjectStorageError) async throws {
         try Task.checkCancellation()
         let (delivered, fruitless) = state.withLock { state in

@@ -1,12 +1,18 @@
-/// Tries operations of another store again where they fail for a passing reason.
+/// A store that repeats the operations of another store if they fail with a transient error.
 ///
-/// A read that breaks off is taken up where it broke off, unless the object was replaced meanwhile.
+/// A read that is interrupted continues where it stopped, unless the object was replaced meanwhile.
 public struct RetryingObjectStore: ObjectStore {
     private let store: any ObjectStore
     private let backoff: Backoff
     private let generator: @Sendable () -> any RandomNumberGenerator & Sendable
     private let sleep: @Sendable (Duration) async throws -> Void
 
+    /// Creates a retrying view of `store`.
+    ///
+    /// - Parameters:
+    ///   - backoff: The delays between attempts.
+    ///   - generator: The source of the randomness of the delays.
+    ///   - sleep: Waits for a delay; it throws if the task is cancelled.
     public init(
         _ store: any ObjectStore, backoff: Backoff = Backoff(),
         generator: @escaping @Sendable () -> any RandomNumberGenerator & Sendable = { SystemRandomNumberGenerator() },
@@ -18,10 +24,12 @@ public struct RetryingObjectStore: ObjectStore {
         self.sleep = sleep
     }
 
+    /// Puts the object, with retries.
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         try await retrying { try await store.put(key, content, type: type, hash: hash) }
     }
 
+    /// Opens the object, with retries. If the connection breaks, the rest is requested again.
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
         let content = try await retrying { try await store.get(key, range: range) }
         let reader = ResumingReader(content: content, range: range) { range in
@@ -34,7 +42,8 @@ public struct RetryingObjectStore: ObjectStore {
         }
     }
 
-    /// A second try goes by itself, so that what breaks off is taken up where it did.
+    /// Reads an object. The second attempt reads in parts, so that an interruption does not start
+    /// it over.
     public func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8] {
         do {
             return try await store.read(key, limit: limit)
@@ -47,14 +56,17 @@ public struct RetryingObjectStore: ObjectStore {
         }
     }
 
+    /// Returns the properties of the object, with retries; nil if there is none.
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? {
         try await retrying { try await store.head(key) }
     }
 
+    /// Lists objects, with retries.
     public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
         try await retrying { try await store.list(prefix: prefix, after: after, limit: limit) }
     }
 
+    /// Deletes the object, with retries.
     public func delete(_ key: ObjectKey) async throws {
         try await retrying { try await store.delete(key) }
     }

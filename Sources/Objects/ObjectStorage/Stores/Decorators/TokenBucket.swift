@@ -1,12 +1,13 @@
-/// A rate with a little credit. Pure: the caller brings the time, of any clock that does not go back.
+/// A rate limit with some credit. Pure: the caller provides the time, from any monotonic clock.
 public struct TokenBucket: Sendable {
-    /// Bytes a second.
+    /// The rate in bytes per second.
     public var rate: Double
-    /// Bytes that may pass at once after a rest.
+    /// The credit in bytes that a rest restores at most.
     public let burst: Double
     private var level: Double
     private var time: Duration
 
+    /// Creates a bucket with full credit. The default of `burst` is the bytes of one second.
     public init(bytesPerSecond: Int, burst: Int? = nil, now: Duration) {
         rate = Double(max(1, bytesPerSecond))
         self.burst = Double(burst ?? max(bytesPerSecond, 1))
@@ -14,7 +15,7 @@ public struct TokenBucket: Sendable {
         time = now
     }
 
-    /// Takes `count` bytes, going into debt if need be, and says how long to wait until the debt is paid.
+    /// Takes `count` bytes, if necessary on debt. Returns how long to wait until the debt is paid.
     public mutating func take(_ count: Int, now: Duration) -> Duration {
         level = min(burst, level + rate * ((now - time) / .seconds(1)))
         time = now

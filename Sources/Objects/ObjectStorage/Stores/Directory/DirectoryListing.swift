@@ -1,6 +1,7 @@
 import SystemIO
 
-/// One page of a directory store's keys, in their order. Looks only into directories that can hold keys of the page.
+/// Lists one page of the keys of a directory store, in order. It reads only the directories that
+/// can contain keys of the page.
 struct DirectoryListing {
     private let root: Directory
     private let prefix: [UInt8]
@@ -20,7 +21,7 @@ struct DirectoryListing {
         return found
     }
 
-    /// A name in a directory, with the bytes by which its keys sort among those of its neighbours.
+    /// A directory entry with the bytes that decide the order of its keys.
     private struct Candidate {
         var key: [UInt8]
         var name: String
@@ -61,7 +62,7 @@ struct DirectoryListing {
         return candidates.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     }
 
-    /// Whether keys that begin so can come after `after`.
+    /// Whether keys with this start can come after `after`.
     private func mayFollow(_ start: [UInt8]) -> Bool {
         guard let after else { return true }
         return after.starts(with: start) || after.lexicographicallyPrecedes(start)

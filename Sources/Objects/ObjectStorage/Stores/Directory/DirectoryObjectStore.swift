@@ -1,19 +1,20 @@
 import Glibc
 import SystemIO
 
-/// A store in a directory, one file an object: `KeyPath` says where.
+/// A store in a directory, one file per object; see `KeyPath` for the paths.
 ///
-/// A put writes to a temporary name, syncs, renames and syncs the directory, so that an object is there whole or not
-/// at all, power cuts included. Several processes may use one directory.
+/// An upload writes and syncs a temporary file, renames it and syncs the directory, so an object is
+/// there whole or not at all, even after a power failure. Several processes may use one directory.
 public final class DirectoryObjectStore: ObjectStore {
     private static let incoming = ".incoming"
-    /// What a crash left behind is removed after this many seconds; no put takes that long.
+    /// The age in seconds at which temporary files of a crashed process are removed. No upload
+    /// takes that long.
     private static let leftoverAge: Int64 = 24 * 3600
     private static let partLength: Int64 = 1 << 20
 
     private let root: Directory
 
-    /// Makes the directory if need be.
+    /// Opens the store, and creates the directory if necessary.
     public init(path: String) throws(ObjectStorageError) {
         do throws(SystemError) {
             try FileSystem.makeDirectories(path, mode: 0o700)
@@ -25,6 +26,7 @@ public final class DirectoryObjectStore: ObjectStore {
         removeLeftovers()
     }
 
+    /// Writes the object to its file, which is on disk when this returns. `hash` is not used.
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         let path = try KeyPath.path(of: key)
         try await blocking { [root] in
@@ -42,6 +44,7 @@ public final class DirectoryObjectStore: ObjectStore {
         }
     }
 
+    /// Opens the file of the object. Each part has at most 1 MiB.
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
         let path = try KeyPath.path(of: key)
         let (file, info) = try await blocking { [root] in
@@ -67,6 +70,7 @@ public final class DirectoryObjectStore: ObjectStore {
         }
     }
 
+    /// Returns the properties of the file of the object; nil if there is none.
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? {
         let path = try KeyPath.path(of: key)
         return try await blocking { [root] in
@@ -80,6 +84,7 @@ public final class DirectoryObjectStore: ObjectStore {
         }
     }
 
+    /// Lists the files whose keys begin with `prefix`, ordered by key.
     public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
         let limit = max(1, min(limit, 1000))
         return try await blocking { [root] in
@@ -90,6 +95,7 @@ public final class DirectoryObjectStore: ObjectStore {
         }
     }
 
+    /// Deletes the file of the object. It is no error if there is none.
     public func delete(_ key: ObjectKey) async throws {
         let path = try KeyPath.path(of: key)
         try await blocking { [root] in
@@ -119,7 +125,7 @@ public final class DirectoryObjectStore: ObjectStore {
         try root.synchronizeParent(of: path)
     }
 
-    /// Makes the directories above `path`, each of them durable in the one above.
+    /// Creates the directories above `path` and syncs each of them.
     private static func makeParents(of path: String, in root: Directory) throws {
         var parent = ""
         for name in path.split(separator: "/").dropLast() {
@@ -146,14 +152,18 @@ public final class DirectoryObjectStore: ObjectStore {
     }
 }
 
-/// Runs blocking calls on threads made for them, and gives their errors this module's form.
+/// Runs blocking calls on the module's own threads and converts their errors to
+/// `ObjectStorageError`.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try Task.checkCancellation()
-    return try await withTaskExecutorPreference(StorageThreads.shared) { try await detour(body) }
+    return try await withTaskExecutorPreference(StorageThreads.shared) { try await runConvertingErrors(body) }
 }
 
-/// Not isolated to any actor, and so run by the executor that is preferred.
-private nonisolated func detour<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+/// Runs `body` and converts its errors. It is not isolated to any actor, so the preferred executor
+/// runs it.
+private nonisolated func runConvertingErrors<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws
+    -> Result
+{
     do {
         return try body()
     } catch let error as SystemError {

@@ -1,12 +1,13 @@
-/// How keys become paths of files and back.
+/// Converts keys to paths of files and back.
 ///
-/// A key is cut at its slashes; all parts but the last become directories, which end in `.d` so that the objects `a`
-/// and `a/b` can stand side by side. Control characters, `%`, a leading dot and a final `.d` of the last part are
-/// written as `%` and two hexadecimal digits; a part that is empty is a single `%`. So no key leaves the root, meets a
-/// temporary file, or shares a path with another key.
+/// A key is split at its slashes. Each part but the last becomes a directory whose name ends in
+/// `.d`, so that the objects `a` and `a/b` can exist side by side. Control characters, `%`, a
+/// leading dot and a final `.d` of the last part are written as `%` and two hexadecimal digits; an
+/// empty part is a single `%`. For that reason no key leaves the root directory, names a temporary
+/// file, or has the path of another key.
 enum KeyPath {
     static let directorySuffix = ".d"
-    /// In bytes; file systems stop at 255.
+    /// The maximum length of a file name in bytes. File systems allow 255.
     private static let longestName = 240
     private static let percent = UInt8(ascii: "%")
     private static let dot = UInt8(ascii: ".")
@@ -29,13 +30,15 @@ enum KeyPath {
         return path
     }
 
-    /// The part of a key that a directory's name stands for; nil for names that are not of this store.
+    /// Returns the part of a key that the name of a directory stands for; nil if the name does not
+    /// come from this store.
     static func part(ofDirectory name: String) -> [UInt8]? {
         guard name.hasSuffix(directorySuffix) else { return nil }
         return decoded(name.utf8.dropLast(directorySuffix.utf8.count))
     }
 
-    /// The last part of a key that a file's name stands for; nil for names that are not of this store.
+    /// Returns the last part of a key that the name of a file stands for; nil if the name does not
+    /// come from this store.
     static func part(ofFile name: String) -> [UInt8]? {
         name.hasSuffix(directorySuffix) || name.utf8.first == dot ? nil : decoded(name.utf8[...])
     }

@@ -8,13 +8,13 @@ final class OpenFile: Sendable {
     init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 }
 
-/// How far a reader has come.
+/// The offset up to which a file has been read.
 final class Position: Sendable {
     private let offset: Mutex<Int64>
 
     init(_ offset: Int64) { self.offset = Mutex(offset) }
 
-    /// The next part to read; empty at the end.
+    /// Returns the next range to read and moves behind it; empty at the end.
     func advance(by length: Int64, upTo end: Int64) -> Range<Int64> {
         offset.withLock { offset in
             let start = offset

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Gathers requests that come at the same time, so that they travel together: one that meets no others goes at once; what comes while
-/// `width` groups are under way waits for the next.
+/// A queue that sends requests in groups. A request that arrives alone is sent at once; requests
+/// that arrive while `width` groups are in flight wait and form the next group.
 final class GatheringQueue<Request: Sendable, Answer: Sendable>: Sendable {
-    /// Sends a group, and answers each of its requests, in their order.
+    /// Sends a group of requests. Returns the results in the order of the requests.
     typealias Send = @Sendable ([Request]) async -> [Result<Answer, any Error>]
 
     private struct Waiting {
@@ -12,9 +12,10 @@ final class GatheringQueue<Request: Sendable, Answer: Sendable>: Sendable {
         let done: CheckedContinuation<Answer, any Error>
     }
 
-    /// Requests under way together.
+    /// A group of requests in flight.
     private struct Group {
-        /// In their order; nil for those that were cancelled.
+        /// The members in the order of their requests. The continuation is nil if the request was
+        /// cancelled.
         var members: [(id: Int, done: CheckedContinuation<Answer, any Error>?)]
         var task: Task<Void, Never>?
 
@@ -25,7 +26,7 @@ final class GatheringQueue<Request: Sendable, Answer: Sendable>: Sendable {
         var waiting: [Waiting] = []
         var groups: [Int: Group] = [:]
         var nextID = 0
-        /// Cancelled before they came to wait.
+        /// The requests that were cancelled before they were enqueued.
         var cancelled: Set<Int> = []
 
         mutating func makeID() -> Int {
@@ -34,30 +35,32 @@ final class GatheringQueue<Request: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// Groups under way at once: while one travels, the next is made.
+    /// The maximum number of groups in flight: while one is transferred, the next is prepared.
     private let width = 2
     private let byteLimit: Int
     private let byteCount: @Sendable (Request) -> Int
     private let state = Mutex(State())
 
+    /// Creates a queue.
+    ///
     /// - Parameters:
-    ///   - byteLimit: of a group, where it has more than one request.
-    ///   - byteCount: what a request counts for.
+    ///   - byteLimit: The maximum sum of the byte counts of a group with more than one request.
+    ///   - byteCount: Returns the size of a request.
     init(byteLimit: Int, byteCount: @escaping @Sendable (Request) -> Int) {
         self.byteLimit = byteLimit
         self.byteCount = byteCount
     }
 
-    /// Requests that travel with the next groups.
+    /// The number of requests that are not sent yet.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Returns the answer to a request, or throws why there is none. One that is cancelled throws at once; its group goes on for the
-    /// others, if there are any.
+    /// Sends a request with the next group and returns its result. A cancelled request throws at
+    /// once; its group continues for the other members, if there are any.
     ///
-    /// - Parameter send: the same at each call.
+    /// - Parameter send: Sends a group. It must be the same in each call.
     func run(_ request: Request, by send: @escaping Send) async throws -> Answer {
         let id = state.withLock { $0.makeID() }
-        // A cancellation that comes late leaves a mark that nobody will look for.
+        // A cancellation that comes too late leaves an entry.
         defer { _ = state.withLock { $0.cancelled.remove(id) } }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { done in
@@ -75,7 +78,7 @@ final class GatheringQueue<Request: Sendable, Answer: Sendable>: Sendable {
 
     private func sendNext(by send: @escaping Send) {
         while let (id, requests) = state.withLock({ takeGroup(&$0) }) {
-            // Ends with the request, which `cancel` ends where nobody waits for it any more.
+            // The task ends with its requests; `cancel` cancels it if all of them were cancelled.
             let task = Task {
                 let results = await send(requests)
                 finish(id, results)

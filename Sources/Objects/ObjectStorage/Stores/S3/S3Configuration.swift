@@ -1,50 +1,58 @@
 import HTTPMessages
 
-/// Where an S3 store is and how it likes to be spoken to.
+/// The address and the properties of an S3 store.
 public struct S3Configuration: Sendable {
+    /// The form in which URLs name the bucket.
     public enum Addressing: Sendable {
-        /// `https://host/bucket/key`, which every store understands.
+        /// `https://host/bucket/key`, which every store supports.
         case path
-        /// `https://bucket.host/key`, which Amazon prefers.
+        /// `https://bucket.host/key`, which Amazon recommends.
         case virtualHost
     }
 
-    /// Scheme, host and, where it is not the scheme's own, port: `https://s3.eu-central-1.amazonaws.com`. A path in it
-    /// is put before the bucket's.
+    /// The scheme, the host, and the port if it is not the default of the scheme:
+    /// `https://s3.eu-central-1.amazonaws.com`. A path is put before that of the bucket.
     public let endpoint: String
+    /// The name of the bucket.
     public let bucket: String
     /// The region in signatures.
     public let region: String
+    /// The form in which URLs name the bucket.
     public let addressing: Addressing
-    /// How the store can tell that what it is given is what was sent: it refuses what was damaged on the way, while whoever
-    /// has the bytes can still send them again.
+    /// The method by which the store detects content that was damaged on the way. It rejects such
+    /// content while the client can still send it again.
     public enum Integrity: Sendable {
-        /// The signature covers the SHA-256 of the content, and puts carry it as `x-amz-checksum-sha256`, so that the store
-        /// keeps it.
+        /// The signature covers the SHA-256 of the content, and uploads carry it as
+        /// `x-amz-checksum-sha256`, so that the store keeps it.
         case sha256
-        /// The signature covers the SHA-256 of the content. For stores that refuse checksums.
+        /// The signature covers the SHA-256 of the content. For stores that reject checksums.
         case signature
-        /// Puts carry `x-amz-checksum-crc32c`, which takes neither side a tenth of the time, and their content is not signed.
-        /// Counts as `sha256` where neither TLS nor the machine itself guards the way.
+        /// Uploads carry `x-amz-checksum-crc32c`, which takes less than a tenth of the time on both
+        /// sides, and the signature does not cover the content. Without TLS this is the same as
+        /// `sha256`, unless the store is on this device.
         case crc32c
     }
 
+    /// The method by which the store detects damaged content.
     public var integrity = Integrity.sha256
-    /// Whether small objects that are put at the same time travel as one archive, which the store takes apart
-    /// (`x-amz-meta-snowball-auto-extract`, as MinIO has it from Amazon's Snowball), and those that are read at the same time as one
-    /// that it makes. For `ferry-server`, which answers how many there are.
+    /// Whether small objects that are put at the same time are sent as one archive, which the store
+    /// unpacks (`x-amz-meta-snowball-auto-extract`, as MinIO has it from Amazon's Snowball), and
+    /// small objects that are read at the same time are received as one archive. For
+    /// `ferry-server`, which confirms the number of objects in its response.
     package var usesArchives = false
-    /// How long a transfer may stand still.
+    /// The time after which a transfer without progress fails.
     public var stall: Duration = .seconds(30)
+    /// The time after which an attempt to connect fails.
     public var connect: Duration = .seconds(10)
 
     let isSecure: Bool
-    /// As in the `Host` field.
+    /// The value of the `Host` field.
     let host: String
-    /// Without a slash at its end.
+    /// The path of the bucket, without a slash at the end.
     let path: String
 
-    /// Throws `.invalid` for an endpoint that is no http or https URL and for a bucket name that no store accepts.
+    /// Creates a configuration. Throws `.invalid` if the endpoint is no http or https URL or no
+    /// store accepts the name of the bucket.
     public init(
         endpoint: String, bucket: String, region: String = "us-east-1", addressing: Addressing = .path
     ) throws(ObjectStorageError) {
@@ -80,7 +88,7 @@ public struct S3Configuration: Sendable {
         }
     }
 
-    /// Whether nobody on the way can change what is sent.
+    /// Whether the connection protects requests from changes: it uses TLS or stays on this device.
     var guardsWay: Bool {
         isSecure || ["127.0.0.1", "[::1]", "localhost"].contains { host == $0 || host.hasPrefix("\($0):") }
     }

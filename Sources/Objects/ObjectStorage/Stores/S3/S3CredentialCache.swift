@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Holds the keys in use and fetches new ones before they expire, once for all who wait. No actor: each request would cost a
-/// change of executors.
+/// Caches the credentials in use and fetches new ones before they expire, once for all concurrent
+/// requests. It is no actor, because a change of executors for each request would be too slow.
 final class S3CredentialCache: Sendable {
-    /// So long before they expire keys are replaced, in seconds: longer than any request takes.
+    /// The number of seconds before their expiry at which credentials are replaced: longer than any
+    /// request takes.
     private static let margin: Int64 = 300
 
     private struct State {
@@ -16,14 +17,17 @@ final class S3CredentialCache: Sendable {
 
     init(_ provider: @escaping S3Credentials.Provider) { self.provider = provider }
 
-    /// - Parameter now: by the store's clock, in seconds since 1970.
+    /// Returns credentials that are valid for at least `margin`, and fetches them if necessary.
+    ///
+    /// - Parameter now: The current time in seconds since 1970, by the clock of the store.
     func credentials(now: Int64) async throws -> S3Credentials {
         let (current, fetch) = state.withLock { state in
             if let current = state.current, current.expires.map({ $0 - now > Self.margin }) ?? true {
                 return (current as S3Credentials?, nil as Task<S3Credentials, any Error>?)
             }
             if state.fetch == nil {
-                // Not a child of whoever asks first: if that one is cancelled the others still want the answer.
+                // Not a child task of the first request: if that request is cancelled, the others
+                // still need the credentials.
                 state.fetch = Task { try await self.fetched() }
             }
             return (nil, state.fetch)
@@ -33,7 +37,7 @@ final class S3CredentialCache: Sendable {
         return try await fetch.value
     }
 
-    /// Forgets keys that the store has refused.
+    /// Forgets credentials that the store has rejected.
     func reject(_ accessKey: String) {
         state.withLock { if $0.current?.accessKey == accessKey { $0.current = nil } }
     }

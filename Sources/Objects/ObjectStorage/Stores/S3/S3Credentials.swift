@@ -1,17 +1,21 @@
 import Glibc
 
-/// Keys for an S3 store.
+/// The credentials for an S3 store.
 public struct S3Credentials: Sendable, CustomStringConvertible {
-    /// Gives keys that are good from now on. Called again when those it gave before are about to expire or are refused.
+    /// Returns currently valid credentials. It is called again when those it returned before are
+    /// about to expire or are rejected.
     public typealias Provider = @Sendable () async throws -> S3Credentials
 
+    /// The id of the key.
     public let accessKey: String
+    /// The secret of the key.
     public let secretKey: String
-    /// For temporary keys, as STS gives them.
+    /// The token of temporary credentials, as issued by STS.
     public let sessionToken: String?
-    /// In seconds since 1970; nil for keys that stay good.
+    /// The time at which the credentials expire, in seconds since 1970; nil if they do not expire.
     public let expires: Int64?
 
+    /// Creates credentials.
     public init(accessKey: String, secretKey: String, sessionToken: String? = nil, expires: Int64? = nil) {
         self.accessKey = accessKey
         self.secretKey = secretKey
@@ -19,7 +23,8 @@ public struct S3Credentials: Sendable, CustomStringConvertible {
         self.expires = expires
     }
 
-    /// From `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; nil where they are not set.
+    /// Returns the credentials from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
+    /// `AWS_SESSION_TOKEN`; nil if they are not set.
     public static func fromEnvironment() -> S3Credentials? {
         func value(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -31,6 +36,6 @@ public struct S3Credentials: Sendable, CustomStringConvertible {
             accessKey: accessKey, secretKey: secretKey, sessionToken: value("AWS_SESSION_TOKEN"))
     }
 
-    /// Shows no secret.
+    /// A text without secrets.
     public var description: String { "keys \(accessKey)" }
 }

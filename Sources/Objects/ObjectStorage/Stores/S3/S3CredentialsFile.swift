@@ -1,31 +1,40 @@
 import SystemIO
 
-/// Keys for an S3 store in a file that is written as `~/.aws/credentials`, of which the profile `default` counts.
+/// A file with credentials for an S3 store, in the format of `~/.aws/credentials`. Only the profile
+/// `default` is used.
 package struct S3CredentialsFile: Sendable {
+    /// The path of the file.
     package let path: String
-    /// What the keys are for, in messages.
+    /// The purpose of the credentials, for messages.
     private let place: String
     private let credentialsDirectory: String?
 
-    /// So long keys count before they are looked up again: who mends them need not restart anything.
+    /// The number of seconds for which credentials are used before the file is read again. A
+    /// changed file therefore needs no restart.
     private static let interval: Int64 = 60
-    /// So long before their end the store replaces keys.
+    /// The number of seconds before their expiry at which the store replaces credentials.
     private static let margin: Int64 = 300
 
-    /// - Parameter credentialsDirectory: `$CREDENTIALS_DIRECTORY`, where the service manager puts files for this service alone. It lets
-    ///   the service read them by an access control list, which shows in the group's bits of their mode.
+    /// Creates a reference to a file.
+    ///
+    /// - Parameter credentialsDirectory: The value of `$CREDENTIALS_DIRECTORY`, where the service
+    ///   manager puts files for this service alone. It gives the service access by an access
+    ///   control list, which shows in the group bits of the mode of the file.
     package init(path: String, for place: String, credentialsDirectory: String?) {
         self.path = path
         self.place = place
         self.credentialsDirectory = credentialsDirectory
     }
 
-    /// - Parameter now: in seconds since 1970.
-    /// - Throws: `ObjectStorageError` with `.permission`, also for a file that others can read.
+    /// Reads the credentials from the file.
+    ///
+    /// - Parameter now: The current time in seconds since 1970.
+    /// - Throws: `ObjectStorageError` with `.permission` if the file cannot be read, has no
+    ///   credentials, or can be read by other users.
     package func credentials(now: Int64) throws(ObjectStorageError) -> S3Credentials {
         let (text, mode): (String, UInt32)
         do throws(SystemError) {
-            // It is read again and again, and a pipe would let its reader wait for ever.
+            // Non-blocking, because the open of a pipe could block forever.
             let descriptor = try FileDescriptor(path: path, [.read, .nonBlocking])
             let status = try descriptor.status()
             guard status.kind == .file else {
@@ -49,7 +58,7 @@ package struct S3CredentialsFile: Sendable {
         return keys
     }
 
-    /// Those of the profile `default`, or of lines before any profile.
+    /// Parses the credentials of the profile `default`, or of the lines before the first profile.
     static func keys(in text: String, expires: Int64?) -> S3Credentials? {
         var values: [String: String] = [:]
         var isDefault = true

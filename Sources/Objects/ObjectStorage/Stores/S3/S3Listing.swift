@@ -1,9 +1,9 @@
 import HTTPMessages
 import XML
 
-/// Reads the answer to ListObjectsV2.
+/// Parses the response to ListObjectsV2.
 enum S3Listing {
-    /// Nil for anything else.
+    /// Returns the page; nil if the document is not such a response.
     static func page(_ document: [UInt8]) -> ObjectPage? {
         guard let root = try? XMLElement(parsing: document), root.name == "ListBucketResult" else { return nil }
         let isEncoded = root["EncodingType"] == "url"

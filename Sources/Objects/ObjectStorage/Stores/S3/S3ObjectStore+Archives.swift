@@ -2,22 +2,26 @@ import Cryptography
 import HTTPMessages
 import Synchronization
 
-/// Small objects that are put or read at the same time travel as one archive: a request has its price, on both sides.
+/// Archives: small objects that are put or read at the same time are sent together, because each
+/// request has a fixed cost on both sides.
 extension S3ObjectStore {
-    /// Objects up to this size may travel together.
+    /// The maximum size in bytes of an object in an archive.
     static let smallSize = 256 << 10
-    /// What is put together has at most so many bytes; with its headers that is what both sides have buffers for.
+    /// The maximum number of bytes of content in one uploaded archive. With its headers it fills
+    /// the buffers on both sides.
     static let archiveSize = 1792 << 10
-    /// What is asked for together has at most so many; what is compressed has fewer.
+    /// The maximum number of bytes that are requested as one archive; objects that are compressed
+    /// have fewer.
     static let answerSize = 1792 << 10
-    /// At most so many objects are asked for together.
+    /// The maximum number of objects that are requested as one archive.
     package static let namesLimit = 256
-    /// Asks the store to take the body apart.
+    /// The header field that asks the store to unpack the body.
     package static let archiveHeader = "x-amz-meta-snowball-auto-extract"
-    /// Of the answer: how many objects were in the archive, or are.
+    /// The header field of a response with the number of objects in the archive.
     package static let foundHeader = "x-ferry-objects"
-    /// Asks a bucket of `ferry-server` for the objects that the body names, a line each. The answer is an archive, in their order, without
-    /// those that are not there or not to be read, and without those that make it too long.
+    /// The query item that asks a bucket of `ferry-server` for the objects that the body names, one
+    /// per line. The response is an archive in that order, without the objects that do not exist,
+    /// cannot be read, or would make the archive too long.
     package static let archiveQuery = "x-ferry-archive"
 
     struct SmallPut: Sendable {
@@ -27,7 +31,7 @@ extension S3ObjectStore {
 
     struct SmallRead: Sendable {
         let key: ObjectKey
-        /// Bytes at most.
+        /// The maximum number of bytes.
         let limit: Int
     }
 
@@ -35,7 +39,8 @@ extension S3ObjectStore {
         size <= smallSize && TarArchive.canName(key.text) && !key.text.utf8.contains(UInt8(ascii: "\n"))
     }
 
-    /// Puts objects as one archive; one by one where there is but one, and where the store refuses or does not know archives.
+    /// Puts objects as one archive. They are put one by one if there is only one, or if the store
+    /// rejects archives or does not support them.
     func put(_ puts: [SmallPut]) async -> [Result<Void, any Error>] {
         guard puts.count > 1, let first = puts.first, takesArchives.withLock({ $0 }) else {
             return await singly(puts, putSingly)
@@ -50,11 +55,11 @@ extension S3ObjectStore {
         do {
             let answer = try await put(call, hash: nil)
             if answer[Self.foundHeader] == "\(puts.count)" { return puts.map { _ in .success(()) } }
-            // It is an object now like any other.
+            // The store does not unpack archives and has stored this one as an ordinary object.
             takesArchives.withLock { $0 = false }
             if let key = call.key { try? await delete(key) }
         } catch let error as ObjectStorageError where !error.code.isTransient {
-            // One of them may be to blame, and is to be named.
+            // One of the objects may be the cause. Putting them one by one finds out which.
         } catch {
             return puts.map { _ in .failure(error) }
         }
@@ -67,8 +72,8 @@ extension S3ObjectStore {
         try await self.put(call, hash: nil)
     }
 
-    /// Reads objects as one archive; one by one where there is but one, where the store refuses or does not know archives, and what
-    /// the answer lacks.
+    /// Reads objects as one archive. They are read one by one if there is only one, if the store
+    /// rejects archives or does not support them, or if they are missing from the response.
     func read(_ reads: [SmallRead]) async -> [Result<[UInt8], any Error>] {
         guard reads.count > 1, givesArchives.withLock({ $0 }) else { return await singly(reads, readSingly) }
         var found: [String: [UInt8]]
@@ -84,7 +89,7 @@ extension S3ObjectStore {
             if let content = found[read.key.text], content.count <= read.limit {
                 results.append(.success(content))
             } else {
-                // Tells why it cannot be read.
+                // A separate request tells why the object cannot be read.
                 results += await singly([read], readSingly)
             }
         }
@@ -101,7 +106,7 @@ extension S3ObjectStore {
         guard response.status == .ok, response.headers[Self.foundHeader] != nil,
             let length = response.headers.contentLength
         else {
-            // An earlier server.
+            // A server of an earlier version.
             if response.status == .methodNotAllowed { givesArchives.withLock { $0 = false } }
             throw try await refusal(response).error(what)
         }

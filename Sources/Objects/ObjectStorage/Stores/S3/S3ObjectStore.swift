@@ -4,33 +4,36 @@ package import HTTPClient
 import HTTPMessages
 import Synchronization
 
-/// A bucket of a store that speaks the S3 REST protocol.
+/// A bucket of a store with the S3 REST protocol.
 ///
-/// Every request is tried once; wrap it in a `RetryingObjectStore`. Only a wrong clock and expired keys are put right
-/// here, since only here they are known. An answer that does not bear the marks of an S3 store, such as the sign-in
-/// page of a hotel's network, is `.transient` and never taken for an object.
+/// Each request is attempted once; wrap the store in a `RetryingObjectStore` for retries. Only a
+/// wrong clock and expired credentials are corrected here. A response that does not look like that
+/// of an S3 store, such as the sign-in page of a hotel network, is `.transient` and never taken for
+/// an object.
 public final class S3ObjectStore: ObjectStore {
-    /// Listings of 1000 keys of 1024 bytes, escaped, and any error.
+    /// The maximum number of bytes of a listing (1000 keys of 1024 bytes, escaped) or an error.
     private static let documentLimit = 8 << 20
 
     let configuration: S3Configuration
     private let credentials: S3CredentialCache
     private let client: HTTPClient
     private let localTime: @Sendable () -> Int64
-    /// How far the store's clock is ahead of ours, in seconds.
+    /// The number of seconds by which the clock of the store is ahead of the local clock.
     private let clockOffset = Mutex<Int64>(0)
     private let puts = GatheringQueue<SmallPut, Void>(byteLimit: S3ObjectStore.archiveSize) { $0.content.count }
     private let reads = GatheringQueue<SmallRead, [UInt8]>(byteLimit: S3ObjectStore.answerSize) {
         max($0.limit, S3ObjectStore.answerSize / S3ObjectStore.namesLimit)
     }
-    /// Whether the store is one that takes archives apart, as far as it has shown.
+    /// Whether the store unpacks archives, as far as is known.
     let takesArchives: Mutex<Bool>
-    /// The same of one that makes archives.
+    /// Whether the store creates archives, as far as is known.
     let givesArchives: Mutex<Bool>
-    /// The last signature, whose key is as a rule the next one's.
+    /// The last signature. The next one usually uses the same signing key.
     private let signature = Mutex<S3Signature?>(nil)
 
-    /// - Parameter now: this machine's clock, in seconds since 1970; it may be wrong.
+    /// Creates a store.
+    ///
+    /// - Parameter now: The local clock in seconds since 1970, which may be wrong.
     package init(
         _ configuration: S3Configuration, credentials: @escaping S3Credentials.Provider, client: HTTPClient,
         now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }
@@ -43,7 +46,12 @@ public final class S3ObjectStore: ObjectStore {
         localTime = now
     }
 
-    /// - Parameter certificateAuthorities: a PEM file with the certificates to trust instead of the system's.
+    /// Creates a store.
+    ///
+    /// - Parameters:
+    ///   - certificateAuthorities: A PEM file with the certificates to trust instead of those of
+    ///     the system.
+    ///   - credentials: Returns the credentials for the requests.
     public convenience init(
         _ configuration: S3Configuration, certificateAuthorities: String? = nil,
         credentials: @escaping S3Credentials.Provider
@@ -53,6 +61,8 @@ public final class S3ObjectStore: ObjectStore {
         self.init(configuration, credentials: credentials, client: HTTPClient(settings))
     }
 
+    /// Puts the object with one request, or together with other small objects if the configuration
+    /// uses archives.
     public func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
         if type == .octetStream, takesArchives.withLock({ $0 }), Self.canTravelTogether(key, content.count) {
             return try await puts.run(SmallPut(key: key, content: content)) { await self.put($0) }
@@ -85,6 +95,7 @@ public final class S3ObjectStore: ObjectStore {
         return response.headers
     }
 
+    /// Requests the object, or a range of it. Each part has the length in which it arrives.
     public func get(_ key: ObjectKey, range: Range<Int64>?) async throws -> ObjectContent {
         var call = S3Call(.get, key: key)
         if let range {
@@ -116,6 +127,7 @@ public final class S3ObjectStore: ObjectStore {
         }
     }
 
+    /// Reads the object, together with other small objects if the configuration uses archives.
     public func read(_ key: ObjectKey, limit: Int) async throws -> [UInt8] {
         guard givesArchives.withLock({ $0 }), Self.canTravelTogether(key, limit) else {
             return try await get(key).collect(limit: limit)
@@ -123,6 +135,7 @@ public final class S3ObjectStore: ObjectStore {
         return try await reads.run(SmallRead(key: key, limit: limit)) { await self.read($0) }
     }
 
+    /// Requests the properties of the object; nil if there is none.
     public func head(_ key: ObjectKey) async throws -> ObjectInfo? {
         let response = try await send(S3Call(.head, key: key), "cannot look for \(key)")
         if response.status == .notFound { return nil }
@@ -134,6 +147,7 @@ public final class S3ObjectStore: ObjectStore {
             modified: response.headers["Last-Modified"].flatMap(S3Time.http))
     }
 
+    /// Requests one page of the objects whose keys begin with `prefix`.
     public func list(prefix: String, after: ObjectKey?, limit: Int) async throws -> ObjectPage {
         let what = "cannot list \(prefix.isEmpty ? configuration.bucket : prefix)"
         var query = [
@@ -150,6 +164,7 @@ public final class S3ObjectStore: ObjectStore {
         return page
     }
 
+    /// Deletes the object. It is no error if there is none.
     public func delete(_ key: ObjectKey) async throws {
         let response = try await send(S3Call(.delete, key: key), "cannot delete \(key)")
         guard response.status == .noContent || response.status == .ok && response.headers["x-amz-request-id"] != nil
@@ -161,17 +176,21 @@ public final class S3ObjectStore: ObjectStore {
         try await drain(response)
     }
 
-    /// What a presigned URL lets its holder do.
+    /// The operation that a presigned URL allows.
     public enum PresignedAccess: Sendable {
+        /// Reading the object.
         case get
+        /// Putting the object.
         case put
     }
 
-    /// A URL with which whoever has it can get or put one object, with any HTTP client and without keys. Asks for keys,
-    /// but not the store: whether they suffice shows when the URL is used.
+    /// Creates a URL with which any HTTP client can get or put one object without credentials.
     ///
-    /// - Parameter expires: how long it is good, cut to whole seconds: a second to seven days, and no longer than the
-    ///   keys that it was made with. Throws `.invalid` for anything else.
+    /// The store is not asked: whether the credentials permit the operation shows only when the URL
+    /// is used. Throws `.invalid` if `expires` is out of range.
+    ///
+    /// - Parameter expires: How long the URL is valid, in whole seconds, from one second to seven
+    ///   days. It expires earlier if the credentials do.
     public func presignedURL(
         _ access: PresignedAccess, _ key: ObjectKey, expires: Duration = .seconds(3600)
     ) async throws -> String {
@@ -187,7 +206,7 @@ public final class S3ObjectStore: ObjectStore {
         return "\(origin)\(path)?\(query)"
     }
 
-    /// Sends a call, and once more where new keys or the right time may help.
+    /// Sends a call. Repeats it once if new credentials or the correct time may help.
     func send(_ call: S3Call, _ what: String) async throws -> HTTPResponse {
         var isSecondTry = false
         while true {
@@ -216,7 +235,8 @@ public final class S3ObjectStore: ObjectStore {
         }
     }
 
-    /// The store's clock as far as it is known, in seconds since 1970: a wrong one of this machine shows with the first refusal.
+    /// The clock of the store in seconds since 1970, as far as it is known: a wrong local clock is
+    /// noticed when the store rejects a request.
     package var storeTime: Int64 { localTime() + clockOffset.withLock { $0 } }
 
     private func clockSkew(_ response: HTTPResponse) -> Int64? {
@@ -247,13 +267,15 @@ public final class S3ObjectStore: ObjectStore {
 
     private var origin: String { "\(configuration.isSecure ? "https" : "http")://\(configuration.host)" }
 
-    /// Encoded once, slashes kept, as the signature of S3 (unlike other services') wants it.
+    /// Returns the path of a key, percent-encoded once, with its slashes kept, as signatures of S3
+    /// (but no other service of Amazon) require.
     private func path(of key: ObjectKey?) -> String {
         let path = configuration.path + (key.map { "/" + PercentEncoding.encode($0.text, keeping: "/") } ?? "")
         return path.isEmpty ? "/" : path
     }
 
-    /// The size of the whole object; nil where a range is not the one asked for.
+    /// Returns the size of the whole object; nil if the range of the response is not the requested
+    /// one.
     private func objectSize(_ headers: HTTPHeaders, _ range: Range<Int64>?, _ length: Int) -> Int64? {
         guard let range else { return Int64(length) }
         guard let field = headers["Content-Range"], field.hasPrefix("bytes ") else { return nil }
@@ -278,7 +300,7 @@ public final class S3ObjectStore: ObjectStore {
         }
     }
 
-    /// Reads what little there is, so that the connection can be used again.
+    /// Reads the rest of the body, so that the connection can be reused.
     private func drain(_ response: HTTPResponse) async throws {
         _ = try? await response.body.collect(limit: Self.documentLimit)
     }
@@ -289,7 +311,7 @@ public final class S3ObjectStore: ObjectStore {
     }
 }
 
-/// One request, before it is signed.
+/// A request before it is signed.
 struct S3Call: Sendable {
     let method: HTTPMethod
     var key: ObjectKey?
@@ -312,7 +334,8 @@ struct S3Call: Sendable {
     }
 }
 
-/// Holds the iterator of a body, which one reader at a time uses. No actor: each part would cost a change of executors.
+/// The shared iterator of a body, for one reader at a time. It is no actor, because a change of
+/// executors for each part would be too slow.
 private final class BodyReader: Sendable {
     private let iterator: Mutex<HTTPBody.Iterator>
 

@@ -1,18 +1,20 @@
 import HTTPMessages
 import XML
 
-/// An answer of an S3 store that is not the one hoped for, and what to make of it.
+/// An unexpected response of an S3 store, and how to react to it.
 struct S3Refusal: Sendable {
+    /// A change that may make the same request succeed at once.
     enum Remedy: Sendable {
-        /// Sign with the clock of the store, and try at once.
+        /// Sign the request with the clock of the store.
         case correctClock
-        /// Fetch new keys, and try at once.
+        /// Fetch new credentials.
         case renewCredentials
         case none
     }
 
     let status: Int
-    /// From the body; nil where that is no S3 error, as with answers to HEAD, of proxies and of hotel networks.
+    /// The code in the body. Nil if the body is no S3 error, as in responses to HEAD, of proxies
+    /// and of hotel networks.
     let code: String?
     let message: String?
     let retryAfter: Duration?
@@ -29,13 +31,15 @@ struct S3Refusal: Sendable {
         switch code {
         case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture": .correctClock
         case "ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired": .renewCredentials
-        // The answer to a HEAD carries no code; a skewed clock and old keys look alike.
+        // The response to HEAD has no code, so a wrong clock cannot be told from expired
+        // credentials.
         case nil where status == 403 || status == 400: .renewCredentials
         default: .none
         }
     }
 
-    /// "Error responses", Amazon S3 API Reference.
+    /// Converts the response to an error, as described in "Error responses", Amazon S3 API
+    /// Reference.
     func error(_ what: String) -> ObjectStorageError {
         ObjectStorageError(kind, "\(what): \(explanation)", retryAfter: retryAfter)
     }
@@ -46,7 +50,8 @@ struct S3Refusal: Sendable {
         case "SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "OperationAborted", "BadDigest",
             "XAmzContentSHA256Mismatch", "IncompleteBody", "RequestTimeTooSkewed", "ExpiredToken":
             return .transient
-        // Nothing is known of the object then; somebody will make the bucket, or name the right one.
+        // This says nothing about the object. The bucket may be created later, or its name
+        // corrected.
         case "NoSuchBucket": return .unavailable
         case "QuotaExceeded", "InsufficientStorage", "XMinioStorageFull": return .full
         case "InvalidRange", "EntityTooLarge", "KeyTooLongError", "InvalidArgument", "InvalidRequest",
@@ -59,9 +64,11 @@ struct S3Refusal: Sendable {
         case 404: return code == nil ? .transient : .notFound
         case 507: return .full
         case 416: return .invalid
-        // S3 says EntityTooLarge: whoever has no code is a proxy with a limit of its own, which somebody will raise.
+        // S3 would say EntityTooLarge. Without a code this is a proxy with a limit of its own,
+        // which can be raised.
         case 413: return .transient
-        // Redirections of S3 name a wrong region; all others are of somebody who is in the way.
+        // S3 redirects if the region is wrong. Redirects without a code come from something else on
+        // the network.
         case 300..<400: return code == nil ? .transient : .invalid
         case 408, 425, 429, 500...: return .transient
         case 200..<300: return .transient

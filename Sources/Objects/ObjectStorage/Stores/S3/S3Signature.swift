@@ -1,11 +1,10 @@
 import Cryptography
 import HTTPMessages
 
-/// Signature Version 4, in the `Authorization` field or in the query of a URL ("Authenticating Requests (AWS Signature
-/// Version 4)", Amazon S3 API Reference). Pure.
-///
+/// Computes Signature Version 4, for the `Authorization` field or the query of a URL
+/// ("Authenticating Requests (AWS Signature Version 4)", Amazon S3 API Reference). Pure.
 struct S3Signature: Sendable {
-    /// What a signature says of the content.
+    /// The part of the content in the signature.
     enum Payload: Sendable {
         case signed(SHA256Digest)
         case unsigned
@@ -19,15 +18,18 @@ struct S3Signature: Sendable {
     }
 
     private let credentials: S3Credentials
-    /// When it was made, by the store's clock, as requests say it.
+    /// The time of the signature by the clock of the store, in the form that requests contain.
     private let date: String
-    /// The day, the region and the service that `key` is good for.
+    /// The day, the region and the service for which `key` is valid.
     private let scope: String
     private let key: [UInt8]
 
+    /// Creates a signature.
+    ///
     /// - Parameters:
-    ///   - time: seconds since 1970, by the store's clock.
-    ///   - earlier: one made before: where it is of the same credentials and scope, its key is this one's.
+    ///   - time: The time in seconds since 1970, by the clock of the store.
+    ///   - earlier: A previous signature, whose signing key is reused if it has the same
+    ///     credentials and scope.
     init(
         credentials: S3Credentials, region: String, service: String = "s3", time: Int64, earlier: S3Signature? = nil
     ) {
@@ -41,11 +43,12 @@ struct S3Signature: Sendable {
         }
     }
 
-    /// The header fields to send: `headers`, those that every signed request has, and the signature over all of them.
+    /// Returns the header fields of a signed request: `headers`, the fields that every signed
+    /// request has, and the signature.
     ///
     /// - Parameters:
-    ///   - path: percent-encoded, as it is sent.
-    ///   - query: name and value, not encoded.
+    ///   - path: The path in the form in which it is sent, percent-encoded.
+    ///   - query: The names and values, not encoded.
     func sign(
         method: HTTPMethod, host: String, path: String, query: [(String, String)], headers: HTTPHeaders,
         payload: Payload
@@ -63,10 +66,10 @@ struct S3Signature: Sendable {
         return headers
     }
 
-    /// The query of a URL that stands for the request by itself: whoever has it can send it, without keys, until it
-    /// expires. Its content is not signed.
+    /// Returns the query of a presigned URL, with which the request can be sent without credentials
+    /// until it expires. The signature does not cover the content.
     ///
-    /// - Parameter expires: seconds from `time` on, 1 to 604,800.
+    /// - Parameter expires: For how many seconds the URL is valid, 1 to 604,800.
     func presign(method: HTTPMethod, host: String, path: String, expires: Int) -> String {
         var query = [
             ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", credential),
@@ -93,7 +96,7 @@ struct S3Signature: Sendable {
 
     private var credential: String { "\(credentials.accessKey)/\(scope)" }
 
-    /// The query as it is signed and sent.
+    /// Returns the query in the form in which it is signed and sent.
     static func canonical(_ query: [(String, String)]) -> String {
         query.map { (PercentEncoding.encode($0), PercentEncoding.encode($1)) }
             .sorted { $0 < $1 }
@@ -101,7 +104,7 @@ struct S3Signature: Sendable {
             .joined(separator: "&")
     }
 
-    /// Without spaces at its ends, and one for each run of them.
+    /// Removes spaces at both ends and replaces each run of spaces by one.
     private static func trimmed(_ value: String) -> String {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
         guard value.utf8.contains(where: isSpace) else { return value }

@@ -1,11 +1,12 @@
 import Glibc
 
-/// Dates as S3's headers and listings write them. Seconds since 1970 on our side.
+/// Converts between seconds since 1970 and the dates in headers and listings of S3.
 enum S3Time {
-    /// `20261121T120000Z`, for signatures.
+    /// Returns the form of signatures: `20261121T120000Z`.
     static func amazon(_ seconds: Int64) -> String { format(seconds, "%Y%m%dT%H%M%SZ") }
 
-    /// Reads the `Date` field of an answer (RFC 9110, section 5.6.7, IMF-fixdate): `Sat, 21 Nov 2026 12:00:00 GMT`.
+    /// Parses the `Date` field of a response (RFC 9110, section 5.6.7, IMF-fixdate): `Sat, 21 Nov
+    /// 2026 12:00:00 GMT`. Returns nil for any other form.
     static func http(_ text: String) -> Int64? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let month = months.firstIndex(of: String(parts[2])) else {
@@ -14,7 +15,7 @@ enum S3Time {
         return seconds(date: [parts[3], "\(month + 1)", parts[1]], time: parts[4].split(separator: ":"))
     }
 
-    /// Reads `2026-11-21T12:00:00.000Z`, as listings have it.
+    /// Parses the form of listings: `2026-11-21T12:00:00.000Z`. Returns nil for any other form.
     static func listing(_ text: String) -> Int64? {
         let parts = text.split(separator: "T")
         guard parts.count == 2, text.hasSuffix("Z") else { return nil }
@@ -35,7 +36,8 @@ enum S3Time {
         return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Year, month, day; hour, minute, second.
+    /// Returns the seconds since 1970 from year, month, day and hour, minute, second. Nil if one of
+    /// them is not a number in its range.
     private static func seconds(date: [Substring], time: [Substring]) -> Int64? {
         guard date.count == 3, time.count == 3 else { return nil }
         let numbers = (date + time).compactMap { Int32($0) }

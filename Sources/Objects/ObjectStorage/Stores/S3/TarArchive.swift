@@ -1,5 +1,5 @@
-/// Files one behind the other in the ustar format ("ustar Interchange Format", POSIX.1-2024, pax): what the body of one request is
-/// made of that puts many small objects.
+/// The ustar format ("ustar Interchange Format", POSIX.1-2024, pax): files one after another.
+/// Several small objects are put in one request as such an archive.
 package enum TarArchive {
     private static let block = 512
     private static let nameField = 0..<100
@@ -10,18 +10,19 @@ package enum TarArchive {
     private static let prefixField = 345..<500
     private static let magic = Array("ustar\u{0}00".utf8)
 
-    /// Bytes of an archive with contents of these lengths, its end included.
+    /// Returns the size in bytes of an archive with contents of these lengths, including its end.
     package static func size(of contents: some Sequence<Int>) -> Int {
         contents.reduce(2 * block) { $0 + block + padded($1) }
     }
 
-    /// Bytes of an archive with one content of this length.
+    /// Returns the size in bytes of an archive with one content of this length.
     package static func size(ofOne content: Int) -> Int { 3 * block + padded(content) }
 
-    /// Whether the format can name a file so: in at most 100 bytes, or 155 more before one of its slashes.
+    /// Whether the format can represent the name: in at most 100 bytes, or 155 more before one of
+    /// its slashes.
     package static func canName(_ name: String) -> Bool { split(name) != nil }
 
-    /// Appends a file, whose name `canName`, to an archive; `end` closes it.
+    /// Appends a file to an archive. `canName` must be true for the name.
     package static func append(_ content: [UInt8], named name: String, to archive: inout [UInt8]) {
         guard let header = header(name, size: content.count) else { return }
         archive += header
@@ -29,8 +30,9 @@ package enum TarArchive {
         pad(content.count, &archive)
     }
 
-    /// The same where `read` puts the bytes into their place, and answers how many there were. False, with the archive as it was, where
-    /// that was less than `size`.
+    /// Appends a file whose content `read` writes into a buffer of `size` bytes. `read` returns the
+    /// number of bytes it wrote; if these are fewer than `size`, the archive stays unchanged and
+    /// the result is false.
     package static func append(
         _ size: Int, named name: String, to archive: inout [UInt8],
         _ read: (UnsafeMutableRawBufferPointer) throws -> Int
@@ -74,14 +76,15 @@ package enum TarArchive {
         return header
     }
 
+    /// Appends the end of the archive.
     package static func end(_ archive: inout [UInt8]) {
         archive.append(contentsOf: repeatElement(0, count: 2 * block))
     }
 
-    /// The files of an archive, in their order; directories are left out.
+    /// Parses an archive. Returns its files in order, without directories.
     ///
-    /// - Throws: `.invalid` for what is no such archive, is cut short, or has something else in it, such as links or names in
-    ///   extended headers.
+    /// - Throws: `.invalid` if the archive is malformed, truncated, or contains anything but files
+    ///   and directories, such as links or names in extended headers.
     package static func files(
         in archive: [UInt8]
     ) throws(ObjectStorageError) -> [(name: String, content: ArraySlice<UInt8>)] {
@@ -120,7 +123,8 @@ package enum TarArchive {
 
     private static func padded(_ size: Int) -> Int { (size + block - 1) / block * block }
 
-    /// The part before a slash, and the rest.
+    /// Splits a name into the part before a slash and the rest; nil if the format cannot represent
+    /// it.
     private static func split(_ name: String) -> (prefix: ArraySlice<UInt8>, name: ArraySlice<UInt8>)? {
         let bytes = Array(name.utf8)
         guard !bytes.isEmpty, !bytes.contains(0) else { return nil }
@@ -130,7 +134,8 @@ package enum TarArchive {
         return (bytes[..<slash], bytes[(slash + 1)...])
     }
 
-    /// The sum of a header's bytes, where the field for it counts as spaces.
+    /// Returns the checksum of a header: the sum of its bytes, in which the checksum field itself
+    /// counts as spaces.
     private static func check(_ header: ArraySlice<UInt8>) -> Int {
         let field = header.dropFirst(checkField.lowerBound).prefix(checkField.count)
         let all = header.reduce(0) { $0 + Int($1) }
@@ -146,7 +151,7 @@ package enum TarArchive {
         let digits = field.drop { $0 == 0x20 }.prefix { (0x30...0x37).contains($0) }
         let rest = field[digits.endIndex...]
         guard !digits.isEmpty, rest.allSatisfy({ $0 == 0 || $0 == 0x20 }) else { return nil }
-        // Eleven digits at most, which an Int holds.
+        // At most eleven digits, which an `Int` can hold.
         return digits.reduce(0) { $0 << 3 | Int($1 - 0x30) }
     }
 

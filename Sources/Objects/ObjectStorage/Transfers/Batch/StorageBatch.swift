@@ -1,7 +1,8 @@
 import Synchronization
 import SystemIO
 
-/// Several files to save and to delete, with one progress and one result. What fails keeps nothing else from its end.
+/// Several files to upload and manifests to delete, with one progress and one result. A failure
+/// does not stop the others.
 ///
 ///     var batch = StorageBatch()
 ///     batch.save(photo)
@@ -13,14 +14,21 @@ public struct StorageBatch: Sendable {
     private var files: [File] = []
     private var manifests: [ContentHash] = []
 
+    /// Creates an empty batch.
     public init() {}
 
+    /// Adds a file to upload.
     public mutating func save(_ file: File) { files.append(file) }
 
-    /// Deletes a manifest. Its chunks may belong to other files too and are left to the collection of garbage.
+    /// Adds a manifest to delete. Its chunks may belong to other files too and are left to garbage
+    /// collection.
     public mutating func delete(_ manifest: ContentHash) { manifests.append(manifest) }
 
-    /// A task that does all of it. After a pause it goes on with what is not done.
+    /// Creates a task that does all of the batch. After a pause it continues with the rest.
+    ///
+    /// - Parameters:
+    ///   - compression: How chunks are compressed.
+    ///   - spool: The directory for temporary files of streams.
     public func task(
         in store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy = .automatic,
         spool: String = "/var/tmp"

@@ -1,7 +1,7 @@
 import Synchronization
 import SystemIO
 
-/// Works through a batch, a few files at a time, and remembers what is done.
+/// Runs a batch, a few files at a time, and remembers what is done.
 final class StorageBatchRun: Sendable {
     private static let width = 4
 
@@ -72,7 +72,7 @@ final class StorageBatchRun: Sendable {
         }
     }
 
-    /// Of all files, those that are not begun counted by their sizes.
+    /// Returns the progress of all files. A file that has not begun counts with its size.
     private func sum(_ index: Int, _ counts: TransferProgress.Counts) -> TransferProgress.Counts {
         state.withLock { state in
             state.counts[index] = counts

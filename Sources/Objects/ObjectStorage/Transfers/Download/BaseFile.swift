@@ -1,14 +1,17 @@
 import Cryptography
 import SystemIO
 
-/// A file of this machine that has some chunks of another one. It may change at any time, so what is read of it need not be what it was.
+/// A local file that has some of the chunks of a file to download. It may change at any time, so
+/// bytes that are read from it need not be those that were found.
 final class BaseFile: Sendable {
     private let descriptor: FileDescriptor
     private let offsets: [ContentHash: Int64]
 
-    /// Notes where the chunks of `wanted` are in the file at `path`. Nil where it has none of them, or the task was cancelled.
+    /// Finds the chunks of `wanted` in the file at `path`. Returns nil if it contains none of them
+    /// or the task was cancelled.
     ///
-    /// - Parameter listing: what the file consists of, as far as that is known; else it is cut as uploads do.
+    /// - Parameter listing: The manifest of the file at `path`; nil if it is not known, in which
+    ///   case the file is cut into chunks.
     static func find(_ wanted: Manifest, in path: String, listing: Manifest?) async -> BaseFile? {
         guard let source = try? FileSource(path: path),
             let file = try? FileDescriptor(path: path, [.read, .nonBlocking])
@@ -39,7 +42,7 @@ final class BaseFile: Sendable {
         var offsets: [ContentHash: Int64] = [:]
         var chunk = try? reader.next()
         while let cut = chunk.take(), !Task.isCancelled {
-            // Another processor reads and cuts while this one hashes.
+            // Another processor reads and cuts the next chunk while this one is hashed.
             async let next = reader.next()
             let id = ContentHash(of: cut.object)
             if wanted.contains(id) { offsets[id] = cut.offset }
@@ -54,9 +57,10 @@ final class BaseFile: Sendable {
         self.offsets = offsets
     }
 
-    /// The bytes of a chunk; nil where the file does not have them, or not any more.
+    /// Returns the bytes of a chunk; nil if the file does not contain it or no longer does.
     ///
-    /// - Parameter verifies: whether they are hashed; else they may be others than when the file was cut.
+    /// - Parameter verifies: Whether the bytes are hashed. Otherwise they may have changed since
+    ///   the chunks were found.
     func read(_ chunk: ChunkReference, verifying verifies: Bool) -> [UInt8]? {
         guard let offset = offsets[chunk.id], let bytes = try? descriptor.readPooled(chunk.length, at: offset),
             bytes.count == chunk.length, !verifies || ContentHash(ofChunk: bytes[...]) == chunk.id

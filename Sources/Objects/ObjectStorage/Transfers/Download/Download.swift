@@ -1,12 +1,14 @@
 import Cryptography
 import SystemIO
 
-/// One pass of a file out of a store: the manifest, if there is one, then the chunks, a few at a time, and the whole verified
-/// at the end; then the file appears under its name in one step.
+/// One attempt to download a file from a store. It fetches the manifest, if the file has one, and
+/// the chunks, several at a time, verifies the whole content, and then moves the file to its
+/// destination in one step.
 ///
-/// May be run again after any failure: chunks that are in the partial file already are not fetched again.
+/// It may be repeated after any failure: chunks that are in the partial file already are not
+/// fetched again.
 struct Download: Sendable {
-    /// Puts the finished file in its place; throws where it must not be put there.
+    /// Moves the finished file to its destination. It throws if the file must not be put there.
     typealias Placement = @Sendable (_ partialPath: String) async throws -> Void
 
     let store: any ObjectStore
@@ -15,24 +17,27 @@ struct Download: Sendable {
     let name: String
     let destination: String
     let partialPath: String
-    /// How many bytes there will be, as far as its owner knows. Nothing is written of content of another size.
+    /// The size of the file as far as the caller knows. Content of another size is rejected before
+    /// anything is written.
     var size = ExpectedSize.atMost(Manifest.fileLimit)
-    /// Of the whole content, as far as its owner knows.
+    /// The hash of the whole content; nil if the caller does not know it.
     var sha256: ContentHash?
-    /// A file that may have some of the chunks, such as an earlier version; nil where there is none.
+    /// The path of a file that may contain some of the chunks, such as an earlier version; nil if
+    /// there is none.
     var base: String?
-    /// The manifest of what is in `base`, as far as that is known.
+    /// The key of the manifest of `base`; nil if it is not known.
     var baseListing: ObjectKey?
-    /// Whether the chunks of a long file are marked, for an upload of its next version.
+    /// Whether fingerprints of the chunks of a long file are computed, for the upload of its next
+    /// version.
     var isMarked = false
     let placement: Placement?
     let budget: ByteBudget
-    /// Whether the file is on the disk before it is placed.
+    /// Whether the file is synced to disk before it is moved to its destination.
     var isSynced = true
-    /// When the content was last changed; nil for when it came.
+    /// The modification time of the file; nil for the time of the download.
     var modified: FileTime?
     var isExecutable = false
-    /// Chunks under way at once.
+    /// The maximum number of chunks in flight.
     var width = 10
 
     func run(_ progress: TransferProgress) async throws -> DownloadedFile {
@@ -62,7 +67,7 @@ struct Download: Sendable {
         progress.begin(total: manifest.size)
         let isWorthMarking = manifest.chunks.count >= Manifest.chunksWorthMarking
         var marks = isMarked && isWorthMarking ? ChunkMarks() : nil
-        // A small file costs less than looking for its parts.
+        // Fetching a small file costs less than looking for its parts.
         var earlier: BaseFile?
         if manifest.chunks.count > 1, let base {
             let isWorthKnowing = manifest.chunks.count >= Manifest.chunksWorthKnowing
@@ -73,7 +78,8 @@ struct Download: Sendable {
         var hash = try await fetchChunks(
             of: manifest, from: earlier, into: file, verifyingEach: false, &marks, progress)
         if hash != manifest.sha256 {
-            // Something has come damaged. Once more, now with a look at each chunk: those that are right stay.
+            // Some chunk was damaged. The second pass verifies each chunk, so that those that are
+            // correct are kept.
             progress.begin(total: manifest.size)
             file = try PartialFile(path: partialPath, size: manifest.size)
             hash = try await fetchChunks(of: manifest, from: earlier, into: file, verifyingEach: true, &marks, progress)
@@ -90,8 +96,8 @@ struct Download: Sendable {
         return (manifest.size, hash, marks)
     }
 
-    /// The id of the chunk says of its bytes what a manifest would say. Where the hash of the whole is known, it says so too, of
-    /// what the sender has read, and is asked instead.
+    /// Fetches a file without a manifest. Its content is verified with `sha256` if that is known,
+    /// which covers what the sender has read, and otherwise with the id of the chunk.
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
     ) async throws -> (size: Int64, ContentHash, ChunkMarks?) {
@@ -121,11 +127,11 @@ struct Download: Sendable {
         if isSynced { try file.synchronize() }
     }
 
-    /// Removes the partial file.
+    /// Deletes the partial file.
     func discard() { _ = try? FileSystem.remove(partialPath) }
 
-    /// Where a download without a place of its own grows: beside the destination, under a name that tells other parts
-    /// of Ferry that it is no file of the user's, and that the same download finds again.
+    /// Returns the default path of the partial file: beside the destination, with a name that the
+    /// rest of Ferry ignores and that the same download finds again.
     static func partialPath(for destination: String, manifest: ContentHash) -> String {
         let (parent, name) = FileSystem.split(destination)
         let mark = SHA256.hash("\(manifest.hex)/\(name)").hex.prefix(32)
@@ -150,12 +156,13 @@ struct Download: Sendable {
         return manifest
     }
 
-    /// The hash of the whole, as it was written.
+    /// Fetches all chunks into `file`. Returns the hash of the content that was written.
     ///
     /// - Parameters:
-    ///   - verifies: whether each chunk is hashed as well. That the whole is right says as much of all of them, for half of the
-    ///     hashing; only what is wrong has to be looked for.
-    ///   - marks: unless nil, gets those of all chunks.
+    ///   - verifies: Whether each chunk is hashed as well. The hash of the whole content alone
+    ///     verifies all of them with half of the hashing; only after an error the damaged chunk has
+    ///     to be found.
+    ///   - marks: Receives the fingerprints of all chunks, unless it is nil.
     private func fetchChunks(
         of manifest: Manifest, from base: BaseFile?, into file: PartialFile, verifyingEach verifies: Bool,
         _ marks: inout ChunkMarks?, _ progress: TransferProgress
@@ -170,7 +177,8 @@ struct Download: Sendable {
             while hashed < manifest.chunks.count {
                 while started < manifest.chunks.count, started - hashed < width {
                     let (index, chunk, place) = (started, manifest.chunks[started], offset)
-                    // Only who holds nothing may wait for memory.
+                    // Only a download that holds no memory may wait for memory, or downloads could
+                    // wait for each other forever.
                     let isFirst = started == hashed
                     guard
                         let share = isFirst
@@ -202,10 +210,10 @@ struct Download: Sendable {
         }
     }
 
-    /// A chunk that waits for its turn to be hashed, with the memory it takes.
+    /// A chunk that waits for its turn to be hashed, with the memory that it holds.
     private struct Fetched: Sendable {
         let object: Handover
-        /// Where in the object it begins, which goes to the end.
+        /// The offset in the object at which the chunk begins. It ends at the end of the object.
         let start: Int
         let mark: [UInt8]?
         let share: ByteBudget.Share
@@ -240,8 +248,9 @@ struct Download: Sendable {
         return (object, start)
     }
 
-    /// An object whose end, from `start` on, is a chunk of at most `limit` bytes, of which `isRight` holds; and how many bytes
-    /// travelled.
+    /// Fetches an object and decodes it. Returns an array that contains the chunk from `start` to
+    /// its end, and the number of bytes that were transferred. Throws `.corrupt` if the chunk has
+    /// more than `limit` bytes or `isRight` is false for it.
     private func get(
         _ id: ContentHash, limit: Int, isRight: (ArraySlice<UInt8>) -> Bool
     ) async throws -> (object: [UInt8], start: Int, wire: Int) {
@@ -254,7 +263,10 @@ struct Download: Sendable {
         return (object, start, wire)
     }
 
-    /// - Parameter limit: how many bytes the chunk has at most: short ones may travel with others.
+    /// Fetches the object of a chunk.
+    ///
+    /// - Parameter limit: The maximum number of bytes of the chunk. Short chunks may be fetched
+    ///   together with others.
     private func object(of id: ContentHash, limit: Int) async throws -> [UInt8] {
         let most = ChunkHeader.byteCount + limit
         if most < BufferPool.leastCount {
@@ -276,7 +288,8 @@ struct Download: Sendable {
         return object
     }
 
-    /// Tries once more where bytes are not what they should be: they may have been damaged on the way only.
+    /// Repeats `body` once if the bytes are wrong, because they may only have been damaged on the
+    /// way.
     private func verified<Result: Sendable>(
         _ what: String, _ body: () async throws -> Result
     ) async throws -> Result {

@@ -1,26 +1,28 @@
 import SystemIO
 
-/// What the owner of a download knows of the file's size before anything of it has come.
+/// The size that a download expects before anything has arrived.
 ///
-/// The number comes from a document that another machine or account has written. Content of any other size is refused before
-/// a byte of it is written, so that a limit which the owner applies to the number holds for the file as well.
+/// The number comes from a document that another device or account has written. Content of any
+/// other size is rejected before anything is written, so a limit that the caller applies to the
+/// number also holds for the file.
 package enum ExpectedSize: Hashable, Sendable {
-    /// As many bytes as this.
+    /// Exactly this number of bytes.
     case exactly(Int64)
-    /// No more bytes than this; it is not known how many.
+    /// A size that is not known, but at most this number of bytes.
     case atMost(Int64)
 
     private static let shortManifest: Int64 = 64 << 10
 
-    /// The most bytes that can come.
+    /// The maximum number of bytes.
     var limit: Int64 {
         switch self {
         case .exactly(let size), .atMost(let size): max(0, size)
         }
     }
 
-    /// The longest manifest that is read for a file of this size. No chunk but the last is shorter than the least length; a
-    /// short manifest is read in any case, so that a wrong size is told by its number.
+    /// The maximum number of bytes of a manifest of such a file. All chunks but the last have the
+    /// minimum length. A short manifest is always allowed, so that a wrong size can be reported
+    /// with the number that the manifest contains.
     var manifestLimit: Int {
         let chunkCount = limit / Int64(ChunkSizes.standard.minimum) + 1
         let bytes = chunkCount.saturatingMultiplied(by: Int64(Manifest.entryLimit))
@@ -28,9 +30,9 @@ package enum ExpectedSize: Hashable, Sendable {
         return Int(clamping: min(max(most, Self.shortManifest), Int64(Manifest.byteLimit)))
     }
 
-    /// Throws `.corrupt` where `size` is not the size that was declared, `.invalid` where it is beyond a limit.
+    /// Throws `.corrupt` if `size` is not the declared size, and `.invalid` if it exceeds a limit.
     ///
-    /// - Parameter name: of the file, for the message.
+    /// - Parameter name: The name of the file, for the message.
     func check(_ size: Int64, of name: String) throws(ObjectStorageError) {
         switch self {
         case .exactly(let declared) where size != declared:

@@ -1,16 +1,19 @@
 import Synchronization
 import SystemIO
 
-/// The file that a download grows in. What an earlier run of the same download has left in it is used after its hash
-/// was checked.
+/// The file to which a download is written. Chunks of an earlier attempt at the same download are
+/// kept if their hashes are correct.
 final class PartialFile: Sendable {
     let path: String
-    /// Whether there may be chunks in it already.
+    /// Whether the file may contain chunks of an earlier attempt.
     let hasLeftovers: Bool
     private let descriptor: FileDescriptor
     private let window = Mutex(PageWindow())
 
-    /// - Parameter size: of the whole; nil for a file that is written at once, whatever is in it already.
+    /// Opens or creates the file.
+    ///
+    /// - Parameter size: The size of the whole content; nil for a file that is written at once and
+    ///   overwrites whatever the file contains.
     init(path: String, size: Int64?) throws {
         self.path = path
         do throws(SystemError) {
@@ -18,7 +21,8 @@ final class PartialFile: Sendable {
             let status = try descriptor.status()
             hasLeftovers = status.size > 0 && status.size == size
             if !hasLeftovers {
-                // Of a file that was cut to nothing, even if it had nothing, ext4 writes all bytes out when it is closed.
+                // ext4 writes a file to disk when it is closed if it was truncated to zero, even if
+                // it was empty before.
                 if status.size > 0 { try descriptor.truncate(to: 0) }
                 if let size { try descriptor.truncate(to: size) }
             }
@@ -43,7 +47,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Everything before `end` is in place.
+    /// Reports that all bytes before `end` have been written.
     func isWritten(upTo end: Int64) throws {
         do throws(SystemError) {
             try window.withLock { window throws(SystemError) in try window.hasWritten(upTo: end, of: descriptor) }
@@ -52,9 +56,9 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// As far as the file system can: the bytes are what counts.
+    /// Sets the attributes of the file. A file system that does not support them is no error.
     ///
-    /// - Parameter modified: nil leaves the time as it is.
+    /// - Parameter modified: The modification time; nil to leave it unchanged.
     func setAttributes(modified: FileTime?, isExecutable: Bool) {
         if let modified { try? descriptor.setModified(modified) }
         if isExecutable { try? descriptor.makeExecutable() }

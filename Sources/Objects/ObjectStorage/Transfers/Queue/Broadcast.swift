@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Sends values to however many listen.
+/// Sends values to any number of listeners.
 final class Broadcast<Value: Sendable>: Sendable {
     private static var buffered: Int { 1024 }
 
@@ -11,6 +11,7 @@ final class Broadcast<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// Returns a stream of the values from now on. A slow reader loses the oldest values.
     func stream() -> AsyncStream<Value> {
         AsyncStream(bufferingPolicy: .bufferingNewest(Self.buffered)) { continuation in
             let number = state.withLock { state in

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The ledger of a durable transfer: in memory, and in the journal a little later. What a crash loses is asked of the
-/// store.
+/// The known chunks of a durable transfer, in memory and a little later in the journal. After a
+/// crash the store is asked for those that were lost.
 actor JournalLedger: ChunkLedger {
     private static let batch = 32
 
@@ -18,7 +18,7 @@ actor JournalLedger: ChunkLedger {
     func find(_ id: ContentHash) async throws -> KnownChunk? {
         if chunks == nil {
             let noted = try await journal.chunks(of: self.id, now: Int64(time(nil)))
-            // Somebody else may have come here meanwhile, and recorded more.
+            // Another call may have loaded and recorded chunks during the suspension.
             chunks = noted.merging(chunks ?? [:]) { _, newer in newer }
         }
         return chunks?[id]
@@ -30,7 +30,7 @@ actor JournalLedger: ChunkLedger {
         if pending.count >= Self.batch { try await flush() }
     }
 
-    /// To be called when a pass ends, however it ends.
+    /// Writes the recorded chunks to the journal. It must be called whenever an attempt ends.
     func flush() async throws {
         guard !pending.isEmpty else { return }
         let batch = pending

@@ -1,4 +1,4 @@
-/// A `TransferEngine` whatever it brings.
+/// A `TransferEngine` without its type of outcome.
 protocol SteerableEngine: AnyObject, Sendable {
     func handle(_ event: TransferMachine.Event)
     func showIdle(as idle: TransferState, problem: ObjectStorageError?)
@@ -7,7 +7,7 @@ protocol SteerableEngine: AnyObject, Sendable {
 }
 
 extension TransferEngine: SteerableEngine {
-    /// Returns once no work is under way.
+    /// Returns when no work is in progress.
     func waitUntilStill() async {
         for await snapshot in snapshots() {
             switch snapshot.state {
@@ -19,18 +19,20 @@ extension TransferEngine: SteerableEngine {
 }
 
 extension TransferRecord {
-    /// What an upload brought that had ended before this process began.
+    /// The outcome of an upload that ended in an earlier process; nil for other transfers.
     var uploaded: UploadedFile? {
         guard state == .done, direction == .up, let size, let sha256, let manifest else { return nil }
         return UploadedFile(
             name: name, type: type, size: size, sha256: sha256, manifest: manifest, chunkCount: chunkCount)
     }
 
+    /// The outcome of a download that ended in an earlier process; nil for other transfers.
     var downloaded: DownloadedFile? {
         guard state == .done, direction == .down, let size, let sha256, let manifest else { return nil }
         return DownloadedFile(path: path, size: size, sha256: sha256, manifest: manifest)
     }
 
+    /// Returns the record of the finished upload.
     func done(_ file: UploadedFile) -> TransferRecord {
         var record = self
         record.state = .done
@@ -40,6 +42,7 @@ extension TransferRecord {
         return record
     }
 
+    /// Returns the record of the finished download.
     func done(_ file: DownloadedFile) -> TransferRecord {
         var record = self
         record.state = .done

@@ -1,12 +1,12 @@
 import SQLite
 
-/// The transfers of this machine in a SQLite file, so that they survive its end.
+/// The transfers of this device in an SQLite database, so that they survive restarts.
 ///
-/// Changes of transfers are on the disk when the call returns. What is noted of chunks may be lost in a power cut; the
-/// store is then asked for them.
+/// Changes of transfers are on disk when the call returns. Records of chunks may be lost in a power
+/// failure; the store is asked for them then.
 actor TransferJournal {
-    /// After this many seconds a note that a chunk is in the store is no longer believed. Whoever collects garbage must
-    /// leave chunks alone for longer than that.
+    /// The number of seconds for which a record that a chunk is in the store is trusted. Garbage
+    /// collection must keep chunks for longer than that.
     static let chunkTrust: Int64 = 24 * 3600
 
     private let database: SQLiteActor
@@ -37,7 +37,7 @@ actor TransferJournal {
         SQLiteMigration("limits of transfers", sql: "ALTER TABLE transfer ADD COLUMN rate INTEGER"),
     ]
 
-    /// In the order in which they were added.
+    /// Returns all transfers in the order in which they were added.
     func all() async throws -> [TransferRecord] {
         try await database.run { database in
             var records: [TransferRecord] = []
@@ -53,7 +53,8 @@ actor TransferJournal {
         }
     }
 
-    /// Adds or replaces records, all or none. What is done stays done, whatever command comes late.
+    /// Adds or replaces records, all or none. A transfer that is done stays done, even if a command
+    /// arrives later.
     func save(_ records: [TransferRecord]) async throws {
         try await durably { database in
             for record in records {
@@ -73,6 +74,7 @@ actor TransferJournal {
         }
     }
 
+    /// Removes a transfer and its chunks.
     func remove(_ id: TransferID) async throws {
         try await durably { database in
             try database.execute("DELETE FROM transfer WHERE id = ?", [.text(id.text)])
@@ -80,6 +82,7 @@ actor TransferJournal {
         }
     }
 
+    /// Records chunks that are in the store.
     func note(_ chunks: [(ContentHash, KnownChunk)], of id: TransferID, now: Int64) async throws {
         try await database.transaction { database in
             for (hash, chunk) in chunks {
@@ -93,7 +96,7 @@ actor TransferJournal {
         }
     }
 
-    /// What was noted lately.
+    /// Returns the chunks that were recorded in the last `chunkTrust` seconds.
     func chunks(of id: TransferID, now: Int64) async throws -> [ContentHash: KnownChunk] {
         try await database.run { database in
             var chunks: [ContentHash: KnownChunk] = [:]
@@ -108,7 +111,7 @@ actor TransferJournal {
         }
     }
 
-    /// The chunks of `id`'s that it put itself and no other transfer has noted, each with its length.
+    /// Returns the chunks that this transfer put and no other transfer recorded.
     func exclusiveChunks(of id: TransferID) async throws -> [ContentHash] {
         try await database.run { database in
             var chunks: [ContentHash] = []
@@ -126,14 +129,16 @@ actor TransferJournal {
 
     func close() async { await database.close() }
 
-    /// In a transaction that is on the disk when this returns, unlike those that note chunks.
+    /// Runs `body` in a transaction that is on disk when this returns, unlike those that record
+    /// chunks.
     private func durably(_ body: @Sendable (SQLiteDatabase) throws -> Void) async throws {
         try await database.run { database in try database.transaction(.full) { try body(database) } }
     }
 }
 
 extension TransferRecord {
-    /// From the columns in the order of `TransferJournal.all`; nil where a value cannot be one of ours.
+    /// Creates a record from the columns in the order of `TransferJournal.all`; nil if a value is
+    /// invalid.
     fileprivate init?(_ row: SQLiteStatement) {
         guard let id = TransferID(row.text(0)), let direction = TransferSnapshot.Direction(rawValue: row.text(1)),
             let type = MIMEType(row.text(4)), let state = State(rawValue: row.text(9))

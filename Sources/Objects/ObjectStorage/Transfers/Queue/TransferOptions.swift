@@ -1,21 +1,25 @@
-/// How a `Transfers` queue works.
+/// The options of a `Transfers` queue.
 public struct TransferOptions: Sendable {
-    /// Files at a time. Memory does not depend on it: all share one budget.
+    /// The maximum number of files in progress. Memory does not depend on it, because all transfers
+    /// share one budget.
     public var simultaneous = 4
+    /// The compression of chunks.
     public var compression = CompressionPolicy.automatic
-    /// Whether nobody else puts objects under the user's prefix. Only then can a cancelled upload take back its chunks at
-    /// once: another machine might be about to rely on one that it has found in the store. Otherwise they are left to
-    /// the server's collection of garbage.
+    /// Whether no other device puts objects under the user's prefix. Only then a cancelled upload
+    /// deletes its chunks at once; otherwise another device might rely on one of them that it has
+    /// found in the store, and they are left to garbage collection.
     public var isSoleWriter = false
-    /// Puts finished downloads in their places instead of a rename.
+    /// Moves finished downloads to their destinations; nil for a plain rename.
     public var placement: Placement?
 
-    /// Gets the path of a finished file and takes it away; throws where it must not be put in its place.
+    /// Moves the finished file at a path to its destination. It throws if the file must not be put
+    /// there.
     public typealias Placement =
         @Sendable (_ transfer: TransferSnapshot, _ finished: String, _ destination: String)
         async throws -> Void
 
     var sizes = ChunkSizes.standard
 
+    /// Creates the default options.
     public init() {}
 }

@@ -1,57 +1,64 @@
-/// Decides which transfers run. Pure: events and the time in, actions out; the randomness of waits is its own seed.
+/// Decides which transfers run. Pure: it takes events and the time and returns actions; the
+/// randomness of delays comes from a generator.
 ///
-/// At most `limit` run at a time, those of higher priority first, then the older ones. A failure that may pass puts a
-/// transfer aside for a while that doubles; nothing that waits keeps others from running.
+/// At most `limit` transfers run at a time, those of higher priority first, then older ones. After
+/// a failure that may pass a transfer waits for a delay that doubles each time; a waiting transfer
+/// does not keep others from running.
 struct TransferQueue: Sendable {
+    /// The status of a transfer in the queue.
     enum Status: Hashable, Sendable {
         case queued
         case running
-        /// Paused or held while it ran; the work has not ended yet.
+        /// The transfer was running when it was paused or held, and its work has not ended yet.
         case stopping
         case paused
         case waiting(until: ContinuousClock.Instant)
     }
 
+    /// A transfer in the queue.
     struct Entry: Sendable {
         let priority: Int
         let order: Int
         var status: Status
         var failures = 0
-        /// Somebody wants it paused as soon as it has stopped.
+        /// Whether the transfer is to be paused as soon as it has stopped.
         var isToPause = false
     }
 
+    /// An event that may change which transfers run.
     enum Event: Sendable {
-        /// New, or read from the journal.
+        /// A transfer was added or read from the journal.
         case added(TransferID, priority: Int, isPaused: Bool)
         case command(TransferID, TransferCommand)
         /// The work of a transfer ended because it was interrupted.
         case stopped(TransferID)
         case failed(TransferID, ObjectStorageError.Code, retryAfter: Duration?)
-        /// Done, failed for good, or cancelled.
+        /// A transfer is done, failed permanently, or was cancelled.
         case ended(TransferID)
-        /// Nothing runs until `resumed`.
+        /// Nothing may run until `resumed`.
         case suspended
         case resumed
-        /// What waits may try at once: the network is back, or somebody signed in.
+        /// Waiting transfers may retry at once, because the network is available again or the user
+        /// has signed in.
         case encouraged
         case tick
     }
 
+    /// An instruction to the caller.
     enum Action: Hashable, Sendable {
         case launch(TransferID)
-        /// Interrupt it, to be launched again later.
+        /// Interrupt a transfer that will be launched again later.
         case hold(TransferID)
         case pause(TransferID)
         case cancel(TransferID)
         case giveUp(TransferID)
         case showQueued(TransferID)
         case showWaiting(TransferID)
-        /// Send a `tick` then.
+        /// Send a `tick` at this time.
         case wake(ContinuousClock.Instant)
     }
 
-    /// Tries of a failure that is not known to pass.
+    /// The maximum number of attempts after failures that are not known to pass.
     private static let doubtfulLimit = 5
     private static let firstWait = Duration.seconds(1)
     private static let longestWait = Duration.seconds(60)
@@ -62,11 +69,13 @@ struct TransferQueue: Sendable {
     private var nextOrder = 0
     private var generator: any RandomNumberGenerator & Sendable
 
+    /// Creates an empty queue.
     init(limit: Int, generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.limit = max(1, limit)
         self.generator = generator
     }
 
+    /// Updates the queue and returns the actions to perform in order.
     mutating func handle(_ event: Event, now: ContinuousClock.Instant) -> [Action] {
         var actions: [Action] = []
         switch event {
@@ -75,7 +84,7 @@ struct TransferQueue: Sendable {
             entries[id] = Entry(priority: priority, order: nextOrder, status: isPaused ? .paused : .queued)
             actions.append(isPaused ? .pause(id) : .showQueued(id))
         case .command(let id, let command):
-            obey(command, id, &actions)
+            apply(command, id, &actions)
         case .stopped(let id):
             guard let entry = entries[id], entry.status == .stopping || entry.status == .running else { break }
             entries[id]?.status = entry.isToPause ? .paused : .queued
@@ -105,7 +114,7 @@ struct TransferQueue: Sendable {
         return actions
     }
 
-    private mutating func obey(_ command: TransferCommand, _ id: TransferID, _ actions: inout [Action]) {
+    private mutating func apply(_ command: TransferCommand, _ id: TransferID, _ actions: inout [Action]) {
         guard let entry = entries[id] else { return }
         switch command {
         case .start, .resume:
@@ -120,7 +129,7 @@ struct TransferQueue: Sendable {
             entries[id]?.status = entry.status == .running || entry.status == .stopping ? .stopping : .paused
             actions.append(.pause(id))
         case .cancel:
-            // It keeps its place until the engine says that it has ended.
+            // The transfer keeps its slot until the engine reports that it has ended.
             entries[id]?.status = .stopping
             actions.append(.cancel(id))
         case .limit: break

@@ -1,10 +1,10 @@
-/// What the journal keeps of a transfer.
+/// A transfer as it is stored in the journal.
 struct TransferRecord: Sendable {
     enum State: String, Sendable {
-        /// Queued, running or waiting: goes on after a restart.
+        /// Queued, running or waiting. The transfer continues after a restart.
         case active
         case paused
-        /// Somebody cancelled it; what it has put must still be taken back.
+        /// The transfer was cancelled, but what it has put is not removed yet.
         case cancelling
         case done
         case failed
@@ -12,24 +12,24 @@ struct TransferRecord: Sendable {
 
     let id: TransferID
     let direction: TransferSnapshot.Direction
-    /// Whatever its owner knows it by.
+    /// The label that the application has given to the transfer.
     var label: String
     var name: String
     var type: MIMEType
-    /// Read from, or written to.
+    /// The file to read from or to write to.
     var path: String
-    /// Whether `path` is a copy of ours that goes away at the end.
+    /// Whether `path` is a temporary copy, which is deleted at the end.
     var isSpooled = false
-    /// Of a download, its file while it grows.
+    /// The path of the partial file of a download; nil for an upload or for the default path.
     var partial: String?
     var priority: Int
-    /// Bytes a second; nil: no limit of its own.
+    /// The rate limit of this transfer in bytes per second; nil for none.
     var rate: Int?
     var state = State.active
     var size: Int64?
     var sha256: ContentHash?
     var manifest: ContentHash?
     var chunkCount = 0
-    /// Why it failed.
+    /// The reason why the transfer failed; nil if it did not.
     var problem: ObjectStorageError?
 }

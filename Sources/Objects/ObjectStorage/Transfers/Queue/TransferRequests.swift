@@ -1,11 +1,14 @@
-/// A file to upload through a `Transfers` queue.
+/// A file to upload with a `Transfers` queue.
 public struct UploadRequest: Sendable {
+    /// The file.
     public var file: File
-    /// What the owner knows it by; it comes back with every snapshot, also after a restart.
+    /// A label by which the application recognizes the transfer. It is part of every snapshot, also
+    /// after a restart.
     public var label: String
-    /// 0 is normal; higher goes first.
+    /// The priority: 0 is normal, and transfers of higher priority run first.
     public var priority: Int
 
+    /// Creates a request.
     public init(_ file: File, label: String = "", priority: Int = 0) {
         self.file = file
         self.label = label
@@ -13,22 +16,28 @@ public struct UploadRequest: Sendable {
     }
 }
 
-/// A file to download through a `Transfers` queue.
+/// A file to download with a `Transfers` queue.
 public struct DownloadRequest: Sendable {
+    /// The id of the manifest.
     public var manifest: ContentHash
-    /// What is there is replaced in one step, once the whole is verified and on the disk.
+    /// The path of the file. An existing file is replaced in one step, after the new one is
+    /// verified and on disk.
     public var destination: String
-    /// For people; nil for the last part of the destination.
+    /// The name to display; nil for the last component of the destination.
     public var name: String?
-    /// Where it grows meanwhile, on the same file system; nil for beside the destination.
+    /// The path of the partial file, on the same file system; nil for a path beside the
+    /// destination.
     public var partial: String?
-    /// Where known, so that it can be shown before the manifest has come.
+    /// The size in bytes if it is known, so that it can be displayed before the manifest has
+    /// arrived.
     public var size: Int64?
-    /// What the owner knows it by; it comes back with every snapshot, also after a restart.
+    /// A label by which the application recognizes the transfer. It is part of every snapshot, also
+    /// after a restart.
     public var label: String
-    /// 0 is normal; higher goes first.
+    /// The priority: 0 is normal, and transfers of higher priority run first.
     public var priority: Int
 
+    /// Creates a request.
     public init(
         _ manifest: ContentHash, to destination: String, name: String? = nil, partial: String? = nil,
         size: Int64? = nil, label: String = "", priority: Int = 0

@@ -2,10 +2,11 @@ import Glibc
 import Synchronization
 import SystemIO
 
-/// The transfers of one user on this machine: a queue that survives restarts.
+/// The transfers of one user on this device: a queue that survives restarts.
 ///
-/// What was accepted is in a journal and goes on, after a crash too, until it is done, cancelled, or fails for a reason
-/// that will not pass; at most the chunks under way are sent again. Nothing moves unless `run` runs.
+/// An accepted transfer is in a journal and continues, also after a crash, until it is done, is
+/// cancelled, or fails permanently. At most the chunks in flight are sent again. Nothing is
+/// transferred unless `run` is running.
 public actor Transfers {
     private let store: any ObjectStore
     private let namespace: ObjectNamespace
@@ -31,11 +32,12 @@ public actor Transfers {
         let engine: any SteerableEngine
     }
 
-    /// Opens the queue and shows what it holds.
+    /// Opens the queue and loads its transfers.
     ///
     /// - Parameters:
-    ///   - directory: of its own; holds the journal and copies of what has no file.
-    ///   - store: give one that tries again by itself, see `RetryingObjectStore`.
+    ///   - directory: A directory that only this queue uses, for the journal and for copies of
+    ///     content that is not in a file.
+    ///   - store: The store. It should retry failed requests; see `RetryingObjectStore`.
     public init(
         directory: String, store: any ObjectStore, namespace: ObjectNamespace,
         options: TransferOptions = TransferOptions()
@@ -58,13 +60,14 @@ public actor Transfers {
 
     // MARK: - Adding
 
+    /// Adds an upload. It is in the journal when this returns.
     public func upload(_ request: UploadRequest) async throws -> UploadTask {
         let tasks = try await upload([request])
         guard let task = tasks.first else { throw ObjectStorageError(.unavailable, "nothing was added") }
         return task
     }
 
-    /// Adds several, all or none. They are in the journal when this returns.
+    /// Adds several uploads, all or none. They are in the journal when this returns.
     public func upload(_ requests: [UploadRequest]) async throws -> [UploadTask] {
         var records: [TransferRecord] = []
         do {
@@ -77,6 +80,7 @@ public actor Transfers {
         return records.compactMap { adopt($0) as? UploadTask }
     }
 
+    /// Adds a download. It is in the journal when this returns.
     public func download(_ request: DownloadRequest) async throws -> DownloadTask {
         let record = TransferRecord(
             id: .random(), direction: .down, label: request.label,
@@ -92,23 +96,27 @@ public actor Transfers {
 
     // MARK: - Watching and steering
 
-    /// All that are known, the oldest first; those that have ended too, until they are forgotten.
+    /// All transfers, the oldest first, including ended ones until they are forgotten.
     public var all: [any TransferHandle] { order.compactMap { entries[$0]?.handle } }
 
+    /// Returns the transfer with this id; nil if there is none.
     public func transfer(_ id: TransferID) -> (any TransferHandle)? { entries[id]?.handle }
 
-    /// Every change of every transfer from now on, about ten a second each. A slow reader loses older ones.
+    /// A stream of all changes of all transfers from now on, about ten per second and transfer. A
+    /// slow reader loses the oldest changes.
     public nonisolated var updates: AsyncStream<TransferSnapshot> { watchers.stream() }
 
-    /// What waits for another try tries at once: the network is back, or somebody signed in.
+    /// Makes waiting transfers retry at once, for example after the network is available again or
+    /// the user has signed in.
     public nonisolated func encourage() { send.yield(.event(.encouraged)) }
 
-    /// Stops all traffic within a second, until `resumeAll`; each transfer keeps its own state beside that.
+    /// Stops all transfers within a second, until `resumeAll`. Each transfer keeps its own state.
     public nonisolated func suspendAll() { send.yield(.event(.suspended)) }
 
+    /// Lets transfers run again after `suspendAll`.
     public nonisolated func resumeAll() { send.yield(.event(.resumed)) }
 
-    /// Drops one that has ended from the list. Does nothing to others.
+    /// Removes an ended transfer from the list. Other transfers are not affected.
     public func forget(_ id: TransferID) async throws {
         guard let entry = entries[id], entry.handle.snapshot.state.isFinal else { return }
         try await journal.remove(id)
@@ -118,12 +126,13 @@ public actor Transfers {
 
     // MARK: - Running
 
-    /// Works until the task is cancelled; then stops what is under way, to go on in the next run. Run once.
+    /// Runs the transfers until the task is cancelled. Then it stops those in progress, which
+    /// continue in the next run. It may be called once.
     public func run() async {
         for await message in messages { await handle(message) }
         alarm?.cancel()
         let engines = entries.values.map(\.engine)
-        // The cancelled task itself can wait for nothing any more.
+        // The cancelled task itself can no longer wait.
         await Task {
             for engine in engines { engine.handle(.hold) }
             for engine in engines { await engine.waitUntilStill() }
@@ -180,8 +189,8 @@ public actor Transfers {
         }
     }
 
-    /// A full disk must not stop the queue: at worst a transfer goes on after the next restart that had been paused, or
-    /// had failed, before.
+    /// A full disk must not stop the queue. At worst a transfer that was paused or has failed runs
+    /// again after the next restart.
     private func save(_ id: TransferID, _ change: (inout TransferRecord) -> Void) async {
         guard var record = entries[id]?.record else { return }
         change(&record)
@@ -216,7 +225,7 @@ public actor Transfers {
 
     private func spoolPath(_ id: TransferID) -> String { "\(directory)/spool/\(id)" }
 
-    /// Copies that a crash has left between the spool and the journal.
+    /// Deletes copies of a crashed process that are in the spool but not in the journal.
     private func removeOrphans() {
         let known = Set(entries.values.filter(\.record.isSpooled).map { FileSystem.split($0.record.path).name })
         guard let spool = try? Directory(path: "\(directory)/spool"), let found = try? spool.entries() else { return }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets an object be told of progress that it is itself made with.
+/// A callback that can be set after the objects on both of its ends are created.
 final class ProgressRelay: Sendable {
     private let target = Mutex<(@Sendable () -> Void)?>(nil)
 

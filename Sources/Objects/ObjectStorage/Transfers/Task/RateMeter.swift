@@ -1,11 +1,12 @@
-/// A rate that follows the last few seconds: an average whose weights halve every two seconds. Pure.
+/// The rate of the last few seconds: an average whose weights halve every two seconds. Pure.
 struct RateMeter: Sendable {
     private static let halfLife = 2.0
 
     private var last: (time: Duration, bytes: Int64)?
-    /// Bytes a second; nil before two points in time are known.
+    /// The rate in bytes per second; nil before two measurements.
     private(set) var rate: Double?
 
+    /// Adds a measurement: the total number of bytes at a time.
     mutating func add(_ bytes: Int64, at time: Duration) {
         guard let previous = last else {
             last = (time, bytes)
@@ -19,13 +20,13 @@ struct RateMeter: Sendable {
         last = (time, bytes)
     }
 
-    /// A pause is no slow time.
+    /// Forgets all measurements, because a pause must not count as a low rate.
     mutating func restart() {
         last = nil
         rate = nil
     }
 
-    /// 2 to the power of a number from -∞ to 0, exact enough for a weight.
+    /// Returns 2 to the power of a number from -∞ to 0, accurate enough for a weight.
     private func pow2(_ exponent: Double) -> Double {
         let whole = exponent.rounded(.up)
         guard whole > -60 else { return 0 }

@@ -1,18 +1,18 @@
 import Synchronization
 import SystemIO
 
-/// Performs what a `TransferMachine` decides, and tells whoever watches.
+/// Performs the actions that a `TransferMachine` decides, and notifies observers.
 final class TransferEngine<Outcome: Sendable>: Sendable {
-    /// Between two snapshots that differ in numbers only.
+    /// The minimum time between two snapshots that differ only in numbers.
     private static var interval: Duration { .milliseconds(100) }
 
     private struct State {
         var machine = TransferMachine()
-        /// Shown instead of `ready`.
+        /// The state that is shown instead of `ready`.
         var idleState = TransferState.ready
         var task: Task<Void, Never>?
         var problem: ObjectStorageError?
-        /// What the work gave, kept until the machine says that this was it.
+        /// The result of the work, until the machine confirms that it is the outcome.
         var success: Outcome?
         var result: Result<Outcome, any Error>?
         var meter = RateMeter()
@@ -49,17 +49,19 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
         relay.set { [weak self] in self?.show(force: false) }
     }
 
-    /// Told of the ends of the work. After `.failed` somebody must answer with `giveUp` or launch it again.
+    /// Sets the callback for the ends of the work. After `.failed` the owner must call `giveUp` or
+    /// launch the transfer again.
     func onEvent(_ body: @escaping @Sendable (TransferEngineEvent) -> Void) {
         state.withLock { $0.onEvent = body }
     }
 
-    /// Told of each snapshot, in order and under a lock: it must only pass them on.
+    /// Sets the callback for snapshots. It is called in order and under a lock, so it may only pass
+    /// them on.
     func onSnapshot(_ body: @escaping @Sendable (TransferSnapshot) -> Void) {
         state.withLock { $0.onSnapshot = body }
     }
 
-    /// Brings back a transfer that had ended before this process began.
+    /// Restores a transfer that had ended before this process started.
     func restore(_ result: Result<Outcome, ObjectStorageError>) {
         state.withLock { state in
             state.result = result.mapError { $0 }
@@ -70,7 +72,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
     }
 
     func handle(_ event: TransferMachine.Event) {
-        // Starts and interruptions happen under the lock, so that none overtakes another.
+        // Starts and interruptions happen under the lock, so that they cannot be reordered.
         let action = state.withLock { state in
             let action = state.machine.handle(event)
             if action == .start { start(&state) }
@@ -83,7 +85,8 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
         report(event, action)
     }
 
-    /// Why nothing happens at the moment: queued, or waiting for another try.
+    /// Sets the state that is shown while no work is in progress: queued, or waiting for another
+    /// attempt.
     func showIdle(as idle: TransferState, problem: ObjectStorageError? = nil) {
         state.withLock { state in
             state.idleState = idle
@@ -110,7 +113,8 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
                 return state.nextWatcher
             }
             guard let number else { return continuation.finish() }
-            // Not at once: a cancellation calls this with the watcher's task locked, which `show` wakes under its own lock.
+            // In a task, because a cancellation calls this while the task of the observer is
+            // locked, and `show` resumes that task under its own lock.
             continuation.onTermination = { [weak self] _ in
                 Task { self?.state.withLock { state in _ = state.watchers.removeValue(forKey: number) } }
             }
@@ -137,7 +141,8 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
         }
     }
 
-    // The tasks below are owned by this value: `task` is how they are cancelled, and each ends with an event.
+    // The tasks below are owned by this object: `task` serves to cancel them, and each ends with an
+    // event.
 
     private func start(_ current: inout State) {
         current.problem = nil
@@ -148,7 +153,8 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
                 state.withLock { $0.success = outcome }
                 handle(.ended(.succeeded))
             } catch {
-                // A cancellation that nobody asked this transfer for is a failure: as an interruption it would have no end.
+                // A cancellation that was not requested for this transfer is a failure. As an
+                // interruption it would never be launched again.
                 let wasInterrupted = Task.isCancelled
                 state.withLock { $0.problem = wasInterrupted ? nil : ObjectStorageError(wrapping: error) }
                 handle(.ended(wasInterrupted ? .interrupted : .failed))
@@ -196,7 +202,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
             defer { state.watchers = [:] }
             return Array(state.watchers.values)
         }
-        // Not under the lock, which their `onTermination` takes.
+        // Not under the lock, because `onTermination` of the observers takes it.
         for watcher in ended { watcher.finish() }
     }
 
@@ -218,9 +224,9 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
     }
 }
 
-/// An end of a transfer's work.
+/// The end of the work of a transfer.
 enum TransferEngineEvent: Sendable {
-    /// It was interrupted, by a pause or a hold.
+    /// The work was interrupted by a pause or a hold.
     case stopped
     case failed(ObjectStorageError)
     case ended(TransferState)

@@ -1,10 +1,11 @@
 import Cryptography
 
-/// Names a transfer, also across restarts: 16 hexadecimal digits.
+/// The id of a transfer: 16 hexadecimal digits. It is the same after a restart.
 public struct TransferID: Hashable, Sendable, CustomStringConvertible {
+    /// The id as text.
     public let text: String
 
-    /// Nil unless the text can be such an id.
+    /// Creates an id from text; nil unless the text is 16 hexadecimal digits.
     public init?(_ text: String) {
         guard text.utf8.count == 16, Hex.decode(text) != nil else { return nil }
         self.text = text
@@ -14,5 +15,6 @@ public struct TransferID: Hashable, Sendable, CustomStringConvertible {
 
     private init(made text: String) { self.text = text }
 
+    /// The id as text.
     public var description: String { text }
 }

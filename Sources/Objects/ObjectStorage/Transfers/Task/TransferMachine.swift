@@ -1,4 +1,4 @@
-/// What may happen to one transfer, and what follows. Pure: events in, one action out.
+/// The states of one transfer and their transitions. Pure: each event gives one action.
 ///
 ///     ready ──launch──▶ running ──ended──▶ finished
 ///       ▲                 │ pause, hold, cancel
@@ -8,42 +8,46 @@ struct TransferMachine: Sendable {
     enum Phase: Hashable, Sendable {
         case ready
         case running
-        /// The work has been told to end; afterwards it is …
+        /// The work is being interrupted. The goal tells which state follows.
         case stopping(Goal)
         case paused
-        /// Cancelled; what was put is being taken back.
+        /// The transfer was cancelled, and what it has stored is being removed.
         case cleaning
         case finished(TransferState)
     }
 
+    /// The state after an interruption.
     enum Goal: Hashable, Sendable { case ready, paused, running, cancelled }
 
     enum Event: Sendable {
         case launch
         case pause
-        /// Back to `ready`, for a later launch: the process is about to end, or others go first.
+        /// Return to `ready` for a later launch, because the process is about to exit or other
+        /// transfers run first.
         case hold
         case resume
         case cancel
         case ended(Ending)
         case cleaned
-        /// Whoever keeps the queue has decided that a failed transfer is not tried again.
+        /// The owner has decided that a failed transfer is not attempted again.
         case giveUp
     }
 
+    /// The end of the work.
     enum Ending: Sendable { case succeeded, failed, interrupted }
 
+    /// An instruction to the engine.
     enum Action: Hashable, Sendable {
         case none
         /// Start the work.
         case start
         /// Cancel the task that does the work.
         case interrupt
-        /// Take back what was put, then send `cleaned`.
+        /// Remove what was stored, then send `cleaned`.
         case clean
-        /// Tell everybody the outcome.
+        /// Publish the outcome.
         case finish(TransferState)
-        /// The work failed; somebody decides whether it is tried again.
+        /// Report the failure. The owner decides whether the transfer is attempted again.
         case reportFailure
     }
 
@@ -51,9 +55,10 @@ struct TransferMachine: Sendable {
 
     init() {}
 
-    /// One that ended before this process began.
+    /// Creates a machine for a transfer that ended before this process started.
     init(finished state: TransferState) { phase = .finished(state) }
 
+    /// Enters the next state and returns the action to perform.
     mutating func handle(_ event: Event) -> Action {
         switch (phase, event) {
         case (.ready, .launch), (.paused, .launch), (.paused, .resume):
@@ -101,7 +106,7 @@ struct TransferMachine: Sendable {
     }
 
     private mutating func stopped(_ goal: Goal, _ ending: Ending) -> Action {
-        // It had come to its end before the interruption reached it.
+        // The work ended before the interruption reached it.
         if ending == .succeeded { return enter(.finished(.done), .finish(.done)) }
         return switch goal {
         case .ready: enter(.ready, .none)

@@ -1,16 +1,17 @@
 import Synchronization
 
-/// Counts what a transfer has done. One pass over a file counts from zero; what is shown never goes back.
+/// The progress of a transfer. Each attempt counts from zero, but the displayed progress never goes
+/// back.
 final class TransferProgress: Sendable {
     struct Counts: Sendable, Equatable {
         var total: Int64?
-        /// Raw bytes that are where they belong.
+        /// The number of bytes of the file that are in place.
         var done: Int64 = 0
-        /// Of those, how many the other side had already.
+        /// The part of `done` that the receiver had already.
         var deduplicated: Int64 = 0
-        /// Bytes of objects that travelled, over all passes.
+        /// The number of bytes of objects that were transferred in all attempts.
         var wire: Int64 = 0
-        /// The most that `done` has been.
+        /// The maximum value of `done` so far.
         var best: Int64 = 0
     }
 
@@ -21,6 +22,7 @@ final class TransferProgress: Sendable {
 
     var current: Counts { counts.withLock { $0 } }
 
+    /// Begins an attempt.
     func begin(total: Int64?) {
         update { counts in
             counts.total = total
@@ -29,7 +31,7 @@ final class TransferProgress: Sendable {
         }
     }
 
-    /// A chunk that needed no transfer.
+    /// Counts a chunk that needed no transfer.
     func found(_ length: Int, wasSent: Bool) {
         update { counts in
             counts.done += Int64(length)
@@ -37,6 +39,7 @@ final class TransferProgress: Sendable {
         }
     }
 
+    /// Counts a chunk that was transferred.
     func sent(raw length: Int, wire: Int) {
         update { counts in
             counts.done += Int64(length)
@@ -44,7 +47,7 @@ final class TransferProgress: Sendable {
         }
     }
 
-    /// Shows the sum of several files.
+    /// Replaces the counts by the sum of several files.
     func show(_ sum: Counts) {
         update { counts in
             let best = counts.best

@@ -1,38 +1,46 @@
 import SystemIO
 
-/// A transfer at one moment.
+/// The state of a transfer at one moment.
 public struct TransferSnapshot: Sendable {
+    /// The direction of a transfer: an upload or a download.
     public enum Direction: String, Sendable { case up, down }
 
+    /// The id of the transfer.
     public var id: TransferID
+    /// The name of the file.
     public var name: String
-    /// What its owner knows it by, see `UploadRequest`; empty for a transfer of its own.
+    /// The label that the application has given to the transfer, see `UploadRequest`; empty for a
+    /// transfer outside a queue.
     public var label: String
+    /// The direction of the transfer.
     public var direction: Direction
+    /// The state of the transfer.
     public var state: TransferState
-    /// Of the file; nil before it is known.
+    /// The size of the file in bytes; nil before it is known.
     public var bytesTotal: Int64?
-    /// Of the file, in place. Never goes back.
+    /// The number of bytes of the file that are in place. It never decreases.
     public var bytesDone: Int64
-    /// Of `bytesDone`, how many needed no transfer.
+    /// The part of `bytesDone` that needed no transfer.
     public var bytesDeduplicated: Int64
-    /// Of objects sent or received, headers of the protocol not counted; more than `bytesDone` where chunks had to be
-    /// sent again, less where they were compressed or known.
+    /// The number of bytes of objects sent or received, without protocol headers. It is more than
+    /// `bytesDone` if chunks had to be sent again, and less if they were compressed or the receiver
+    /// had them.
     public var bytesOnWire: Int64
-    /// Bytes of the file a second over the last few seconds; nil before it is known and while nothing moves.
+    /// The rate in bytes of the file per second over the last few seconds; nil before it is known
+    /// and while nothing is transferred.
     public var rate: Double?
-    /// Why it waits or has failed.
+    /// The reason why the transfer waits or has failed; nil otherwise.
     public var problem: ObjectStorageError?
 
-    /// How long the rest takes at the present rate.
+    /// The estimated time until the end at the current rate; nil if it is not known.
     public var remaining: Duration? {
         guard let bytesTotal, let rate, rate > 0, state == .running else { return nil }
         let left = Double(max(0, bytesTotal.saturatingSubtracted(by: bytesDone)))
-        // Beyond this it says nothing, and a duration has an end.
+        // A longer time is meaningless and could overflow the duration.
         return .seconds(min(left / rate, 1e9))
     }
 
-    /// From 0 to 1; nil while the size is not known.
+    /// The progress from 0 to 1; nil while the size is not known.
     public var fraction: Double? {
         guard let bytesTotal else { return nil }
         return bytesTotal == 0 ? (state == .done ? 1 : 0) : min(1, Double(bytesDone) / Double(bytesTotal))

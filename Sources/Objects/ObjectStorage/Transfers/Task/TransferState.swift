@@ -1,20 +1,24 @@
-/// Where a transfer stands.
+/// The state of a transfer.
 public enum TransferState: Hashable, Sendable {
-    /// Made, and not started.
+    /// The transfer is created but not started.
     case ready
-    /// Waits for its turn.
+    /// The transfer waits for its turn.
     case queued
+    /// The transfer is in progress.
     case running
-    /// Asked to pause, stop or cancel; what is under way is being given up. Lasts less than a second.
+    /// The transfer is being paused, stopped or cancelled. This takes less than a second.
     case stopping
-    /// Until somebody resumes it.
+    /// The transfer is paused until it is resumed.
     case paused
-    /// Failed for a passing reason and tries again by itself.
+    /// The transfer failed for a reason that may pass, and will be attempted again.
     case waiting
+    /// The transfer is complete.
     case done
+    /// The transfer failed permanently.
     case failed
+    /// The transfer was cancelled.
     case cancelled
 
-    /// Whether nothing will follow.
+    /// Whether the state is the last one.
     public var isFinal: Bool { self == .done || self == .failed || self == .cancelled }
 }

@@ -1,9 +1,9 @@
 package import SystemIO
 
 extension TransferTask where Outcome == UploadedFile {
-    /// An upload of its own. Nothing happens before `start()`.
+    /// Creates an upload outside a queue. Nothing happens before `start()`.
     ///
-    /// - Parameter spool: where the bytes of a stream are kept meanwhile.
+    /// - Parameter spool: The directory for a temporary copy of a stream.
     public convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
         compression: CompressionPolicy = .automatic, spool: String = "/var/tmp"
@@ -12,18 +12,21 @@ extension TransferTask where Outcome == UploadedFile {
             file, to: store, namespace: namespace, compression: compression, spool: spool, sizes: .standard)
     }
 
-    /// The same in other surroundings, and without a manifest for a file of one chunk.
+    /// Creates an upload in another environment. A file of one chunk gets no manifest.
     ///
     /// - Parameters:
-    ///   - earlier: the manifest of an earlier version, if there is one: what comes again is found sooner.
-    ///   - marks: of its chunks, or none yet; the outcome has those of the new version, if that is long.
-    ///   - replaces: whether everything is put, whatever the store says that it has: what it has may be damaged.
+    ///   - earlier: The key of the manifest of an earlier version; nil if there is none. It speeds
+    ///     up finding unchanged chunks.
+    ///   - marks: The fingerprints of the chunks of the earlier version, or an empty list. The
+    ///     outcome of a long file has those of the new version.
+    ///   - replaces: Whether all objects are put even if the store has them, because those may be
+    ///     damaged.
     package convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy,
         earlier: ObjectKey? = nil, marks: ChunkMarks? = nil, replaces: Bool = false, inventory: ChunkInventory?,
         surroundings: Surroundings
     ) {
-        // Made-up time says nothing of links and compressors.
+        // Measurements with simulated time say nothing about networks and compressors.
         let isMeasurable = surroundings.executor == nil
         self.init(
             file, to: store, namespace: namespace,
@@ -57,15 +60,19 @@ extension TransferTask where Outcome == UploadedFile {
 }
 
 extension TransferTask where Outcome == DownloadedFile {
-    /// A download of its own. Nothing happens before `start()`.
+    /// Creates a download outside a queue. Nothing happens before `start()`.
     ///
     /// - Parameters:
-    ///   - destination: what is there is replaced in one step, once the whole is verified and on the disk.
-    ///   - partial: where it grows meanwhile, on the same file system; nil for beside the destination. A later download
-    ///     with the same manifest and partial file goes on from there.
-    ///   - base: a file that may have some of the bytes, such as an earlier version: what is in it does not travel.
-    ///   - isSynced: whether the finished file is on the disk before it is placed; false where whoever places it sees to that.
-    ///   - placement: instead of the rename; gets the path of the finished file and takes it away.
+    ///   - destination: The path of the file. An existing file is replaced in one step, after the
+    ///     new one is verified and on disk.
+    ///   - partial: The path of the partial file, on the same file system; nil for a path beside
+    ///     the destination. A later download with the same manifest and partial file continues from
+    ///     there.
+    ///   - base: The path of a file that may contain some of the bytes, such as an earlier version;
+    ///     those are not transferred.
+    ///   - isSynced: Whether the file is synced to disk before it is moved to its destination;
+    ///     false if `placement` does that.
+    ///   - placement: Moves the finished file at a path to its destination; nil for a plain rename.
     public convenience init(
         _ manifest: ContentHash, to destination: String, from store: any ObjectStore, namespace: ObjectNamespace,
         partial: String? = nil, base: String? = nil, isSynced: Bool = true,
@@ -79,15 +86,16 @@ extension TransferTask where Outcome == DownloadedFile {
             placement: placement, surroundings: .system)
     }
 
-    /// The same in other surroundings.
+    /// Creates a download in another environment.
     ///
     /// - Parameters:
-    ///   - name: of the file, for messages; nil for that of the destination.
-    ///   - size: how many bytes there will be, as far as that is known. Content of another size is refused.
-    ///   - baseListing: the manifest of what is in `base`, as far as that is known: then it need not be looked through.
-    ///   - isMarked: whether the outcome has the marks of the chunks, if the file is long.
-    ///   - sha256: of the whole content, as far as it is known: what comes must have it.
-    ///   - modified: the time that the file gets; nil for that of its coming.
+    ///   - name: The name of the file for messages; nil for that of the destination.
+    ///   - size: The expected size. Content of another size is rejected.
+    ///   - sha256: The expected hash of the whole content; nil if it is not known.
+    ///   - baseListing: The key of the manifest of `base`; nil if it is not known. With it, `base`
+    ///     need not be read to find its chunks.
+    ///   - isMarked: Whether the outcome has the fingerprints of the chunks, if the file is long.
+    ///   - modified: The modification time of the file; nil for the time of the download.
     package convenience init(
         _ content: ContentReference, name: String? = nil, size: ExpectedSize, sha256: ContentHash? = nil,
         to destination: String,

@@ -1,31 +1,42 @@
 import Synchronization
 import SystemIO
 
+/// An upload that can be observed and controlled.
 public typealias UploadTask = TransferTask<UploadedFile>
+/// A download that can be observed and controlled.
 public typealias DownloadTask = TransferTask<DownloadedFile>
 
-/// A transfer that can be watched, paused, resumed and cancelled. All methods may be called at any time from anywhere.
+/// A transfer that can be observed, paused, resumed and cancelled. All methods may be called at any
+/// time from any thread.
 ///
 ///     let task = UploadTask(file, to: store, namespace: namespace)
 ///     task.start()
 ///     for await snapshot in task.snapshots { show(snapshot) }
 ///     let uploaded = try await task.outcome
 ///
-/// One that belongs to a `Transfers` queue is started by it and survives restarts; the commands go to the queue.
+/// A task of a `Transfers` queue is started by the queue and survives restarts; its commands go to
+/// the queue.
 public final class TransferTask<Outcome: Sendable>: TransferHandle {
+    /// The id, which is the same after a restart.
     public let id: TransferID
+    /// The name of the file.
     public let name: String
-    /// What its owner knows it by; empty for a transfer of its own.
+    /// The label that the application has given to the transfer; empty for a transfer outside a
+    /// queue.
     public let label: String
+    /// Whether the transfer is an upload or a download.
     public let direction: TransferSnapshot.Direction
-    /// 0 is normal; higher goes first.
+    /// The priority: 0 is normal, and transfers of higher priority run first.
     public let priority: Int
 
     let engine: TransferEngine<Outcome>
     private let limiter: LimitedObjectStore
     private let send: @Sendable (TransferCommand) -> Void
 
-    /// - Parameter limiter: what the engine's work moves its bytes through, and nobody else.
+    /// Creates a task of a queue.
+    ///
+    /// - Parameter limiter: The store through which the work of this task, and no other, transfers
+    ///   its bytes.
     init(
         id: TransferID, name: String, label: String = "", direction: TransferSnapshot.Direction, priority: Int = 0,
         engine: TransferEngine<Outcome>, limiter: LimitedObjectStore,
@@ -41,7 +52,7 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
         self.send = send
     }
 
-    /// A transfer of its own, which tries nothing again and ends with the process.
+    /// Creates a transfer outside a queue, which is not retried and ends with the process.
     convenience init(
         name: String, direction: TransferSnapshot.Direction, total: Int64?, work: TransferWork<Outcome>,
         limiter: LimitedObjectStore, surroundings: Surroundings = .system
@@ -63,37 +74,43 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
         }
     }
 
-    /// Begins, or goes on after a pause. Does nothing when it runs already.
+    /// Starts the transfer, or continues it after a pause. Does nothing if it is running.
     public func start() { send(.start) }
 
-    /// Stops the traffic within a second. At most the chunks under way are transferred again later.
+    /// Stops the traffic within a second. At most the chunks in flight are transferred again later.
     public func pause() { send(.pause) }
 
+    /// Continues the transfer after a pause.
     public func resume() { send(.resume) }
 
-    /// Ends it for good and frees what it alone can need.
+    /// Ends the transfer permanently and deletes what only this transfer needs.
     public func cancel() { send(.cancel) }
 
-    /// Keeps its traffic below a rate, from the next part of it on; nil takes the limit away. What waits for an earlier limit goes on
-    /// within a second. A limit that several transfers share (`LimitedObjectStore`) counts beside it. In a queue it is kept across
-    /// restarts.
+    /// Limits the rate of this transfer in bytes per second, from its next part on; nil removes the
+    /// limit. A part that waits because of an earlier limit continues within a second. A limit that
+    /// several transfers share (`LimitedObjectStore`) applies as well. In a queue the limit is kept
+    /// across restarts.
     public func limit(bytesPerSecond: Int?) {
         limiter.limit(up: bytesPerSecond, down: bytesPerSecond)
         send(.limit(bytesPerSecond: bytesPerSecond))
     }
 
+    /// The current state and progress.
     public var snapshot: TransferSnapshot { engine.snapshot }
 
-    /// How it goes on from now: the present moment, then every change of state and about ten updates a second, then
-    /// the final one, always. A slow reader misses some in between. Can be asked for any number of times.
+    /// A stream of snapshots: the current one, then every change of state and about ten updates per
+    /// second, and always the last one. A slow reader misses some in between. Any number of streams
+    /// may be used.
     public var snapshots: AsyncStream<TransferSnapshot> { engine.snapshots() }
 
-    /// Waits for the end. Throws the `ObjectStorageError` that ended it; `.cancelled` when somebody cancelled it.
+    /// The outcome of the transfer, once it has ended. Throws the `ObjectStorageError` that ended
+    /// it; `.cancelled` if it was cancelled.
     public var outcome: Outcome {
         get async throws { try await engine.outcome() }
     }
 }
 
+/// A command to a transfer.
 enum TransferCommand: Sendable {
     case start, pause, resume, cancel
     case limit(bytesPerSecond: Int?)

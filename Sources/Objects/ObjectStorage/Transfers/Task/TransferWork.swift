@@ -1,8 +1,8 @@
-/// What a transfer does, apart from being started and stopped.
+/// The work of a transfer, without starting and stopping.
 struct TransferWork<Outcome: Sendable>: Sendable {
-    /// Goes from the beginning, skipping what is done. Called again after a pause or a failure; ends when its task is
-    /// cancelled.
+    /// Runs the transfer from the beginning, but skips what is done already. It is called again
+    /// after a pause or a failure, and ends when its task is cancelled.
     var run: @Sendable (TransferProgress) async throws -> Outcome
-    /// Takes back what `run` has left behind, as far as nobody else can need it.
+    /// Deletes what `run` has left behind, unless another transfer may need it.
     var clean: @Sendable () async -> Void
 }

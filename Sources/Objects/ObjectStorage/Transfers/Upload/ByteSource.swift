@@ -1,19 +1,22 @@
 import Synchronization
 import SystemIO
 
-/// Where the bytes of an upload come from. Read from its start to its end by one task; reading may block.
+/// The source of the bytes of an upload. It is read from start to end by one task at a time;
+/// reading may block.
 protocol ByteSource: Sendable {
-    /// For messages.
+    /// The name for messages.
     var name: String { get }
+    /// The size in bytes.
     var size: Int64 { get }
 
-    /// Fills as much of the buffer as there is at `offset`; 0 means the end.
+    /// Reads bytes at `offset` into the buffer and returns their number; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int
 
     /// Throws `.sourceChanged` unless everything that was read belongs to one version.
     func verifyUnchanged() throws
 }
 
+/// A source in memory.
 struct MemorySource: ByteSource {
     let name: String
     let bytes: [UInt8]
@@ -30,7 +33,8 @@ struct MemorySource: ByteSource {
     func verifyUnchanged() {}
 }
 
-/// A file, fenced by what `stat` says of its descriptor and its path before the first byte and after the last.
+/// A file as a source. The status of its descriptor and of its path, before the first byte and
+/// after the last, tells whether it has changed.
 final class FileSource: ByteSource {
     let path: String
     private let descriptor: FileDescriptor

@@ -1,21 +1,24 @@
 import Synchronization
 package import SystemIO
 
-/// Which chunks a user has in a store, asked for one by one, or, where many are asked for soon after each other, by a
-/// listing that answers for a while.
+/// Knows which chunks a user has in a store. It asks for single chunks, or, if many are asked for
+/// in a short time, lists all of them and uses the listing for a while.
 ///
-/// An answer that is old by as much as `trust` is still right: whoever collects garbage leaves a chunk alone for longer.
+/// A listing that is `trust` old is still usable, because garbage collection keeps chunks for
+/// longer.
 package final class ChunkInventory: Sendable {
-    /// How long a listing counts, and how long it takes effect that there is too much to list.
+    /// The time for which a listing is used, and for which no listing is attempted if there are too
+    /// many chunks to list.
     fileprivate static let trust = Duration.seconds(30)
-    /// So many questions within `burst` are a reason to list.
+    /// The number of questions within `burst` from which a listing is worth its cost.
     fileprivate static let listingPays = 32
     fileprivate static let burst = Duration.seconds(10)
-    /// A thousand keys each.
+    /// The maximum number of pages of a listing, of a thousand keys each.
     private static let pageLimit = 16
 
     fileprivate struct State {
-        /// The lengths of the objects, and when they were listed. Nil lengths: there are too many.
+        /// The sizes of the objects and the time of the listing. The sizes are nil if there are too
+        /// many objects.
         var listing: (sizes: [ContentHash: Int64]?, time: Duration)?
         var isListing = false
         var questions = 0
@@ -25,24 +28,26 @@ package final class ChunkInventory: Sendable {
     private let store: any ObjectStore
     private let namespace: ObjectNamespace
     private let surroundings: Surroundings
-    /// Under a lock and in no actor: each question would cost a change of executors.
+    /// A mutex instead of an actor, because a change of executors for each question would be too
+    /// slow.
     private let state = Mutex(State())
 
+    /// Creates an inventory without a listing.
     package init(store: any ObjectStore, namespace: ObjectNamespace, surroundings: Surroundings) {
         self.store = store
         self.namespace = namespace
         self.surroundings = surroundings
     }
 
-    /// The length of a chunk's object; nil where there is none, or none of that the inventory knows: what others put
-    /// meanwhile is put once more, which harms nobody.
+    /// Returns the size of the object of a chunk. Returns nil if there is none or the listing does
+    /// not contain it: a chunk that another device has put since is put again, which is harmless.
     func size(of chunk: ContentHash) async throws -> Int64? {
         try await prepare(for: 1)
         if let known = state.withLock({ state in state.listing?.sizes.map { $0[chunk] } }) { return known }
         return try await store.head(namespace.chunk(chunk))?.size
     }
 
-    /// So many questions are about to come: lists what there is, where that costs less.
+    /// Reports that this number of questions will follow, and lists the chunks if that is cheaper.
     func prepare(for questions: Int) async throws {
         let now = surroundings.now()
         guard state.withLock({ $0.mustList(for: questions, now) }) else { return }
@@ -58,7 +63,7 @@ package final class ChunkInventory: Sendable {
         }
     }
 
-    /// A chunk was put.
+    /// Reports that a chunk was put.
     func note(_ chunk: ContentHash, size: Int64) { state.withLock { $0.listing?.sizes?[chunk] = size } }
 
     private func list() async throws -> [ContentHash: Int64]? {
@@ -77,7 +82,8 @@ package final class ChunkInventory: Sendable {
 }
 
 extension ChunkInventory.State {
-    /// Counts the questions; true: whoever asks them is to list, and to tell how that ended.
+    /// Counts the questions. If it returns true the caller must list the chunks and then set
+    /// `isListing` to false.
     fileprivate mutating func mustList(for questions: Int, _ now: Duration) -> Bool {
         if let time = listing?.time, now - time > ChunkInventory.trust { listing = nil }
         guard listing?.sizes == nil else { return false }

@@ -1,20 +1,23 @@
 import Synchronization
 
-/// What a transfer remembers of chunks in the store, so that it neither asks nor sends twice.
+/// The chunks that a transfer knows to be in the store, so that it neither asks for them nor sends
+/// them twice.
 protocol ChunkLedger: Sendable {
-    /// How long the object is that holds the chunk, where it is known to be in the store; nil: ask the store.
+    /// Returns what is known of a chunk; nil if the store has to be asked.
     func find(_ id: ContentHash) async throws -> KnownChunk?
 
+    /// Records that a chunk is in the store.
     func record(_ id: ContentHash, _ chunk: KnownChunk) async throws
 }
 
+/// A chunk that is in the store.
 struct KnownChunk: Hashable, Sendable {
     var storedLength: Int
-    /// Whether this very transfer put it there.
+    /// Whether this transfer has put the chunk.
     var wasSent: Bool
 }
 
-/// For transfers that need not outlive the process.
+/// A ledger for transfers that end with the process.
 final class MemoryLedger: ChunkLedger {
     private let chunks = Mutex<[ContentHash: KnownChunk]>([:])
 

@@ -1,53 +1,58 @@
 import Cryptography
 import Synchronization
 
-/// Reads a source and cuts it into chunks, each of which lands where it will be sent from. Hashing them is left to others, so that it
-/// can be done while the next ones are read.
+/// Reads a source and cuts it into chunks, each in the array from which it will be sent. The caller
+/// hashes them, so that this can be done while the next ones are read.
 ///
-/// Where the manifest of an earlier version is known, chunks of it that follow one that came again are expected to come again as well,
-/// and are read without looking where they end. Their hashes or marks say whether that was right; where it was not, the reader goes
-/// `back`. So the same content is cut at the same places with and without an earlier version, which was cut by the same rule.
+/// If the manifest of an earlier version is known, the chunks that follow an unchanged chunk in
+/// that version are expected to be unchanged as well, and are read without a search for their ends.
+/// The caller verifies them with their hashes or fingerprints. If one is wrong, the caller returns
+/// to it with `back(to:)`. For that reason content is cut at the same places with and without an
+/// earlier version.
 final class ChunkReader: Sendable {
-    /// How much is read at once.
+    /// The number of bytes that are read at once.
     static let blockSize = 256 << 10
 
     struct Chunk: Sendable {
-        /// Holds it raw.
+        /// The object that holds the chunk raw.
         var object: [UInt8]
         let number: Int
         let offset: Int64
-        /// What it must be to be a chunk; nil where it was cut by its content.
+        /// The expected identity, which the caller must verify; nil if the chunk was cut by its
+        /// content.
         let expected: Expected?
 
         var length: Int { object.count - ChunkHeader.byteCount }
     }
 
+    /// The identity of an unchanged chunk.
     struct Expected: Sendable {
         let id: ContentHash
-        /// Says as much as the id does, where it is known.
+        /// The fingerprint, which may be verified instead of the id; nil if it is not known.
         let mark: [UInt8]?
     }
 
     private struct State {
         var chunker: Chunker
-        /// Where the source is read next.
+        /// The offset at which the source is read next.
         var offset: Int64 = 0
-        /// What was read behind the end of the last chunk.
+        /// The bytes that were read after the end of the last chunk.
         var rest: [UInt8] = []
-        /// Of the next chunk.
+        /// The number of the next chunk.
         var number = 0
         var earlier: Earlier?
-        /// How many chunks later than here the earlier version has those that are expected; nil where none are.
-        var lead: Int?
+        /// The index of the expected chunk in the earlier version minus `number`; nil if no chunk
+        /// is expected.
+        var shift: Int?
 
-        /// Where the next chunk begins.
+        /// The offset at which the next chunk begins.
         var start: Int64 { offset - Int64(rest.count) }
 
         mutating func go(to offset: Int64, _ number: Int) {
             self.offset = offset
             self.number = number
             rest = []
-            lead = nil
+            shift = nil
             chunker.restart()
         }
     }
@@ -71,9 +76,10 @@ final class ChunkReader: Sendable {
     /// Whether there is no next chunk.
     var isAtEnd: Bool { state.withLock { $0.start >= source.size } }
 
-    /// May come at any time.
+    /// Sets the earlier version. It may be called at any time.
     ///
-    /// - Parameter marks: of the earlier version's chunks, if they are known.
+    /// - Parameter marks: The fingerprints of the chunks of the earlier version; nil if they are
+    ///   not known.
     func follow(_ earlier: Manifest, marks: ChunkMarks? = nil) {
         let indices = earlier.chunks.enumerated().map { ($1.id, $0) }
         let marks = marks?.marks.count == earlier.chunks.count ? marks?.marks : nil
@@ -83,19 +89,19 @@ final class ChunkReader: Sendable {
         }
     }
 
-    /// Says what a chunk is.
+    /// Reports the id of a chunk that was cut by its content.
     func note(_ id: ContentHash, of chunk: Chunk) {
         guard chunk.expected == nil else { return }
         state.withLock { state in
-            guard state.lead == nil, let index = state.earlier?.indices[id] else { return }
-            state.lead = index - chunk.number
+            guard state.shift == nil, let index = state.earlier?.indices[id] else { return }
+            state.shift = index - chunk.number
         }
     }
 
-    /// Reads on from the beginning of a chunk, and cuts by content.
+    /// Returns to the beginning of a chunk. The next chunk is cut by its content.
     func back(to chunk: Chunk) { state.withLock { $0.go(to: chunk.offset, chunk.number) } }
 
-    /// The next chunk; nil at the end. Blocks.
+    /// Reads the next chunk; nil at the end. Blocks.
     func next() throws -> Chunk? {
         try state.withLock { state in
             if let (length, expected) = expected(state), let chunk = try read(length, expected, &state) { return chunk }
@@ -107,19 +113,19 @@ final class ChunkReader: Sendable {
     }
 
     private func expected(_ state: State) -> (length: Int, Expected)? {
-        guard let earlier = state.earlier, let lead = state.lead,
-            case let index = state.number + lead, earlier.chunks.indices.contains(index)
+        guard let earlier = state.earlier, let shift = state.shift,
+            case let index = state.number + shift, earlier.chunks.indices.contains(index)
         else { return nil }
         let chunk = earlier.chunks[index]
         let left = source.size - state.start
-        // The last one was cut by the end of the file.
+        // The last chunk of the earlier version ended with the file.
         let isLast = index == earlier.chunks.count - 1
         let isPossible = isLast ? chunk.length == left : chunk.length >= sizes.minimum && chunk.length <= left
         guard isPossible, chunk.length <= sizes.maximum else { return nil }
         return (chunk.length, Expected(id: chunk.id, mark: earlier.marks?[index]))
     }
 
-    /// Nil where the source ends early.
+    /// Reads a chunk of a known length; nil if the source ends before that.
     private func read(_ length: Int, _ expected: Expected, _ state: inout State) throws -> Chunk? {
         let (offset, number) = (state.start, state.number)
         var object = BufferPool.shared.take(ChunkHeader.byteCount + length)
@@ -132,9 +138,9 @@ final class ChunkReader: Sendable {
                 return nil
             }
         }
-        let lead = state.lead
+        let shift = state.shift
         state.go(to: end, number + 1)
-        state.lead = lead
+        state.shift = shift
         return Chunk(object: object, number: number, offset: offset, expected: expected)
     }
 
@@ -160,7 +166,8 @@ final class ChunkReader: Sendable {
         return object
     }
 
-    /// Throws `.sourceChanged` if what was read is not one version of the source, from its beginning to its end.
+    /// Throws `.sourceChanged` unless everything that was read belongs to one version of the source
+    /// and is all of it.
     func verify() throws {
         try source.verifyUnchanged()
         let offset = state.withLock { $0.offset }
@@ -172,7 +179,7 @@ final class ChunkReader: Sendable {
 
     /// Appends a block; false at the end.
     private func readBlock(into object: inout [UInt8], at offset: inout Int64, atMost limit: Int) throws -> Bool {
-        // What may have come behind it since is no part of the version that is read.
+        // Bytes that were appended to the source since do not belong to the version that is read.
         let length = Int(min(source.size - offset, Int64(limit)))
         guard length > 0 else { return false }
         let before = object.count

@@ -1,10 +1,11 @@
 import Cryptography
 import SystemIO
 
-/// One pass of a file into a store: read ▸ split ▸ hash ▸ have? ▸ compress ▸ put, a few chunks at a time; the manifest
-/// last, once the source is known not to have changed.
+/// One attempt to upload a file to a store: read ▸ split ▸ hash ▸ look up ▸ compress ▸ put, several
+/// chunks at a time. The manifest is put last, after the source was verified not to have changed.
 ///
-/// May be run again after any failure: what is stored already is found and not sent again.
+/// It may be repeated after any failure: chunks that are stored already are found and not sent
+/// again.
 struct Upload: Sendable {
     let store: any ObjectStore
     let namespace: ObjectNamespace
@@ -13,17 +14,20 @@ struct Upload: Sendable {
     let ledger: any ChunkLedger
     let budget: ByteBudget
     var pilot = CompressionPilot.shared
-    /// Chunks under way at once: enough to keep the processors busy while others wait for the store.
+    /// The maximum number of chunks in flight: enough to keep the processors busy while other
+    /// chunks wait for the store.
     var width = 10
-    /// Whether a file of one chunk gets no manifest: it is found by the chunk.
+    /// Whether a file of one chunk gets no manifest; its content is then referred to by the chunk.
     var namesOnlyChunk = false
-    /// Whether everything is put, whatever the store says that it has: what it has may be damaged.
+    /// Whether all objects are put even if the store has them, because those may be damaged.
     var replaces = false
-    /// The manifest of an earlier version, whose chunks are likely to come again; nil where there is none.
+    /// The key of the manifest of an earlier version, whose chunks are likely to be unchanged; nil
+    /// if there is none.
     var earlier: ObjectKey?
-    /// Of the chunks of the earlier version, or none yet: those of this one are marked as well, if it is long. Nil: they are not.
+    /// The fingerprints of the chunks of the earlier version, or an empty list; those of a long
+    /// file are then computed for this version too. Nil: no fingerprints are computed.
     var marks: ChunkMarks?
-    /// What answers whether a chunk is there, for many uploads; nil: one for this upload alone.
+    /// The inventory that several uploads share; nil for one that only this upload uses.
     var inventory: ChunkInventory?
 
     func run(_ file: File, _ source: any ByteSource, _ progress: TransferProgress) async throws -> UploadedFile {
@@ -58,7 +62,7 @@ struct Upload: Sendable {
         }
         let id = ContentHash(of: bytes)
         let key = namespace.manifest(id)
-        // A manifest that lists a chunk which was not there before is not there either.
+        // A manifest with a chunk that was not in the store cannot be in the store.
         var isThere = false
         if !stored.isNew, !replaces { isThere = try await store.head(key)?.size == Int64(bytes.count) }
         if !isThere {
@@ -72,7 +76,7 @@ struct Upload: Sendable {
         let sha256: ContentHash
         let chunks: [ChunkReference]
         var marks: ChunkMarks?
-        /// Whether the store lacked one of them.
+        /// Whether the store lacked one of the chunks.
         let isNew: Bool
     }
 
@@ -83,20 +87,20 @@ struct Upload: Sendable {
         let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, surroundings: .system)
         if !replaces { try await inventory.prepare(for: Int(clamping: likelyCount)) }
         let reader = ChunkReader(source, sizes: sizes)
-        // Comes while the first chunks are cut.
+        // Fetched while the first chunks are cut.
         async let _ = look(at: likelyCount >= Manifest.chunksWorthKnowing ? earlier : nil, for: reader, progress)
         let marks = likelyCount >= Manifest.chunksWorthMarking ? marks : nil
         return try await withThrowingTaskGroup(of: (Int, ChunkReference, isNew: Bool).self) { group in
             var hash = SHA256()
             var chunks: [ChunkReference?] = []
             var newMarks: [[UInt8]] = []
-            var underWay = 0
+            var inFlight = 0
             var hasNew = false
             func collect() async throws {
                 guard let (index, chunk, isNew) = try await group.next() else { return }
                 chunks[index] = chunk
                 if isNew { hasNew = true }
-                underWay -= 1
+                inFlight -= 1
             }
             func finish() throws -> ContentHash {
                 try reader.verify()
@@ -105,7 +109,7 @@ struct Upload: Sendable {
             var batch = try await cut(reader)
             while !batch.isEmpty {
                 if chunks.isEmpty, batch.count == 1, reader.isAtEnd {
-                    // There is nothing to be done beside it.
+                    // There is only one chunk, so nothing can be done in parallel.
                     let id = await SharedHashing.shared.addChunk(batch[0].chunk.object, to: &hash)
                     let (raw, share) = (Handover(batch[0].take()), batch[0].share)
                     let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
@@ -122,13 +126,13 @@ struct Upload: Sendable {
                 }
                 for (index, identity) in identities[..<(wrong ?? batch.count)].enumerated() {
                     guard let identity else { break }
-                    while underWay >= width { try await collect() }
+                    while inFlight >= width { try await collect() }
                     reader.note(identity.id, of: batch[index].chunk)
                     let (id, raw, share) = (identity.id, Handover(batch[index].take()), batch[index].share)
                     let place = chunks.count
                     chunks.append(nil)
                     if let mark = identity.mark { newMarks.append(mark) }
-                    underWay += 1
+                    inFlight += 1
                     group.addTask {
                         defer { share.shrink(to: 0) }
                         let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
@@ -143,7 +147,7 @@ struct Upload: Sendable {
                     batch = try await following
                 }
             }
-            while underWay > 0 { try await collect() }
+            while inFlight > 0 { try await collect() }
             var stored = Stored(sha256: try finish(), chunks: chunks.compactMap(\.self), isNew: hasNew)
             stored.marks = marks
             stored.marks?.marks = newMarks
@@ -151,26 +155,27 @@ struct Upload: Sendable {
         }
     }
 
-    /// A chunk with the memory that it takes.
+    /// A chunk with the memory that it holds.
     private struct Cut: Sendable {
         var chunk: ChunkReader.Chunk
         let share: ByteBudget.Share
 
-        /// The object, which is not held any more.
+        /// Takes the object out, so that this value no longer refers to it.
         mutating func take() -> [UInt8] {
             defer { chunk.object = [] }
             return chunk.object
         }
     }
 
-    /// The next chunk, or several where there is nobody else to be served, so that who cuts and who hashes seldom wait for each other.
-    /// None at the end.
+    /// Reads the next chunk, or several if no other transfer runs, so that cutting and hashing
+    /// seldom wait for each other. Returns none at the end.
     private func cut(_ reader: ChunkReader) async throws -> [Cut] {
         var batch: [Cut] = []
         var length = 0
         let enough = BufferPool.shared.hasOneUser ? 2 * sizes.maximum : 1
         while length < enough, !reader.isAtEnd {
-            // Only who holds nothing may wait for memory.
+            // Only an upload that holds no memory may wait for memory, or transfers could wait for
+            // each other forever.
             guard
                 let share = batch.isEmpty
                     ? try await budget.take(sizes.maximum) : budget.takeNow(sizes.maximum),
@@ -183,13 +188,14 @@ struct Upload: Sendable {
         return batch
     }
 
-    /// What a chunk was found to be.
+    /// The identity of a chunk.
     private struct Identity: Sendable {
         let id: ContentHash
         let mark: [UInt8]?
     }
 
-    /// What the chunks are, which the hash of the whole takes in; nil for one that is not what was expected.
+    /// Identifies chunks and adds their bytes to the hash of the whole. A result is nil if the
+    /// chunk is not the expected one.
     private func identify(
         _ batch: [Cut], _ marks: ChunkMarks?, _ whole: inout SHA256
     ) async -> [Identity?] {
@@ -206,7 +212,7 @@ struct Upload: Sendable {
             }
             return identities
         }
-        // Two processors take less time.
+        // Two processors share the work.
         async let identities = identify(batch, marks)
         for cut in batch { whole.addContent(ofChunk: cut.chunk.object) }
         return await identities
@@ -220,7 +226,9 @@ struct Upload: Sendable {
         }
     }
 
-    /// - Parameter id: what its bytes hash to; nil for one whose mark is known.
+    /// Identifies one chunk.
+    ///
+    /// - Parameter id: The id of the chunk; nil if its fingerprint is known and verified instead.
     private func identify(_ chunk: ChunkReader.Chunk, _ marks: ChunkMarks?, _ id: ContentHash? = nil) -> Identity? {
         let mark = marks?.mark(of: chunk.object.dropFirst(ChunkHeader.byteCount))
         guard let expected = chunk.expected else { return id.map { Identity(id: $0, mark: mark) } }
@@ -234,7 +242,9 @@ struct Upload: Sendable {
         }
     }
 
-    /// - Parameter share: of the memory, for the raw object; what is no longer needed of it goes back.
+    /// Puts a chunk unless the store has it. Returns whether the store lacked it.
+    ///
+    /// - Parameter share: The memory of the raw object, which is reduced as soon as less is needed.
     private func storeChunk(
         _ id: ContentHash, _ raw: Handover, _ share: ByteBudget.Share, type: MIMEType, _ inventory: ChunkInventory,
         _ progress: TransferProgress
@@ -270,7 +280,8 @@ struct Upload: Sendable {
         return (ChunkReference(id: id, length: length, storedLength: object.count), true)
     }
 
-    /// Nil for a length that no object of such a chunk can have; it is then put anew.
+    /// Returns the stored length if it is possible for a chunk of this length. Nil otherwise; the
+    /// chunk is then put again.
     private func plausible(_ stored: Int64, for length: Int) -> Int? {
         let range = Int64(ChunkHeader.byteCount)...Int64(ChunkHeader.byteCount + length)
         return range.contains(stored) ? Int(stored) : nil

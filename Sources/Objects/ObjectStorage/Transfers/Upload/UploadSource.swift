@@ -2,7 +2,8 @@ import Cryptography
 import Synchronization
 import SystemIO
 
-/// Opens what a `File` holds, as often as it is asked. A stream is written to a file the first time.
+/// Opens the content of a `File`, any number of times. A stream is written to a file at the first
+/// time.
 final class UploadSource: Sendable {
     private let file: File
     private let spool: String
@@ -15,6 +16,7 @@ final class UploadSource: Sendable {
 
     deinit { discard() }
 
+    /// Opens the content at its start.
     func open() async throws -> any ByteSource {
         switch file.content {
         case .bytes(let bytes): return MemorySource(name: file.name, bytes: bytes)
@@ -29,6 +31,7 @@ final class UploadSource: Sendable {
         }
     }
 
+    /// Deletes the copy of a stream.
     func discard() {
         guard
             let path = spooled.withLock({ path in
@@ -42,7 +45,8 @@ final class UploadSource: Sendable {
 
 /// Writes streams to files.
 enum Spool {
-    /// On an error, or when the task is cancelled, nothing is left. A stream that was read in part cannot be read again.
+    /// Writes a stream to a new file. After an error or a cancellation no file is left, and the
+    /// stream cannot be read again.
     static func write(_ stream: any AsyncSequence<[UInt8], any Error> & Sendable, to path: String) async throws {
         do {
             let file = OpenFile(try FileDescriptor(path: path, [.write, .create, .exclusive], mode: 0o600))

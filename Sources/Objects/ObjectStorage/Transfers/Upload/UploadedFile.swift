@@ -1,19 +1,24 @@
-/// What an upload has stored.
+/// The result of an upload.
 public struct UploadedFile: Hashable, Sendable {
+    /// The name of the file.
     public let name: String
+    /// The type of the content.
     public let type: MIMEType
+    /// The size in bytes.
     public let size: Int64
-    /// Of the whole content.
+    /// The SHA-256 of the whole content.
     public let sha256: ContentHash
-    /// How the content is found again.
+    /// The manifest or the chunk through which the content is found.
     package let content: ContentReference
+    /// The number of chunks.
     public let chunkCount: Int
-    /// Of its chunks, where somebody wants to recognise them.
+    /// The fingerprints of the chunks, if they were requested.
     package var marks: ChunkMarks?
 
-    /// The id of the manifest, by which the file is downloaded again.
+    /// The id of the manifest, with which the file can be downloaded.
     public var manifest: ContentHash { content.id }
 
+    /// Creates a result with a manifest.
     public init(
         name: String, type: MIMEType, size: Int64, sha256: ContentHash, manifest: ContentHash, chunkCount: Int
     ) {
