@@ -2,8 +2,8 @@
 import Foundation
 import PackageDescription
 
-// The floors of the house, lowest first. A target may depend on lower floors only; the check script builds with
-// `--explicit-target-dependency-import-check error`, so the lists below are enforced by the compiler.
+// The layers, lowest first. A target may depend on targets of lower layers only. Tests/steps/build.sh builds with
+// `--explicit-target-dependency-import-check error`, so the compiler enforces the lists below.
 
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
@@ -16,8 +16,8 @@ func cLibrary(_ name: String) -> Target {
     .systemLibrary(name: name, path: "Sources/C/\(name)")
 }
 
-func room(_ name: String, on floor: String, uses dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Sources/\(floor)/\(name)", swiftSettings: settings)
+func target(_ name: String, in layer: String, uses dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(layer)/\(name)", swiftSettings: settings)
 }
 
 func program(_ name: String, runs body: String) -> Target {
@@ -54,106 +54,106 @@ let package = Package(
         cLibrary("CExpat"), cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
 
         // System
-        room("JSON", on: "System"),
-        room("SystemIO", on: "System", uses: ["CLinux"]),
-        room("SystemService", on: "System", uses: ["CSystemd", "SystemIO"]),
-        room("SQLite", on: "System", uses: ["CSQLite", "SystemIO"]),
-        room("YAML", on: "System", uses: ["CYAML"]),
-        room("XML", on: "System", uses: ["CExpat"]),
-        room("Compression", on: "System", uses: ["CDeflate", "CISAL"]),
-        room("Cryptography", on: "System", uses: ["CISAL", "COpenSSL"]),
-        room("HTTPMessages", on: "System"),
-        room("HTTPClient", on: "System", uses: ["CCurl", "HTTPMessages", "SystemIO"]),
-        room("HTTPServer", on: "System", uses: ["CLinux", "CMicroHTTPD", "HTTPMessages", "SystemIO"]),
-        room("GRPCProtocol", on: "System", uses: ["CNGHTTP2", "COpenSSL", "Compression", "Cryptography"]),
-        room(
-            "GRPCClient", on: "System", uses: ["CNGHTTP2", "COpenSSL", "Cryptography", "GRPCProtocol", "SystemIO"]),
-        room("GRPCServer", on: "System", uses: ["CNGHTTP2", "COpenSSL", "GRPCProtocol", "SystemIO"]),
-        room("CommandLineTool", on: "System"),
+        target("JSON", in: "System"),
+        target("SystemIO", in: "System", uses: ["CLinux"]),
+        target("SystemService", in: "System", uses: ["CSystemd", "SystemIO"]),
+        target("SQLite", in: "System", uses: ["CSQLite", "SystemIO"]),
+        target("YAML", in: "System", uses: ["CYAML"]),
+        target("XML", in: "System", uses: ["CExpat"]),
+        target("Compression", in: "System", uses: ["CDeflate", "CISAL"]),
+        target("Cryptography", in: "System", uses: ["CISAL", "COpenSSL"]),
+        target("HTTPMessages", in: "System"),
+        target("HTTPClient", in: "System", uses: ["CCurl", "HTTPMessages", "SystemIO"]),
+        target("HTTPServer", in: "System", uses: ["CLinux", "CMicroHTTPD", "HTTPMessages", "SystemIO"]),
+        target("GRPCProtocol", in: "System", uses: ["CNGHTTP2", "COpenSSL", "Compression", "Cryptography"]),
+        target(
+            "GRPCClient", in: "System", uses: ["CNGHTTP2", "COpenSSL", "Cryptography", "GRPCProtocol", "SystemIO"]),
+        target("GRPCServer", in: "System", uses: ["CNGHTTP2", "COpenSSL", "GRPCProtocol", "SystemIO"]),
+        target("CommandLineTool", in: "System"),
 
         // Model
-        room("DocumentModel", on: "Model"),
-        room("FirestoreProtocol", on: "Model", uses: ["Cryptography", "DocumentModel", "JSON"]),
-        room("IdentityProtocol", on: "Model", uses: ["JSON"]),
-        room("TaskModel", on: "Model", uses: ["DocumentModel", "YAML"]),
-        room("Merge", on: "Model", uses: ["DocumentModel"]),
+        target("DocumentModel", in: "Model"),
+        target("FirestoreProtocol", in: "Model", uses: ["Cryptography", "DocumentModel", "JSON"]),
+        target("IdentityProtocol", in: "Model", uses: ["JSON"]),
+        target("TaskModel", in: "Model", uses: ["DocumentModel", "YAML"]),
+        target("Merge", in: "Model", uses: ["DocumentModel"]),
 
         // Documents
-        room(
-            "DocumentStore", on: "Documents",
+        target(
+            "DocumentStore", in: "Documents",
             uses: ["Cryptography", "DocumentModel", "FirestoreProtocol", "SQLite", "SystemIO"]),
-        room(
-            "DocumentClient", on: "Documents",
+        target(
+            "DocumentClient", in: "Documents",
             uses: [
                 "DocumentModel", "FirestoreProtocol", "GRPCClient", "GRPCProtocol", "Merge", "SQLite", "SystemIO",
                 "SystemService",
             ]),
 
-        room(
-            "FirestoreServer", on: "Documents",
+        target(
+            "FirestoreServer", in: "Documents",
             uses: [
                 "Cryptography", "DocumentModel", "DocumentStore", "FirestoreProtocol", "GRPCProtocol", "GRPCServer",
                 "JSON", "SystemIO",
             ]),
 
         // Objects
-        room(
-            "ObjectStorage", on: "Objects",
+        target(
+            "ObjectStorage", in: "Objects",
             uses: [
                 "CGear", "Compression", "Cryptography", "HTTPClient", "HTTPMessages", "JSON", "SQLite", "SystemIO",
                 "XML",
             ]),
-        room(
-            "BucketStore", on: "Objects",
+        target(
+            "BucketStore", in: "Objects",
             uses: ["Cryptography", "JSON", "ObjectStorage", "SQLite", "SystemIO"]),
-        room(
-            "S3Server", on: "Objects",
+        target(
+            "S3Server", in: "Objects",
             uses: [
                 "BucketStore", "Cryptography", "HTTPMessages", "HTTPServer", "JSON", "ObjectStorage", "SQLite",
                 "SystemIO", "XML",
             ]),
 
         // Accounts
-        room(
-            "AccountClient", on: "Accounts",
+        target(
+            "AccountClient", in: "Accounts",
             uses: ["HTTPClient", "HTTPMessages", "IdentityProtocol", "JSON", "SystemIO", "XML"]),
-        room("SecurityRules", on: "Accounts", uses: ["DocumentModel"]),
-        room(
-            "IdentityServer", on: "Accounts",
+        target("SecurityRules", in: "Accounts", uses: ["DocumentModel"]),
+        target(
+            "IdentityServer", in: "Accounts",
             uses: [
                 "Cryptography", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON", "SQLite", "SystemIO", "XML",
             ]),
 
-        room(
-            "AccessControl", on: "Accounts",
+        target(
+            "AccessControl", in: "Accounts",
             uses: [
                 "DocumentModel", "DocumentStore", "FirestoreProtocol", "FirestoreServer", "IdentityProtocol",
                 "IdentityServer", "ObjectStorage", "SecurityRules",
             ]),
 
         // Tasks
-        room("TaskFolder", on: "Tasks", uses: ["SystemIO"]),
-        room(
-            "TaskSync", on: "Tasks",
+        target("TaskFolder", in: "Tasks", uses: ["SystemIO"]),
+        target(
+            "TaskSync", in: "Tasks",
             uses: [
                 "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "ObjectStorage", "SQLite",
                 "SystemIO", "SystemService", "Cryptography",
             ]),
 
         // Control
-        room("Control", on: "Control", uses: ["HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "SystemIO"]),
+        target("Control", in: "Control", uses: ["HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "SystemIO"]),
 
         // Programs
-        room(
-            "FerryDaemon", on: "Programs",
+        target(
+            "FerryDaemon", in: "Programs",
             uses: [
                 "AccountClient", "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel",
                 "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON", "ObjectStorage", "SQLite",
                 "SystemIO", "SystemService", "TaskFolder", "TaskModel", "TaskSync", "YAML",
             ]),
-        room("FerryCLI", on: "Programs", uses: ["CommandLineTool", "Control", "JSON", "SystemIO"]),
-        room(
-            "FerryServer", on: "Programs",
+        target("FerryCLI", in: "Programs", uses: ["CommandLineTool", "Control", "JSON", "SystemIO"]),
+        target(
+            "FerryServer", in: "Programs",
             uses: [
                 "AccessControl", "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore",
                 "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPMessages", "HTTPServer",
@@ -213,8 +213,8 @@ let package = Package(
             "AccessControl",
             uses: [
                 "AccountClient", "DocumentClient", "DocumentModel", "DocumentStore", "FirestoreServer", "GRPCProtocol",
-                "GRPCServer",
-                "IdentityProtocol", "IdentityServer", "IdentityTestKit", "ObjectStorage", "SecurityRules",
+                "GRPCServer", "IdentityProtocol", "IdentityServer", "IdentityTestKit", "ObjectStorage", "SecurityRules",
+                "SystemIO",
             ]),
         tests(
             "AccountClient",
@@ -267,8 +267,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// For work on one room: FERRY_ROOMS=SQLite,SQLiteTests keeps these targets and what they depend on.
-if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
+// For work on one target: FERRY_TARGETS=SQLite,SQLiteTests keeps these targets and their dependencies.
+if let names = ProcessInfo.processInfo.environment["FERRY_TARGETS"] {
     // The decoders for libFuzzer, which brings its own main: see Tests/Fuzz/run.sh.
     package.targets.append(
         .target(
@@ -289,7 +289,7 @@ if let rooms = ProcessInfo.processInfo.environment["FERRY_ROOMS"] {
             }
         }
     }
-    rooms.split(separator: ",").forEach { keep(String($0)) }
+    names.split(separator: ",").forEach { keep(String($0)) }
     package.targets.removeAll { !kept.contains($0.name) }
     package.products = []
 }

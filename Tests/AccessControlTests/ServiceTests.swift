@@ -8,6 +8,7 @@ import GRPCServer
 import IdentityProtocol
 import IdentityServer
 import IdentityTestKit
+import SystemIO
 import Testing
 
 @testable import AccessControl
@@ -51,7 +52,7 @@ struct ServiceTests {
             let quotas = AccountQuotas(quota: { [quota] _ in quota })
             let authenticator = DocumentAuthenticator(
                 test.identity.authenticator, quotas: quotas, isEmulator: false)
-            let closing = Closing()
+            let closing = AsyncGate(isOpen: false)
             let service = FirestoreService(
                 catalog: OneDatabase(store: MemoryDocumentStore(Self.database)), authenticator: authenticator,
                 access: DocumentAccess(quotas: quotas), closing: closing, now: { test.clock.now },
@@ -63,11 +64,11 @@ struct ServiceTests {
             do {
                 try await body(Service(accounts: test, port: port))
             } catch {
-                closing.close()
+                closing.set(isOpen: true)
                 await server.shutdown(within: .seconds(2))
                 throw error
             }
-            closing.close()
+            closing.set(isOpen: true)
             await server.shutdown(within: .seconds(2))
         }
     }

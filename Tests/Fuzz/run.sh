@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-600}
 shift || true
 work=.build/fuzz
-FERRY_ROOMS=Fuzz swift build -c release --target Fuzz --scratch-path $work/build \
+FERRY_TARGETS=Fuzz swift build -c release --target Fuzz --scratch-path $work/build \
     -Xswiftc -enable-testing -Xswiftc -sanitize=fuzzer,address
 objects=$(dirname "$(find $work/build/*/release/Fuzz.build -name '*.o' | head -n 1)")/..
 find "$objects" -name '*.o' -path '*.build/*' >$work/objects

@@ -140,7 +140,7 @@ import Testing
                 calls.append(call)
             }
             for call in calls { #expect(try await call.next() == [1]) }
-            #expect(try threadCount() < 60)
+            #expect(threadCount() < 60)
             for call in calls.reversed() {
                 try await call.send([2])
                 #expect(try await call.next() == [2])

@@ -15,7 +15,7 @@ struct LimitTests {
         _ limits: HTTPServer.Limits, handler: @escaping HTTPServer.Handler = { _ in .text(.ok, "served") },
         _ run: (Int) async throws -> Void
     ) async throws {
-        try await withServer(limits: limits, handler: handler) { try await run(try port(of: $0)) }
+        try await withServer(limits: limits, handler: handler) { try await run(port(of: $0)) }
     }
 
     private func expectServed(_ port: Int) async throws {
@@ -152,7 +152,7 @@ struct LimitTests {
             asked.send(request.target.path)
             return .text(.ok, "served")
         } run: { url in
-            let connection = try RawConnection(port: try port(of: url))
+            let connection = try RawConnection(port: port(of: url))
             connection.send("POST / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n\r\n0\r\n\r\n\(Self.request)\(Self.request)")
             let answer = await connection.read(until: "never")
             #expect(answer.hasPrefix("HTTP/1.1 400") || answer.hasPrefix("HTTP/1.1 413"), "\(answer)")
@@ -166,7 +166,7 @@ struct LimitTests {
         try await withServer { request in
             .text(.ok, "\(try await request.body.collect(limit: 100).count)")
         } run: { url in
-            let connection = try RawConnection(port: try port(of: url))
+            let connection = try RawConnection(port: port(of: url))
             connection.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n")
             let line = "a: \(String(repeating: "b", count: 1000))\r\n"
             #expect(!connection.readWhileSending(line, until: "\r\n\r\n").contains("200 OK"))

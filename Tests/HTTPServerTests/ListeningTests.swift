@@ -49,7 +49,7 @@ struct ListeningTests {
         try await withServer { _ in
             HTTPResponse()
         } run: { url in
-            let port = try port(of: url)
+            let port = port(of: url)
             let second = HTTPServer(.tcp(host: "127.0.0.1", port: port)) { _ in HTTPResponse() }
             let error = #expect(throws: HTTPError.self) { try second.start() }
             #expect(error?.code == .cannotListen)

@@ -180,7 +180,7 @@ def build(scratch, configuration):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     subprocess.run(["swift", "build", "-c", configuration, "--product", "simulate", "--scratch-path", str(scratch / "build")],
-                   cwd=tree, env=os.environ | {"FERRY_ROOMS": "simulate"}, check=True)
+                   cwd=tree, env=os.environ | {"FERRY_TARGETS": "simulate"}, check=True)
     return scratch / "build" / configuration / "simulate"
 
 

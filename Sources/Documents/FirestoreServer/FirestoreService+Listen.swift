@@ -3,6 +3,7 @@ import DocumentStore
 import FirestoreProtocol
 import GRPCProtocol
 import GRPCServer
+import SystemIO
 
 extension FirestoreService {
     /// The Listen stream: requests add and remove targets while events go out.

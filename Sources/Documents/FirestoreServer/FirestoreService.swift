@@ -3,6 +3,7 @@ import DocumentStore
 package import FirestoreProtocol
 import GRPCProtocol
 package import GRPCServer
+package import SystemIO
 
 /// `google.firestore.v1.Firestore` over the databases of a server.
 package struct FirestoreService: Sendable {
@@ -10,8 +11,8 @@ package struct FirestoreService: Sendable {
     let authenticator: any CallerAuthenticator
     let access: any DocumentAccessPolicy
     let usage = AccountMeter()
-    /// Ends the streams that would go on for ever.
-    let closing: Closing
+    /// Opens when the server stops. Streams, which would continue for ever, end then.
+    let closing: AsyncGate
     /// Seconds since 1970 by the server's clock; ends streams whose token has expired.
     let now: @Sendable () -> Int64
     /// Told of errors that clients see as INTERNAL.
@@ -19,7 +20,7 @@ package struct FirestoreService: Sendable {
 
     package init(
         catalog: any DocumentStoreProvider, authenticator: any CallerAuthenticator, access: any DocumentAccessPolicy,
-        closing: Closing, now: @escaping @Sendable () -> Int64, onError: @escaping @Sendable (any Error) -> Void
+        closing: AsyncGate, now: @escaping @Sendable () -> Int64, onError: @escaping @Sendable (any Error) -> Void
     ) {
         self.catalog = catalog
         self.authenticator = authenticator

@@ -1,6 +1,7 @@
 import CommandLineTool
 import Control
 import JSON
+import SystemIO
 
 /// What a command works with: the daemon, the terminal, and what was typed.
 struct CommandContext: Sendable {
@@ -101,8 +102,8 @@ extension Argument {
 enum SocketPath {
     /// The option, `FERRY_SOCKET`, or `ferry/ferryd.sock` in the user's runtime directory; for a system service `/run/ferry`.
     static func resolve(_ option: String?) -> String {
-        if let path = option ?? Environment["FERRY_SOCKET"], !path.isEmpty { return path }
-        if let runtime = Environment["XDG_RUNTIME_DIR"], !runtime.isEmpty { return "\(runtime)/ferry/ferryd.sock" }
+        if let path = option ?? ProcessEnvironment["FERRY_SOCKET"], !path.isEmpty { return path }
+        if let runtime = ProcessEnvironment["XDG_RUNTIME_DIR"], !runtime.isEmpty { return "\(runtime)/ferry/ferryd.sock" }
         return "/run/ferry/ferryd.sock"
     }
 }

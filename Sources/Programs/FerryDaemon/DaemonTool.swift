@@ -1,4 +1,5 @@
 import CommandLineTool
+import SystemIO
 import SystemService
 
 /// The `ferryd` program.
@@ -48,7 +49,7 @@ package enum DaemonTool {
 
     /// The last words: a line of the journal with its level, or plain text for a person.
     private static func tell(_ message: String, hint: String? = nil) {
-        if Environment["JOURNAL_STREAM"] != nil {
+        if ProcessEnvironment["JOURNAL_STREAM"] != nil {
             Logger(label: command.name).error([message, hint].compactMap { $0 }.joined(separator: " "))
         } else {
             Console().note("ferryd: \(message)" + (hint.map { "\n  \($0)" } ?? ""))

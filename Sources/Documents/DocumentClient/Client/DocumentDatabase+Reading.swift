@@ -126,7 +126,7 @@ extension DocumentDatabase {
         }
         targetUses[target] = nil
         optionalTargets.remove(target)
-        dispensedTargets.remove(target)
+        refusedOptionalTargets.remove(target)
         try await perform(session.remove(target))
         if !session.isWanted { stream?.close() }
     }

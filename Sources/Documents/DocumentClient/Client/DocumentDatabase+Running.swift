@@ -124,7 +124,7 @@ extension DocumentDatabase {
             stream?.close()
             stream = nil
             hasMetRemote = false
-            dispensedTargets = []
+            refusedOptionalTargets = []
             try await perform(session.ended(code))
         }
     }

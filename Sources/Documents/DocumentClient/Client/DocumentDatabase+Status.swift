@@ -31,7 +31,7 @@ extension DocumentDatabase {
             new.oldestPendingMilliseconds = try? replica.oldestAppended()
         }
         new.isCurrent =
-            !currentTargets.isEmpty && currentTargets.union(dispensedTargets).isSuperset(of: targetUses.keys)
+            !currentTargets.isEmpty && currentTargets.union(refusedOptionalTargets).isSuperset(of: targetUses.keys)
         guard new != status || lastStatus != new else { return }
         status = new
         lastStatus = new
@@ -64,7 +64,7 @@ extension DocumentDatabase {
 
     func noteRefused(_ target: Int32, _ error: RemoteError) {
         if optionalTargets.contains(target) {
-            dispensedTargets.insert(target)
+            refusedOptionalTargets.insert(target)
             if let query = session.query(of: target) {
                 status.refusedOptionalQueries[query] = "\(error.code): \(error.message)"
             }
@@ -76,7 +76,7 @@ extension DocumentDatabase {
     }
 
     func noteCurrent(_ targets: Set<Int32>) {
-        dispensedTargets.subtract(targets)
+        refusedOptionalTargets.subtract(targets)
         for target in targets where !status.refusedQueries.isEmpty || !status.refusedOptionalQueries.isEmpty {
             guard let query = session.query(of: target) else { continue }
             status.refusedQueries[query] = nil

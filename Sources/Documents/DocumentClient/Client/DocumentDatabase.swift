@@ -33,7 +33,7 @@ public actor DocumentDatabase {
     /// The targets that the remote may refuse to watch.
     var optionalTargets: Set<Int32> = []
     /// The optional targets that the remote has refused on the present stream.
-    var dispensedTargets: Set<Int32> = []
+    var refusedOptionalTargets: Set<Int32> = []
     var missing: [DocumentName] = []
     var lastHeard: Duration
     // Watchers

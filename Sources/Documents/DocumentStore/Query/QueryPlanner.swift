@@ -24,7 +24,7 @@ struct QueryPlanner {
         if let scan = selective?.first, selective?.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
             return .ordered(scan, needsMatching: !isExact(scan), sortsGroups: false)
         }
-        if let use, let selective, try gains(from: selective) { tables.onWish(collection, use.index, tables.account) }
+        if let use, let selective, try gains(from: selective) { tables.onIndexSuggestion(collection, use.index, tables.account) }
         let isSmall = try selective.map(isSmall) ?? false
         if !isSingle, let merged = try merged(in: [collection], insteadOf: selective, isSmall) { return merged }
         if let selective, isSmall { return .gathered(selective) }
@@ -262,7 +262,7 @@ struct QueryPlanner {
             return MergedScans.Input(scan: scan, sortsGroups: use.sortsGroups)
         }
         if gains, query.limit != nil, let selective, try count(selective) > tables.tuning.compositeMinimum {
-            tables.onWish(collection, use.index, tables.account)
+            tables.onIndexSuggestion(collection, use.index, tables.account)
         }
         return nil
     }

@@ -112,7 +112,7 @@ package final class SQLiteDocumentStore: DocumentStore {
                 try (0..<max(1, configuration.readerCount)).map { _ in
                     let sqlite = try SQLiteDatabase(path: path, configuration: settings.readOnly)
                     let tables = DocumentTables(sqlite, name: database, tuning: configuration.tuning)
-                    tables.onWish = { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) }
+                    tables.onIndexSuggestion = { [weak writer] in writer?.requestComposite($1, of: $0, for: $2) }
                     tables.onDamage = { [report = configuration.onDamage] in report(DocumentStoreError($0)) }
                     return DocumentReader(tables, index: index)
                 })

@@ -1,4 +1,5 @@
 import Glibc
+import SystemIO
 
 /// Other programs, run on the user's terminal.
 enum Program {
@@ -23,6 +24,6 @@ enum Program {
 
     /// Whether there is a program of that name in PATH.
     static func isThere(_ name: String) -> Bool {
-        (Environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
+        (ProcessEnvironment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
     }
 }

@@ -14,7 +14,7 @@ struct Terminal: Sendable {
     init(color: String) {
         isInteractive = isatty(STDOUT_FILENO) == 1
         errorIsInteractive = isatty(STDERR_FILENO) == 1
-        let isDumb = Environment["NO_COLOR"].map { !$0.isEmpty } ?? false || Environment["TERM"] == "dumb"
+        let isDumb = ProcessEnvironment["NO_COLOR"].map { !$0.isEmpty } ?? false || ProcessEnvironment["TERM"] == "dumb"
         usesColor = color == "always" || (color != "never" && isInteractive && !isDumb)
         width = isInteractive ? terminalWidth(STDOUT_FILENO).flatMap { $0 > 20 ? $0 : nil } : nil
     }
@@ -101,9 +101,4 @@ struct Terminal: Sendable {
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         }
     }
-}
-
-/// The process's environment.
-enum Environment {
-    static subscript(name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }

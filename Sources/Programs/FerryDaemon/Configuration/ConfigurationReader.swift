@@ -41,7 +41,7 @@ struct ConfigurationReader {
     /// - Parameter draft: stands for the file.
     init(
         _ flags: ParsedArguments, workingDirectory: String,
-        environment: @escaping @Sendable (String) -> String? = { Environment[$0] }, draft: Draft? = nil
+        environment: @escaping @Sendable (String) -> String? = { ProcessEnvironment[$0] }, draft: Draft? = nil
     ) throws {
         self.flags = flags
         self.environment = environment

@@ -199,7 +199,7 @@ actor SyncEngine {
             }
         }
         let keys = S3CredentialsFile(
-            path: file, for: server.objectsPlace, credentialsDirectory: Environment["CREDENTIALS_DIRECTORY"])
+            path: file, for: server.objectsPlace, credentialsDirectory: ProcessEnvironment["CREDENTIALS_DIRECTORY"])
         return { try keys.credentials(now: Clocks.wallSeconds()) }
     }
 

@@ -140,7 +140,7 @@ struct ConfigurationReader {
     func administeredDirectory() throws -> String {
         let unit = "/var/lib/ferry-server"
         // The user who runs the command; it may have gone on as the server's already.
-        if getuid() == 0, try value("data") == nil, Environment["STATE_DIRECTORY"] == nil, FileSystem.exists(unit) {
+        if getuid() == 0, try value("data") == nil, ProcessEnvironment["STATE_DIRECTORY"] == nil, FileSystem.exists(unit) {
             return unit
         }
         return try dataDirectory()
@@ -152,9 +152,9 @@ struct ConfigurationReader {
             guard !path.isEmpty else { throw invalid("data", "names a directory") }
             return path
         }
-        if let path = Environment["STATE_DIRECTORY"]?.split(separator: ":").first { return String(path) }
-        if let path = Environment["XDG_DATA_HOME"], path.hasPrefix("/") { return "\(path)/ferry-server" }
-        guard let home = Environment["HOME"], home.hasPrefix("/") else {
+        if let path = ProcessEnvironment["STATE_DIRECTORY"]?.split(separator: ":").first { return String(path) }
+        if let path = ProcessEnvironment["XDG_DATA_HOME"], path.hasPrefix("/") { return "\(path)/ferry-server" }
+        guard let home = ProcessEnvironment["HOME"], home.hasPrefix("/") else {
             throw ServerError(
                 .configuration, "There is no home directory to keep the data in. Name one with --data DIR.")
         }

@@ -23,7 +23,7 @@ struct Server: Sendable {
     private let identity: IdentityService
     private let web: HTTPServer
     private let documents: GRPCServer
-    private let closing: Closing
+    private let closing: AsyncGate
 
     /// Opens the data, making what is absent, and binds the ports. When it throws nothing is left running.
     ///
@@ -43,7 +43,7 @@ struct Server: Sendable {
                 published: configuration.published, project: configuration.project, objects: configuration.objects)
             let identity = try await identity(configuration, directory, stores, issuer: endpoints.url)
             let quotas = AccountQuotas(quota: { identity.quota(of: $0) })
-            let closing = Closing()
+            let closing = AsyncGate(isOpen: false)
             let shared = sharedObjects(stores)
             let documents = documentServer(
                 configuration, certificate, stores, shared, identity, quotas, closing, logger)
@@ -65,7 +65,7 @@ struct Server: Sendable {
 
     /// Ends the streams, then lets the calls under way end.
     func stopDocuments() async {
-        closing.close()
+        closing.set(isOpen: true)
         await documents.shutdown(within: .seconds(2))
     }
 
@@ -131,7 +131,7 @@ struct Server: Sendable {
 
     private static func documentServer(
         _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores, _ shared: SharedObjects,
-        _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: Closing, _ logger: Logger
+        _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: AsyncGate, _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
         let authenticator = DocumentAuthenticator(

@@ -23,7 +23,7 @@ struct ForeignCollection: Sendable {
         guard let bucket = configuration.objects, let keys = configuration.objectsKeys else { return nil }
         let place = try S3Configuration(endpoint: bucket.url, bucket: bucket.bucket, region: bucket.region)
         let file = S3CredentialsFile(
-            path: keys, for: bucket.description, credentialsDirectory: Environment["CREDENTIALS_DIRECTORY"])
+            path: keys, for: bucket.description, credentialsDirectory: ProcessEnvironment["CREDENTIALS_DIRECTORY"])
         let store = S3ObjectStore(place) { try file.credentials(now: WallClock.seconds()) }
         self.init(
             layout: DataLayout(path: configuration.data), store: RetryingObjectStore(store), now: { store.storeTime },

@@ -20,8 +20,8 @@ public final class S3ObjectStore: ObjectStore {
     private let localTime: @Sendable () -> Int64
     /// The number of seconds by which the clock of the store is ahead of the local clock.
     private let clockOffset = Mutex<Int64>(0)
-    private let puts = GatheringQueue<SmallPut, Void>(byteLimit: S3ObjectStore.archiveSize) { $0.content.count }
-    private let reads = GatheringQueue<SmallRead, [UInt8]>(byteLimit: S3ObjectStore.answerSize) {
+    private let puts = RequestBatcher<SmallPut, Void>(byteLimit: S3ObjectStore.archiveSize) { $0.content.count }
+    private let reads = RequestBatcher<SmallRead, [UInt8]>(byteLimit: S3ObjectStore.answerSize) {
         max($0.limit, S3ObjectStore.answerSize / S3ObjectStore.namesLimit)
     }
     /// Whether the store unpacks archives, as far as is known.

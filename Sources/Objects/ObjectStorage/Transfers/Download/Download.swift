@@ -188,7 +188,7 @@ struct Download: Sendable {
                         let (object, start) = try await fetch(
                             chunk, from: base, at: place, into: file, verifies: verifies, progress)
                         let mark = marks?.mark(of: object[start...])
-                        return (index, Fetched(object: Handover(object), start: start, mark: mark, share: share))
+                        return (index, Fetched(object: OwnedBuffer(object), start: start, mark: mark, share: share))
                     }
                     started += 1
                     offset += Int64(chunk.length)
@@ -197,7 +197,7 @@ struct Download: Sendable {
                 early[index] = fetched
                 while let fetched = early.removeValue(forKey: hashed) {
                     let object = fetched.object.take()
-                    whole = await SharedHashing.shared.update(whole, with: object, from: fetched.start).whole
+                    whole = await HashBatcher.shared.update(whole, with: object, from: fetched.start).whole
                     if let mark = fetched.mark { newMarks.append(mark) }
                     hashed += 1
                     written += Int64(object.count - fetched.start)
@@ -212,7 +212,7 @@ struct Download: Sendable {
 
     /// A chunk that waits for its turn to be hashed, with the memory that it holds.
     private struct Fetched: Sendable {
-        let object: Handover
+        let object: OwnedBuffer
         /// The offset in the object at which the chunk begins. It ends at the end of the object.
         let start: Int
         let mark: [UInt8]?

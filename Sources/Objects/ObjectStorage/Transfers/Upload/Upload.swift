@@ -110,8 +110,8 @@ struct Upload: Sendable {
             while !batch.isEmpty {
                 if chunks.isEmpty, batch.count == 1, reader.isAtEnd {
                     // There is only one chunk, so nothing can be done in parallel.
-                    let id = await SharedHashing.shared.addChunk(batch[0].chunk.object, to: &hash)
-                    let (raw, share) = (Handover(batch[0].take()), batch[0].share)
+                    let id = await HashBatcher.shared.addChunk(batch[0].chunk.object, to: &hash)
+                    let (raw, share) = (OwnedBuffer(batch[0].take()), batch[0].share)
                     let (chunk, isNew) = try await storeChunk(id, raw, share, type: type, inventory, progress)
                     return Stored(sha256: try finish(), chunks: [chunk], isNew: isNew)
                 }
@@ -128,7 +128,7 @@ struct Upload: Sendable {
                     guard let identity else { break }
                     while inFlight >= width { try await collect() }
                     reader.note(identity.id, of: batch[index].chunk)
-                    let (id, raw, share) = (identity.id, Handover(batch[index].take()), batch[index].share)
+                    let (id, raw, share) = (identity.id, OwnedBuffer(batch[index].take()), batch[index].share)
                     let place = chunks.count
                     chunks.append(nil)
                     if let mark = identity.mark { newMarks.append(mark) }
@@ -207,7 +207,7 @@ struct Upload: Sendable {
                     identities.append(identify(cut.chunk, marks))
                     continue
                 }
-                let id = await SharedHashing.shared.addChunk(cut.chunk.object, to: &whole)
+                let id = await HashBatcher.shared.addChunk(cut.chunk.object, to: &whole)
                 identities.append(identify(cut.chunk, marks, id))
             }
             return identities
@@ -246,7 +246,7 @@ struct Upload: Sendable {
     ///
     /// - Parameter share: The memory of the raw object, which is reduced as soon as less is needed.
     private func storeChunk(
-        _ id: ContentHash, _ raw: Handover, _ share: ByteBudget.Share, type: MIMEType, _ inventory: ChunkInventory,
+        _ id: ContentHash, _ raw: OwnedBuffer, _ share: ByteBudget.Share, type: MIMEType, _ inventory: ChunkInventory,
         _ progress: TransferProgress
     ) async throws -> (ChunkReference, isNew: Bool) {
         var object = raw.take()

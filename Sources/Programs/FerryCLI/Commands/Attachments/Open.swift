@@ -19,7 +19,7 @@ extension Command {
         arguments: [.task(), .attachment]
     ) { context in
         let path = try await context.place()
-        let hasDesktop = ["WAYLAND_DISPLAY", "DISPLAY"].contains { Environment[$0].map { !$0.isEmpty } ?? false }
+        let hasDesktop = ["WAYLAND_DISPLAY", "DISPLAY"].contains { ProcessEnvironment[$0].map { !$0.isEmpty } ?? false }
         guard hasDesktop, Program.isThere("xdg-open") else {
             context.terminal.print(path)
             return .success

@@ -15,7 +15,7 @@ struct Spool {
     private static let unnamed = 0o20_000_000 | O_DIRECTORY
 
     static func standardInput() throws -> Spool {
-        let directory = Environment["XDG_RUNTIME_DIR"] ?? Environment["TMPDIR"] ?? "/tmp"
+        let directory = ProcessEnvironment["XDG_RUNTIME_DIR"] ?? ProcessEnvironment["TMPDIR"] ?? "/tmp"
         removeOrphans(in: directory)
         let descriptor = open(directory, unnamed | O_RDWR | O_CLOEXEC, 0o600)
         // Not every file system has files without names.

@@ -37,7 +37,7 @@ extension CommandContext {
         let tasks = (try? await service.tasks(TaskFilter()).summaries()) ?? []
         let trash = ((try? await service.trash()) ?? []).map { TaskSummary(id: $0.taskID, title: $0.title) }
         let lists = (try? await service.lists()) ?? []
-        let redaction = Redaction(tasks: tasks + trash, lists: lists, status: status, home: Environment["HOME"])
+        let redaction = Redaction(tasks: tasks + trash, lists: lists, status: status, home: ProcessEnvironment["HOME"])
         let checks = Doctor.versions(daemon: status.version) + (try await service.health())
         let plain = Terminal(color: "never")
         let context = CommandContext(service: service, terminal: plain, arguments: arguments, due: due)

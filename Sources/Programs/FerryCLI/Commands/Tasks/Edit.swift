@@ -9,7 +9,7 @@ extension Command {
         arguments: [.task()]
     ) { context in
         let path = try await context.file(of: try await context.task())
-        let editor = ["VISUAL", "EDITOR"].lazy.compactMap { Environment[$0] }.first { !$0.isEmpty } ?? "vi"
+        let editor = ["VISUAL", "EDITOR"].lazy.compactMap { ProcessEnvironment[$0] }.first { !$0.isEmpty } ?? "vi"
         // The shell takes options apart, as git(1) lets it.
         let status = try Program.run("/bin/sh", ["-c", "\(editor) \"$@\"", editor, path.absolute])
         guard status == 0 else {

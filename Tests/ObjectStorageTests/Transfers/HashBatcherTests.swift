@@ -6,7 +6,7 @@ import Testing
 @Suite struct SharedHashingTests {
     @Test(arguments: [1, 2, 3, 7, 30], [1, 8])
     func `hashes computed in a batch are those computed alone`(fileCount: Int, processors: Int) async {
-        let hashing = SharedHashing(processors: processors)
+        let hashing = HashBatcher(processors: processors)
         await withTaskGroup { group in
             for file in 0..<fileCount {
                 group.addTask {

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A queue that sends requests in groups. A request that arrives alone is sent at once; requests
 /// that arrive while `width` groups are in flight wait and form the next group.
-final class GatheringQueue<Request: Sendable, Answer: Sendable>: Sendable {
+final class RequestBatcher<Request: Sendable, Answer: Sendable>: Sendable {
     /// Sends a group of requests. Returns the results in the order of the requests.
     typealias Send = @Sendable ([Request]) async -> [Result<Answer, any Error>]
 

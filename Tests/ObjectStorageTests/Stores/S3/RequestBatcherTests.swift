@@ -53,7 +53,7 @@ private final class Link: Sendable {
 }
 
 @Suite struct GatheringQueueTests {
-    private let queue = GatheringQueue<S3ObjectStore.SmallPut, Void>(byteLimit: 100) { $0.content.count }
+    private let queue = RequestBatcher<S3ObjectStore.SmallPut, Void>(byteLimit: 100) { $0.content.count }
     private let link = Link()
 
     private func put(_ name: String, _ count: Int = 10) throws -> Task<Void, any Error> {

@@ -9,8 +9,8 @@ import Synchronization
 /// the leader of a new batch. It hashes its own chunk and those of callers that arrive later. When
 /// its own chunk is done, another member of the batch leads. No extra threads are needed, and a
 /// single caller never waits.
-final class SharedHashing: Sendable {
-    static let shared = SharedHashing(processors: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+final class HashBatcher: Sendable {
+    static let shared = HashBatcher(processors: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// The continuation of a call.
     private enum Turn: Sendable {
