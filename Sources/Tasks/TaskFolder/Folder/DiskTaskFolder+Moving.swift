@@ -176,7 +176,9 @@ extension DiskTaskFolder {
             try disk.rename(incoming, to: temporary, .exclusive)
             return FileStamp(try disk.status(temporary))
         }
-        return try place(temporary, stamp, at: path, expecting: file.expecting) { [disk] temporary in
+        return try place(
+            temporary, stamp, at: path, expecting: file.expecting, trashesReplaced: file.trashesReplaced
+        ) { [disk] temporary in
             try? disk.rename(temporary, to: incoming, .exclusive)
         }
     }

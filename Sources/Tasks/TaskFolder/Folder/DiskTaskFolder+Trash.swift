@@ -12,17 +12,7 @@ extension DiskTaskFolder {
             if let refusal = try refusal(of: item) { return refusal }
         }
         let entry = TrashEntry(name: name, origins: items.map(\.path))
-        let directory = Self.trash + "/" + entry.name
-        try translating { () throws(SystemError) in
-            try disk.makeDirectories(directory)
-            // First the way back, then what may need it.
-            let lines = entry.origins.map { $0.string + "\n" }.joined()
-            let temporary = try disk.writeTemporary(
-                in: directory, Array(lines.utf8), mode: nil, attributes: [], synchronize: true)
-            try disk.rename(temporary, to: directory + "/" + Self.origins, .exclusive)
-            try disk.synchronizeDirectory(directory)
-            try disk.synchronizeDirectory(Self.trash)
-        }
+        let directory = try translating { () throws(SystemError) in try makeDirectory(of: entry) }
         var moved: [TaskPath] = []
         do throws(FolderError) {
             for item in items {
@@ -54,6 +44,30 @@ extension DiskTaskFolder {
             for parent in Set(items.map(\.path.parent)) { try disk.synchronizeDirectory(parent.string) }
         }
         return .trashed(entry)
+    }
+
+    /// The directory of an entry, with the way back of what is to come into it.
+    private func makeDirectory(of entry: TrashEntry) throws(SystemError) -> String {
+        let directory = Self.trash + "/" + entry.name
+        try disk.makeDirectories(directory)
+        let lines = entry.origins.map { $0.string + "\n" }.joined()
+        let temporary = try disk.writeTemporary(
+            in: directory, Array(lines.utf8), mode: nil, attributes: [], synchronize: true)
+        try disk.rename(temporary, to: directory + "/" + Self.origins, .exclusive)
+        try disk.synchronizeDirectory(directory)
+        try disk.synchronizeDirectory(Self.trash)
+        return directory
+    }
+
+    /// Moves a file that another one has replaced, and that has a temporary name since, to the trash; false where that fails.
+    func trash(replaced temporary: String, of path: TaskPath) -> Bool {
+        do throws(SystemError) {
+            let directory = try makeDirectory(of: TrashEntry(name: nextTrashName(), origins: [path]))
+            try disk.rename(temporary, to: directory + "/" + path.name, .exclusive)
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// The file system's clock gives the same time to entries of one tick, so the name has the order.

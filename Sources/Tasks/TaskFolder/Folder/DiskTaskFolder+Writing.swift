@@ -164,10 +164,12 @@ extension DiskTaskFolder {
 
     /// Puts a finished temporary file in its place.
     ///
-    /// - Parameter discard: called with the temporary file where the place is refused or fails; nil removes it.
+    /// - Parameters:
+    ///   - trashesReplaced: see `IncomingFile`.
+    ///   - discard: called with the temporary file where the place is refused or fails; nil removes it.
     func place(
         _ temporary: String, _ stamp: FileStamp, at path: TaskPath, expecting expectation: FileExpectation,
-        discard: ((String) -> Void)? = nil
+        trashesReplaced: Bool = false, discard: ((String) -> Void)? = nil
     ) throws(FolderError) -> WriteOutcome {
         let discard = { [disk] (temporary: String) in
             // What an exchange displaced, and could not be put back, is not ours to discard: the next start puts it aside.
@@ -187,7 +189,9 @@ extension DiskTaskFolder {
             case .anything:
                 try translating { () throws(SystemError) in try disk.rename(temporary, to: path.string, .replacing) }
             case .stamp(let expected):
-                if let refusal = try exchange(temporary, stamp, with: path, expecting: expected) {
+                if let refusal = try exchange(
+                    temporary, stamp, with: path, expecting: expected, trashesReplaced: trashesReplaced)
+                {
                     discard(temporary)
                     return refusal
                 }
@@ -224,12 +228,13 @@ extension DiskTaskFolder {
     }
 
     /// Exchanges the new file with the expected one and looks at what came out. Nil where it was the expected one, which
-    /// is removed; otherwise everything is as before, the new file under its temporary name, unless that was taken away.
+    /// is removed, or goes to the trash; otherwise everything is as before, the new file under its temporary name, unless that was taken away.
     ///
     /// The race that is left: a program that holds the old file open and writes to it after the check writes to a file
     /// that has no name any more.
     private func exchange(
-        _ temporary: String, _ stamp: FileStamp, with path: TaskPath, expecting expected: FileStamp
+        _ temporary: String, _ stamp: FileStamp, with path: TaskPath, expecting expected: FileStamp,
+        trashesReplaced: Bool
     ) throws(FolderError) -> WriteOutcome? {
         let before = try status(path).map { FileStamp($0) }
         guard before == expected else { return .changed(before) }
@@ -246,7 +251,7 @@ extension DiskTaskFolder {
             do throws(SystemError) {
                 let displaced = FileStamp(try disk.status(temporary))
                 if displaced.hasContent(of: expected) {
-                    try disk.remove(temporary)
+                    if !trashesReplaced || !trash(replaced: temporary, of: path) { try disk.remove(temporary) }
                     return nil
                 }
             } catch {

@@ -31,12 +31,19 @@ package struct IncomingFile: Sendable {
     package var expecting: FileExpectation
     /// Where it replaces a file, whose mode it takes: whether it can be run even if that could not.
     package var isExecutable: Bool
+    /// Whether the file that it replaces goes to the trash, if the file system can exchange two files; a failure of that is no
+    /// failure of the write.
+    package var trashesReplaced: Bool
 
-    package init(name: String, path: TaskPath, expecting: FileExpectation, isExecutable: Bool = false) {
+    package init(
+        name: String, path: TaskPath, expecting: FileExpectation, isExecutable: Bool = false,
+        trashesReplaced: Bool = false
+    ) {
         self.name = name
         self.path = path
         self.expecting = expecting
         self.isExecutable = isExecutable
+        self.trashesReplaced = trashesReplaced
     }
 }
 
