@@ -84,7 +84,8 @@ extension Mutation {
     /// Returns this mutation and `next` combined into one; nil if that is not possible. Both
     /// concern the same document, and this one was never sent.
     func followed(by next: Mutation) -> Mutation? {
-        guard copyOf == nil else { return nil }
+        guard copyOf == nil, companions.isEmpty || companions.count + next.companions.count <= Self.companionLimit
+        else { return nil }
         let both = companions + next.companions
         switch (kind, next.kind) {
         case (_, .delete):
@@ -124,6 +125,9 @@ extension Mutation {
     }
 
     private static let transformLimit = 500
+
+    /// The most history writes that one mutation carries. Remotes accept 500 writes at once.
+    private static let companionLimit = 200
 
     /// Returns the transforms of both mutations, except those of fields that `next` sets or sets to
     /// a new server timestamp.
