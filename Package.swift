@@ -136,8 +136,8 @@ let package = Package(
         target(
             "TaskSync", in: "Tasks",
             uses: [
-                "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "ObjectStorage", "SQLite",
-                "SystemIO", "SystemService", "Cryptography",
+                "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "FirestoreProtocol",
+                "ObjectStorage", "SQLite", "SystemIO", "SystemService", "Cryptography",
             ]),
 
         // Control
@@ -230,7 +230,7 @@ let package = Package(
         tests(
             "TaskSync",
             uses: [
-                "TaskFolder", "TaskModel", "DocumentModel", "DocumentClient", "DocumentStore", "ObjectStorage",
+                "TaskFolder", "TaskModel", "Merge", "DocumentModel", "DocumentClient", "DocumentStore", "ObjectStorage",
                 "FirestoreProtocol", "Simulation", "SystemIO", "SystemService",
             ]),
         .systemLibrary(name: "CSwiftRuntime", path: "Tests/Simulation/Runtime"),

@@ -201,7 +201,7 @@ def test_a_transfer_is_paused_resumed_and_cancelled(root, server, machines):
     laptop.ferry("transfers", "resume", "--all")
     until(lambda: (desk.tasks / "Slow.files/paused.bin").exists(), lambda: transfers(laptop))
     assert (desk.tasks / "Slow.files/paused.bin").read_bytes() == content["paused.bin"]
-    # One that is cancelled stops, says so, and is not begun again; its file waits in the local trash.
+    # One that is cancelled stops, says so, and is not begun again; its file stays, on this machine only.
     laptop.stop()
     laptop.daemon.arguments += ["--upload-limit", "1M"]
     laptop.start()
@@ -212,15 +212,20 @@ def test_a_transfer_is_paused_resumed_and_cancelled(root, server, machines):
     laptop.stop()
     laptop.daemon.arguments = laptop.daemon.arguments[:-2]
     laptop.start()
-    agree(laptop, desk)
-    assert state("cancelled.bin") == []
+    for machine in (laptop, desk):
+        machine.sync()
+    until(lambda: state("cancelled.bin") == ["cancelled"], lambda: transfers(laptop))
     assert attached(desk, "Slow") == attached(laptop, "Slow") == {"paused.bin": "here"}
-    assert not (laptop.tasks / "Slow.files/cancelled.bin").exists()
-    (kept,) = (laptop.tasks / ".ferry/trash").rglob("cancelled.bin")
+    kept = laptop.tasks / "Slow.files/cancelled.bin"
     assert kept.read_bytes() == content["cancelled.bin"]
+    assert [problem["code"] for problem in laptop.status()["problems"]] == ["not-attached"]
+    laptop.ferry("transfers", "resume", cancelled["id"])
+    agree(laptop, desk)
+    assert (desk.tasks / "Slow.files/cancelled.bin").read_bytes() == content["cancelled.bin"]
+    assert not laptop.status()["problems"]
 
 
-def test_cancelling_a_new_version_brings_the_old_one_back(root, machines):
+def test_cancelling_a_new_version_leaves_it_on_its_machine(root, machines):
     laptop, desk = machines
     laptop.ferry("add", "Draft")
     old = root / "draft.bin"
@@ -231,17 +236,25 @@ def test_cancelling_a_new_version_brings_the_old_one_back(root, machines):
     laptop.daemon.arguments += ["--upload-limit", "64K"]
     laptop.start()
     file = laptop.tasks / "Draft.files/draft.bin"
-    file.write_bytes(os.urandom(4 << 20))
+    new = os.urandom(4 << 20)
+    file.write_bytes(new)
 
     def uploads():
         return [transfer for transfer in transfers(laptop) if transfer["direction"] == "upload"]
 
     until(lambda: uploads() and uploads()[-1]["state"] == "running", lambda: transfers(laptop))
     laptop.ferry("transfers", "cancel", uploads()[-1]["id"])
-    until(lambda: file.exists() and file.read_bytes() == old.read_bytes(), lambda: transfers(laptop))
+    until(lambda: uploads()[-1]["state"] == "cancelled", lambda: transfers(laptop))
+    for machine in (laptop, desk):
+        machine.sync()
+    assert file.read_bytes() == new and (desk.tasks / "Draft.files/draft.bin").read_bytes() == old.read_bytes()
+    # A change of the file is a new version, which is attached.
+    laptop.stop()
+    laptop.daemon.arguments = laptop.daemon.arguments[:-2]
+    laptop.start()
+    file.write_bytes(b"short")
     agree(laptop, desk)
-    assert attached(desk, "Draft") == attached(laptop, "Draft") == {"draft.bin": "here"}
-    assert (desk.tasks / "Draft.files/draft.bin").read_bytes() == old.read_bytes()
+    assert (desk.tasks / "Draft.files/draft.bin").read_bytes() == b"short" and not laptop.status()["problems"]
 
 
 def test_an_upload_goes_on_where_a_killed_daemon_left_it(root, machines):

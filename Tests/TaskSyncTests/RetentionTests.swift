@@ -101,6 +101,27 @@ struct RetentionTests {
         return await machine.sync.allProblems.first { $0.code == "trash" }
     }
 
+    @Test func `what a save put away goes from the history after thirty days`() async throws {
+        let (laptop, desk) = (try await machine(), try await machine())
+        try laptop.write("Day.md", "one\n")
+        #expect(await desk.has("Day.md", "one\n"))
+        try laptop.write("Day.md", "one\ncall the bank\n")
+        #expect(await desk.has("Day.md", "one\ncall the bank\n"))
+        #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+        // An editor that has not looked at the file since.
+        try desk.write("Day.md", "one\nevening\n")
+        #expect(await laptop.has("Day.md", "one\nevening\n"))
+        #expect(await laptop.hasDisplaced("one\ncall the bank\n"))
+        #expect(await laptop.sync.conflictCount == 0)
+        try await tick(laptop, desk)
+        for machine in [laptop, desk] { try await machine.sync.emptyTrash() }
+        #expect(try await historyCount() == 1)
+        clocks.pass(days: 31)
+        try await tick(laptop, desk)
+        for machine in [laptop, desk] { try await machine.sync.emptyTrash() }
+        #expect(try await historyCount() == 0)
+    }
+
     @Test func `a task goes for good after thirty days, with its history and its file`() async throws {
         let (laptop, desk) = (try await machine(), try await machine())
         try laptop.write("Old.md", "one\n")

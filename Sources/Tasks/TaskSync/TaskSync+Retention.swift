@@ -32,6 +32,9 @@ extension TaskSync {
         else { return }
         let now = Retention.Moment(remote: time, local: configuration.wallClock())
         try await exclusively { try await emptyLocalTrash(retention, now) }
+        do { try await purgeOwnHistory(retention, now) } catch let error as RemoteError {
+            return logger.info("the history is not emptied: \(error.message)")
+        }
         for entry in catalog.trashed where !entry.isPending && !entry.isParked {
             guard let deleted = entry.deletion?.time, retention.isOver(since: Retention.Moment(deleted), at: now)
             else { continue }
@@ -159,6 +162,34 @@ extension TaskSync {
             guard isDone else { return }
         } while !rest.isEmpty
         logger.info("gone from the trash: \(task)")
+    }
+
+    /// Deletes history entries of what users removed or replaced themselves. What a merge displaced stays.
+    private func purgeOwnHistory(_ retention: Retention, _ now: Retention.Moment) async throws {
+        let user = configuration.userID
+        @Sendable func isOver(_ fields: [String: Value], _ updateTime: Timestamp) -> Bool {
+            guard let replaced = fields["replacedTime"]?.timestampValue, fields["userId"] == .string(user),
+                TaskHistory.ownReasons.contains(fields["reason"]?.stringValue ?? "")
+            else { return false }
+            return retention.isOver(since: Retention.Moment(max(replaced, updateTime)), at: now)
+        }
+        let names = try await client.reading { transaction in
+            try transaction.documents(Self.localQueries(in: transaction.databaseName).history).filter { entry in
+                entry.updateTime.map { isOver(entry.fields, $0) } ?? false
+            }.map(\.name)
+        }
+        for start in stride(from: 0, to: names.count, by: Self.purgeBatch) {
+            let part = names[start..<min(start + Self.purgeBatch, names.count)]
+            try await client.runTransaction { transaction in
+                for name in part {
+                    guard let entry = try await transaction.document(name), isOver(entry.fields, entry.updateTime)
+                    else {
+                        continue
+                    }
+                    transaction.delete(name)
+                }
+            }
+        }
     }
 
     /// Remotes take 500 writes at once.

@@ -88,6 +88,8 @@ package actor TaskSync {
     }
     /// Directories of lists that were renamed from here a moment ago.
     var ownMoves: [(from: TaskPath, to: TaskPath, time: Duration)] = []
+    /// Names that tasks' files had until Ferry renamed them: an editor may still have such a file open under its old name.
+    var vacated: Set<TaskPath> = []
     /// What the last run was about to put into files, and has not noted: by task.
     var unfinishedWrites: [String: [UInt8]] = [:]
     /// A move that the last run announced, and of which nobody could see yet whether it was made.
@@ -162,6 +164,10 @@ package actor TaskSync {
     var pausedTransfers: Set<String> = []
     /// Files that somebody attached by a command although their names are those of unfinished ones, by `Transfer.pauseKey`.
     var attachedPartials: Set<String> = []
+    /// The versions of files whose uploads a user has cancelled, by `partialKey`.
+    var declined: [String: LeftBeside.Version] = [:]
+    /// By task, the files that its document has no room for, and what its content took then, in bytes.
+    var withoutRoom: [String: (names: Set<ExactText>, used: Int)] = [:]
     /// Downloads that have asked for a repair of what they want, with what is wrong; see `damageKey`.
     var reportedDamage: [String: String] = [:]
     /// Whether the store may lack what this machine has given it; see `offerAttachments`.
@@ -179,7 +185,7 @@ package actor TaskSync {
     let (failures, failureBell) = AsyncStream.makeStream(of: SQLiteError.self, bufferingPolicy: .bufferingOldest(1))
     private var isLoaded = false
     /// Whether all that was on the remote at the first start has come here.
-    private var isSynced = false
+    var isSynced = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -276,7 +282,7 @@ package actor TaskSync {
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
                 try tables.announced(), try tables.left(), try tables.state("bound-anew") != nil,
-                try tables.state("unreadable") ?? ""
+                try tables.state("unreadable") ?? "", try tables.state("declined") ?? ""
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -297,6 +303,7 @@ package actor TaskSync {
         leftBeside = tables.12
         isBoundAnew = tables.13
         unreadable = Self.unreadable(saved: tables.14)
+        declined = Self.declined(saved: tables.15)
         try await loadHosts()
         try await loadCatalog()
         try await forgetLeftOfPurged()

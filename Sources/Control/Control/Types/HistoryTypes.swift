@@ -29,7 +29,8 @@ package struct ConflictSummary: JSONCodable, Hashable {
     /// they are not known.
     package var displacedDevice: String?
     package var displacedTime: String?
-    /// The reason: `changedOnBothSides`, `overlappingText` or `editSurvivesDelete`.
+    /// The reason: `changedOnBothSides`, `overlappingText`, or `editSurvivesDelete`; `removed` or `replaced`
+    /// for a user's own change, which is no conflict.
     package var reason: String
     /// The explanation for the user, one sentence.
     package var explanation: String

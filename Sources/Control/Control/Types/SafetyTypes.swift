@@ -27,9 +27,15 @@ package struct HeldDelete: JSONCodable, Hashable {
     }
 }
 
-/// A task in the trash.
+/// A task in the trash, or an attachment of a task that was removed or replaced.
 package struct TrashedTask: JSONCodable, Hashable {
     package var taskID: String
+    /// What `restore` takes, or its beginning: the task's id, or the handle of a history entry.
+    package var id: String
+    /// The attachment's name; nil for a task.
+    package var attachment: String?
+    /// The attachment's size in bytes, where it is known.
+    package var size: Int64?
     package var title: String
     package var list: String
     /// The time of the delete, in RFC 3339 by the remote's clock; nil until the remote has ordered
@@ -39,8 +45,14 @@ package struct TrashedTask: JSONCodable, Hashable {
     /// has not ordered the delete.
     package var keptUntil: String?
 
-    package init(taskID: String, title: String, list: String, deletedTime: String?, keptUntil: String? = nil) {
+    package init(
+        taskID: String, id: String? = nil, attachment: String? = nil, size: Int64? = nil, title: String, list: String,
+        deletedTime: String?, keptUntil: String? = nil
+    ) {
         self.taskID = taskID
+        self.id = id ?? taskID
+        self.attachment = attachment
+        self.size = size
         self.title = title
         self.list = list
         self.deletedTime = deletedTime
@@ -49,13 +61,15 @@ package struct TrashedTask: JSONCodable, Hashable {
 
     package init(json: JSON) throws(ControlError) {
         self.init(
-            taskID: try json.string("taskId"), title: try json.string("title"), list: json["list"]?.stringValue ?? "",
+            taskID: try json.string("taskId"), id: json["id"]?.stringValue, attachment: json["attachment"]?.stringValue,
+            size: json["size"]?.integerValue, title: try json.string("title"), list: json["list"]?.stringValue ?? "",
             deletedTime: json["deletedTime"]?.stringValue, keptUntil: json["keptUntil"]?.stringValue)
     }
 
     package var json: JSON {
         .members(
-            ("taskId", taskID.asJSON), ("title", title.asJSON), ("list", list.asJSON),
+            ("taskId", taskID.asJSON), ("id", id.asJSON), ("attachment", attachment?.asJSON), ("size", size?.asJSON),
+            ("title", title.asJSON), ("list", list.asJSON),
             ("deletedTime", deletedTime?.asJSON), ("keptUntil", keptUntil?.asJSON))
     }
 }

@@ -43,6 +43,10 @@ package struct DisplacedValue: Sendable, Hashable {
         case overlappingText
         /// One side deleted the document that the other side edited.
         case editSurvivesDelete
+        /// The user removed an attachment. No conflict.
+        case removed
+        /// The user put another value in its place. No conflict.
+        case replaced
     }
 
     /// The field's path; `__name__` for the deletion of the whole document.

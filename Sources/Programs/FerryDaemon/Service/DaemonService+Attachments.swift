@@ -25,7 +25,7 @@ extension DaemonService {
             if let transfer = try await sync.fetch(id, attachment: attachment) {
                 return try await Self.transfer(transfer, of: sync)
             }
-            guard let (key, file) = try await sync.detail(id).item.attachment(called: attachment) else {
+            guard let (key, file) = try await sync.detail(id).item.attachment(meantBy: attachment) else {
                 throw ControlError(.notFound, "The task has no attachment '\(attachment)'.")
             }
             let size = file.size ?? 0

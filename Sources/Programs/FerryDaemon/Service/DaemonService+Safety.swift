@@ -1,5 +1,6 @@
 import Control
 import DocumentModel
+import TaskModel
 import TaskSync
 
 extension DaemonService {
@@ -45,21 +46,64 @@ extension DaemonService {
     func trash() async throws -> [TrashedTask] {
         let sync = try await stack().sync
         let catalog = await sync.catalog
-        return catalog.trashed
-            .sorted { ($0.deletion?.time ?? .distantFuture, $0.id) > ($1.deletion?.time ?? .distantFuture, $1.id) }
-            .map { task in
-                TrashedTask(
-                    taskID: task.id, title: task.title, list: task.list.flatMap { catalog.listNames[$0] } ?? "",
-                    deletedTime: task.deletion?.time?.rfc3339,
-                    keptUntil: task.deletion?.time.flatMap(sync.trashKeeps)?.rfc3339)
-            }
+        let attachments = try await asking { try await $0.trashedAttachments() }
+        let tasks = catalog.trashed.map { task in
+            let entry = TrashedTask(
+                taskID: task.id, title: task.title, list: task.list.flatMap { catalog.listNames[$0] } ?? "",
+                deletedTime: task.deletion?.time?.rfc3339,
+                keptUntil: task.deletion?.time.flatMap(sync.trashKeeps)?.rfc3339)
+            return (time: task.deletion?.time, entry: entry)
+        }
+        let files = attachments.compactMap { entry -> (time: Timestamp?, entry: TrashedTask)? in
+            guard let file = entry.displaced.flatMap({ TaskAttachment($0) }) else { return nil }
+            let trashed = TrashedTask(
+                taskID: entry.task, id: HistoryWords.handle(of: entry.id), attachment: file.name, size: file.size,
+                title: entry.title, list: catalog[entry.task]?.list.flatMap { catalog.listNames[$0] } ?? "",
+                deletedTime: entry.replacedTime?.rfc3339,
+                keptUntil: entry.replacedTime.flatMap(sync.trashKeeps)?.rfc3339)
+            return (entry.replacedTime, trashed)
+        }
+        return (tasks + files)
+            .sorted { ($0.time ?? .distantFuture, $0.entry.id) > ($1.time ?? .distantFuture, $1.entry.id) }
+            .map(\.entry)
     }
 
-    func restore(_ tasks: [String]) async throws -> [TaskSummary] {
-        guard !tasks.isEmpty else { throw ControlError(.invalidArgument, "Name a task.") }
-        let ids = try Self.ids(tasks, in: await stack().sync.catalog.trashed)
-        try await asking { try await $0.restore(ids) }
-        return try await summaries(of: ids, try await stack().sync)
+    func restore(_ words: [String]) async throws -> [TaskSummary] {
+        guard !words.isEmpty else { throw ControlError(.invalidArgument, "Name a task.") }
+        let trashed = try await stack().sync.catalog.trashed
+        var (tasks, values): ([String], [Displacement]) = ([], [])
+        for word in words {
+            if case .nothing = TaskReference(word).find(in: trashed), let value = try await displacement(meantBy: word)
+            {
+                values.append(value)
+            } else {
+                tasks += try Self.ids([word], in: trashed)
+            }
+        }
+        let (ids, displaced) = (tasks, values)
+        try await asking { sync in
+            if !ids.isEmpty { try await sync.restore(ids) }
+            for value in displaced { try await sync.restoreDisplaced(value.id, of: value.task) }
+        }
+        return try await summaries(of: ids + displaced.map(\.task), try await stack().sync)
+    }
+
+    /// A value of any task's history by the beginning of its handle, or an attachment in the trash by its name.
+    private func displacement(meantBy word: String) async throws -> Displacement? {
+        let (files, history) = try await asking { sync in
+            (try await sync.trashedAttachments(), try await sync.displacements())
+        }
+        // As long as those that 'ferry history' shows.
+        let byHandle = word.utf8.count < 2 ? [] : history.filter { HistoryWords.handle(of: $0.id).hasPrefix(word) }
+        let named = files.filter { file in
+            file.displaced.flatMap { TaskAttachment($0) }.map { $0.name.utf8.elementsEqual(word.utf8) } ?? false
+        }
+        let found = named.isEmpty ? byHandle : named
+        guard found.count > 1 else { return found.first }
+        let handles = found.prefix(5).map { "\(HistoryWords.handle(of: $0.id)) of '\($0.title)'" }
+        throw ControlError(
+            .ambiguous, "'\(word)' may mean several: \(handles.joined(separator: ", ")).",
+            hint: "Use the id that 'ferry trash' or 'ferry history' shows.")
     }
 
     /// The ids of tasks that are named by id or title among a few.

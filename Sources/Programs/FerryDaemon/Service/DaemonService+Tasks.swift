@@ -37,8 +37,14 @@ extension DaemonService {
             let detail = try await sync.detail(id)
             let transfers = await sync.allTransfers
             let item = detail.item
-            let attachments = item.attachments.sorted { ($0.value.name, $0.key) < ($1.value.name, $1.key) }.map {
-                AttachmentSummary($0.key, $0.value, task: id, path: detail.attachmentPaths[$0.key], transfers)
+            let names = item.attachmentNames
+            let named = item.attachments.map { id, attachment in
+                var attachment = attachment
+                attachment.name = names[id] ?? attachment.name
+                return (id, attachment)
+            }
+            let attachments = named.sorted { ($0.1.name, $0.0) < ($1.1.name, $1.0) }.map {
+                AttachmentSummary($0.0, $0.1, task: id, path: detail.attachmentPaths[$0.0], transfers)
             }
             // What is still on its way up has no attachment yet.
             let coming = transfers.filter { transfer in

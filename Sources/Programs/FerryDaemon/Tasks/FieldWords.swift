@@ -38,7 +38,8 @@ struct FieldWords {
             let tags = TaskItem(fields: ["tags": value ?? .null]).tags
             return tags.isEmpty ? "none" : tags.joined(separator: ", ")
         case "attachments":
-            return value.flatMap { TaskAttachment($0)?.name } ?? "none"
+            guard let file = value.flatMap({ TaskAttachment($0) }) else { return "none" }
+            return file.size.map { "\(file.name) (\($0) bytes)" } ?? file.name
         case "notes":
             guard let text = value?.stringValue, !text.isEmpty else { return "none" }
             return text

@@ -20,6 +20,12 @@ struct HistoryWords: Sendable {
 
     func summary(of entry: Displacement, attachments: [String: TaskAttachment] = [:]) -> ConflictSummary {
         let path = entry.field == "__document__" ? nil : try? FieldPath(parsing: entry.field)
+        var attachments = attachments
+        if let id = path?.segments.last, attachments[id] == nil,
+            let file = entry.displaced.flatMap({ TaskAttachment($0) })
+        {
+            attachments[id] = file
+        }
         let fields = FieldWords(listNames: listNames, attachments: attachments)
         let here = devices.name(entry.replica)
         let there = entry.origin.map { devices.name($0.replica) }
@@ -32,6 +38,9 @@ struct HistoryWords: Sendable {
         let explanation: String =
             switch entry.reason {
             case _ where entry.isDelete: "It was deleted\(from); the edit on \(here) kept it."
+            case "removed": "It was removed on \(here); 'ferry restore \(Self.handle(of: entry.id))' brings it back."
+            case "replaced":
+                "It was replaced on \(here); 'ferry restore \(Self.handle(of: entry.id))' brings it back."
             case "overlappingText":
                 "The same lines were changed on \(here) and\(from); those of \(here) reached the server later."
             default: "It was changed on \(here) and\(from); the change on \(here) reached the server later."
@@ -114,7 +123,10 @@ struct HistoryWords: Sendable {
     }
 
     func summary(of change: UndoneChange, isTrial: Bool) -> UndoneSummary {
-        let words = FieldWords(listNames: listNames)
+        var words = FieldWords(listNames: listNames)
+        for (path, now, then) in change.fields where path.segments.first == "attachments" {
+            if let id = path.segments.last { words.attachments[id] = (then ?? now).flatMap { TaskAttachment($0) } }
+        }
         var effects: [String] =
             switch change.kind {
             case .removed: [isTrial ? "It would go to the trash." : "It is in the trash."]

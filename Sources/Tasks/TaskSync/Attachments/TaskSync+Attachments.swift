@@ -20,8 +20,10 @@ extension TaskSync {
             attachments.note(orphan: path)
             return
         }
+        if withoutRoom[entry.task]?.names.contains(ExactText(path.name)) == true { return }
         let row = attachments.row(of: entry.task, named: path.name)
         if let row, row.stamp == stamp, !(isEvent && stamp.isCoarse) { return }
+        if await isDeclined(entry.task, path, stamp) { return }
         // It gets its real name when it is complete.
         if row == nil, Self.isPartial(path.name), !attachedPartials.contains(Self.partialKey(entry.task, path.name)) {
             return
@@ -101,6 +103,8 @@ extension TaskSync {
         guard let entry = index[path.taskFileOfAttachments], held[entry.task] == nil, folder.isAbsent(path) else {
             return
         }
+        if withoutRoom[entry.task]?.names.remove(ExactText(path.name)) != nil { tellWithoutRoom(of: entry.task) }
+        try await setDeclined(Self.partialKey(entry.task, path.name), nil, at: nil)
         let upload = transfers.current(.init(upload: path.name, of: entry.task))
         await endPointless(upload.map { [$0] } ?? [])
         if let row = attachments.row(of: entry.task, named: path.name) { try await detach(row) }
@@ -109,19 +113,19 @@ extension TaskSync {
     private func detach(_ row: AttachmentRow) async throws {
         try await client.transaction { try SyncTables($0).remove(attachment: row.attachment, of: row.task) }
         attachments.remove(row.attachment, of: row.task)
-        try await removeAttachment(row.attachment, of: row.task)
+        try await setAttachment(row.attachment, of: row.task, to: nil, as: .beside)
     }
 
-    /// Takes an attachment out of its task's document.
-    func removeAttachment(_ attachment: String, of task: String) async throws {
+    /// See the function of this name that does it in a transaction.
+    func setAttachment(
+        _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind
+    ) async throws {
+        let (userID, merge) = (configuration.userID, DocumentID.make(in: surroundings))
+        let now = configuration.wallClock()
         try await client.transaction { transaction in
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
-            let path = FieldPath(key: "attachments").appending(attachment)
-            guard try transaction.document(name)[path] != nil else { return }
-            try transaction.append(
-                .merge(
-                    name, [path: nil], transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
-                ).signed(by: transaction.replicaID))
+            let step = try Self.setAttachment(
+                attachment, of: task, to: value, as: kind, userID: userID, merge: merge, transaction)
+            try UndoSteps(transaction).add(step.map { [$0] } ?? [], at: now)
         }
     }
 
@@ -135,6 +139,52 @@ extension TaskSync {
     func stamp(of row: AttachmentRow, at path: TaskPath) -> FileStamp {
         guard let now = try? folder.stamp(path), now.hasContent(of: row.stamp) else { return row.stamp }
         return now
+    }
+
+    // MARK: Limits
+
+    /// Files stay on this machine because the document of their task has no room for more attachments.
+    func noteWithoutRoom(_ names: [String], of task: String, used: Int) {
+        withoutRoom[task, default: ([], used)].names.formUnion(names.map { ExactText($0) })
+        withoutRoom[task]?.used = used
+        tellWithoutRoom(of: task)
+    }
+
+    private func tellWithoutRoom(of task: String) {
+        let key = "no room \(task)"
+        guard let full = withoutRoom[task], !full.names.isEmpty else {
+            withoutRoom[task] = nil
+            problems[key] = nil
+            return
+        }
+        let (count, attached) = (full.names.count, attachments.rows(of: task).count)
+        note(
+            SyncProblem(
+                code: "too-large", subject: index.path(of: task)?.string ?? catalog[task]?.title,
+                message:
+                    "\(count == 1 ? "1 file beside it is" : "\(count) files beside it are") not attached: its text and "
+                    + "\(attached) attachments take \(full.used) of the \(DocumentLimits.maximumSize) bytes that a task may have.",
+                hint:
+                    "Move files to another task, or pack them into one; what fits then is attached without further ado."
+            ),
+            for: key)
+    }
+
+    /// Tries the files again that a task had no room for, if there is more room by now.
+    ///
+    /// - Parameter fields: The task's document; `nil` if the task is gone.
+    private func attachWithoutRoom(_ task: String, _ fields: [String: Value]?) async {
+        guard let full = withoutRoom[task] else { return }
+        if let fields, let name = try? await name(of: task), DocumentLimits.size(of: name, fields: fields) >= full.used
+        {
+            return
+        }
+        withoutRoom[task] = nil
+        tellWithoutRoom(of: task)
+        guard fields != nil, let directory = try? index.path(of: task)?.attachmentsDirectory() else { return }
+        for name in full.names.sorted(by: { $0.string < $1.string }) {
+            if let path = try? directory.appending(name.string) { await noteAttachment(path) }
+        }
     }
 
     // MARK: Moves
@@ -212,6 +262,7 @@ extension TaskSync {
         problems["detach \(task)"] = nil
         let fields = view.fields(pendingTimes: .previous)
         let isLiving = view.exists && !TaskItem(withoutAttachments: fields).isDeleted
+        if withoutRoom[task] != nil { await attachWithoutRoom(task, isLiving ? fields : nil) }
         let wanted = isLiving ? TaskItem.attachments(in: fields) : [:]
         await endPointless(
             transfers.current(of: task).filter { !$0.isUpload && wanted[$0.attachment ?? ""]?.mapValue == nil })
@@ -239,6 +290,7 @@ extension TaskSync {
             queueDownload(task, id, attachment, limit: limit)
         }
         for (id, row) in rows where wanted[id]?.mapValue == nil { await removeDetached(row) }
+        try? await renameAttachments(of: task, wanted)
     }
 
     private func removeDetached(_ row: AttachmentRow) async {

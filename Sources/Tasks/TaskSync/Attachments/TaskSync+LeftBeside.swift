@@ -13,7 +13,16 @@ struct LeftBeside: Sendable, Equatable {
 
         init(_ stamp: FileStamp) { (size, modified) = (stamp.size, stamp.modified) }
 
-        fileprivate init(size: Int64, modified: FileTime) { (self.size, self.modified) = (size, modified) }
+        /// From three words; nil for anything else.
+        init?(saved words: ArraySlice<Substring>) {
+            let words = Array(words)
+            guard words.count == 3, let size = Int64(words[0]), let seconds = Int64(words[1]),
+                let nanoseconds = Int32(words[2])
+            else { return nil }
+            (self.size, modified) = (size, FileTime(seconds: seconds, nanoseconds: nanoseconds))
+        }
+
+        var saved: String { "\(size) \(modified.seconds) \(modified.nanoseconds)" }
     }
 
     /// Of the local trash.
@@ -34,18 +43,15 @@ struct LeftBeside: Sendable, Equatable {
         var told: [ExactText: Version] = [:]
         for line in lines.dropFirst(2) {
             let words = line.split(separator: " ", maxSplits: 3)
-            guard words.count == 4, let size = Int64(words[0]), let seconds = Int64(words[1]),
-                let nanoseconds = Int32(words[2])
-            else { return nil }
-            told[ExactText(String(words[3]))] = Version(
-                size: size, modified: FileTime(seconds: seconds, nanoseconds: nanoseconds))
+            guard words.count == 4, let version = Version(saved: words[..<3]) else { return nil }
+            told[ExactText(String(words[3]))] = version
         }
         self.init(entry: TrashEntry(name: String(lines[0]), origins: [directory]), told: told)
     }
 
     var saved: String {
         let files = told.sorted { $0.key.string < $1.key.string }.map { name, version in
-            "\(version.size) \(version.modified.seconds) \(version.modified.nanoseconds) \(name.string)"
+            "\(version.saved) \(name.string)"
         }
         return ([entry.name] + entry.origins.map(\.string) + files).joined(separator: "\n")
     }

@@ -158,11 +158,16 @@ extension TaskSync {
         let groups = byTask.sorted { $0.key < $1.key }.map {
             (task: $0.key, uploads: $0.value, here: Set(attachments.rows(of: $0.key).keys))
         }
-        let (surroundings, userID) = (surroundings, configuration.userID)
-        let rows = try await client.transaction { transaction in
-            try groups.flatMap {
-                try Self.record($0.uploads, of: $0.task, beside: $0.here, namespace, userID, surroundings, transaction)
+        let (surroundings, userID, time) = (surroundings, configuration.userID, configuration.wallClock())
+        let recorded = try await client.transaction { transaction in
+            try groups.map {
+                try Self.record(
+                    $0.uploads, of: $0.task, beside: $0.here, namespace, userID, surroundings, time, transaction)
             }
+        }
+        let rows = recorded.flatMap(\.rows)
+        for (group, recorded) in zip(groups, recorded) where !recorded.withoutRoom.isEmpty {
+            noteWithoutRoom(recorded.withoutRoom, of: group.task, used: recorded.used)
         }
         for (row, _, isBehind) in rows {
             attachments.set(row)
@@ -171,7 +176,9 @@ extension TaskSync {
         }
         var found: [TaskPath] = []
         for upload in uploads {
-            end(upload.transfer.id, .done)
+            let transfer = transfers[upload.transfer.id]
+            let hasRoom = transfer.map { withoutRoom[$0.task]?.names.contains(ExactText($0.name)) != true } ?? true
+            end(upload.transfer.id, hasRoom ? .done : .failed("The task has no room for another attachment."))
             if let path = transfers[upload.transfer.id].flatMap({ filePath(of: $0) }) { found.append(path) }
         }
         for (path, stamp) in zip(found, folder.stamps(found)) { try await lookAgain(path, (try? stamp.get()) ?? nil) }
@@ -192,14 +199,25 @@ extension TaskSync {
         await noteAttachment(path, stamp)
     }
 
+    /// What uploads have become.
+    private struct Recorded: Sendable {
+        var rows: [(row: AttachmentRow, damaged: TaskAttachment?, isBehind: Bool)] = []
+        /// The files that the task's document had no room for.
+        var withoutRoom: [String] = []
+        /// What the document's content takes, in bytes.
+        var used = 0
+    }
+
     private static func record(
         _ uploads: [Upload], of task: String, beside here: Set<String>, _ namespace: ObjectNamespace, _ userID: String,
-        _ surroundings: Surroundings, _ transaction: ReplicaTransaction
-    ) throws -> [(row: AttachmentRow, damaged: TaskAttachment?, isBehind: Bool)] {
+        _ surroundings: Surroundings, _ time: Int64, _ transaction: ReplicaTransaction
+    ) throws -> Recorded {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
         let view = try transaction.document(name)
-        guard view.exists else { return [] }
+        var recorded = Recorded()
+        guard view.exists else { return recorded }
         let before = view.fields(pendingTimes: .previous)
+        var room = AttachmentRoom(name, fields: before, userID: userID)
         let present = TaskItem.attachments(in: before)
         let attachments = FieldPath(key: "attachments")
         let tables = SyncTables(transaction)
@@ -219,20 +237,25 @@ extension TaskSync {
             let id = DocumentID.derived(from: "ferry attachment\n\(upload.file.sha256.hex)\n\(upload.name)")
             return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: surroundings)
         }
-        var rows: [(row: AttachmentRow, damaged: TaskAttachment?, isBehind: Bool)] = []
         var repaired: [FieldPath: Value?] = [:]
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
+        var steps: [UndoStep] = []
+        var names = Set(present.values.compactMap { $0.mapValue?["name"]?.stringValue }.map { ExactText($0) })
         for upload in uploads {
             let id = upload.attachment ?? same(upload) ?? new(upload)
             let row = AttachmentRow(
                 task: task, attachment: id, name: upload.name, sha256: upload.file.sha256.hex,
                 content: upload.file.content.key(in: namespace).text, marks: upload.file.marks, stamp: upload.stamp)
+            if present[id] == nil, !room.take(upload.name) {
+                recorded.withoutRoom.append(upload.name)
+                continue
+            }
             try tables.put(row)
             let known = present[id].flatMap { TaskAttachment($0) }
             let damaged = known?.sha256 == row.sha256 && known?.isDamaged == true
             // Another machine replaced it, and what is here is still what was here before.
             let isBehind = known.map { $0.sha256 != row.sha256 && upload.known == row.sha256 } ?? false
-            rows.append((row, damaged && !upload.isRepair ? known : nil, isBehind))
+            recorded.rows.append((row, damaged && !upload.isRepair ? known : nil, isBehind))
             guard known?.sha256 != row.sha256, !isBehind else {
                 if upload.isRepair, damaged {
                     repaired[damageMark(of: id)] = .some(nil)
@@ -242,9 +265,11 @@ extension TaskSync {
                 }
                 continue
             }
-            // Where two machines each made a file of this name, one of them has a number here that is no part of its name.
+            // A file that has a number here may not have it in the document.
+            let attachmentName = known?.name ?? AttachmentNames.free(upload.name, beside: names)
+            names.insert(ExactText(attachmentName))
             let attachment = TaskAttachment(
-                name: known?.name ?? upload.name, mimeType: "\(upload.file.type)", size: upload.file.size,
+                name: attachmentName, mimeType: "\(upload.file.type)", size: upload.file.size,
                 sha256: row.sha256,
                 manifest: upload.file.content.key(in: namespace).description,
                 modifiedTime: Timestamp(
@@ -253,13 +278,14 @@ extension TaskSync {
             let path = attachments.appending(id)
             // Another machine replaced it meanwhile. The document sees no conflict; the user has not seen that version.
             let isUnseen = known.map { $0.sha256 != upload.known } ?? false
-            news.append(
-                (
-                    path, attachment.value,
-                    isUnseen
-                        ? Merge.DisplacedValue(
-                            field: path, value: view[path], side: .theirs, reason: .changedOnBothSides) : nil
-                ))
+            let displaced = view[path].map {
+                Merge.DisplacedValue(
+                    field: path, value: $0, side: .theirs, reason: isUnseen ? .changedOnBothSides : .replaced)
+            }
+            if let old = displaced?.value, !isUnseen {
+                steps.append(UndoStep(.beside, task, attachment: .init(id: id, before: old, after: attachment.value)))
+            }
+            news.append((path, attachment.value, displaced))
         }
         if !repaired.isEmpty { try transaction.append(.merge(name, repaired)) }
         for start in stride(from: 0, to: news.count, by: attachmentsPerWrite) {
@@ -277,7 +303,9 @@ extension TaskSync {
                 companions: history)
             try transaction.append(mutation.signed(by: transaction.replicaID))
         }
-        return rows
+        try UndoSteps(transaction).add(steps, at: time)
+        recorded.used = room.used
+        return recorded
     }
 
     // MARK: Downloads
@@ -345,7 +373,8 @@ extension TaskSync {
                 files.append(
                     IncomingFile(
                         name: item.incoming, path: path, expecting: expectation ?? .absent,
-                        isExecutable: known?.isExecutable ?? false))
+                        isExecutable: known?.isExecutable ?? false,
+                        trashesReplaced: (old?.stamp.size ?? .max) <= Self.trashedSize))
             }
             let results = await aside { [folder, files] in folder.placeIncoming(files) }
             for ((item, file), result) in zip(zip(tried, files), results) {
@@ -387,10 +416,17 @@ extension TaskSync {
                 attachments.set(row)
                 end(transfer.id, .done)
             }
+            for task in Set(placed.map(\.task)) {
+                let fields = try await client.document(try await name(of: task)).fields(pendingTimes: .previous)
+                try await renameAttachments(of: task, TaskItem.attachments(in: fields))
+            }
         } catch {
             for (transfer, _) in rows { failed(transfer.id, transfer.run, error) }
         }
     }
+
+    /// Up to this size the local trash has the files that other machines replace, too: they come back without the network.
+    private static let trashedSize: Int64 = 16 << 20
 
     /// What the tasks have by now of these: the SHA-256 of each attachment, by task and id. Each document is read once for all
     /// that was downloaded of it.

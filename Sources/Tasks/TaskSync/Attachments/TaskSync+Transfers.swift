@@ -361,11 +361,12 @@ extension TaskSync {
                     guard transfer.phase != .running, transfer.phase != .done else { continue }
                     // Another one has come for the same file since this one ended.
                     guard !transfer.phase.isOver || !transfers.hasCurrent(like: transfer) else { continue }
+                    if transfer.isUpload { try await setDeclined(transfer, false) }
                     transfers.change(id) { $0.phase = .queued }
                 case .cancel:
                     pausedTransfers.remove(transfer.pauseKey)
                     end(id, .cancelled)
-                    if transfer.isUpload { try await withdraw(transfer) }
+                    if transfer.isUpload { try await setDeclined(transfer, true) }
                 }
             }
             try await savePauses()
@@ -400,21 +401,6 @@ extension TaskSync {
             suspend(transfer.id)
             transfers.change(transfer.id) { $0.phase = .queued }
         }
-    }
-
-    /// Takes the file of a cancelled upload out of the attachments, into the local trash: what stays beside its task would be
-    /// attached again. A version that the remote has already comes back.
-    private func withdraw(_ transfer: Transfer) async throws {
-        guard let path = filePath(of: transfer), !folder.isAbsent(path) else { return }
-        // Forgotten first: a file that is missing, and known, would count as detached by the user.
-        if let row = attachments.row(of: transfer.task, named: transfer.name) {
-            try await client.transaction { try SyncTables($0).remove(attachment: row.attachment, of: row.task) }
-            attachments.remove(row.attachment, of: row.task)
-            retries.insert(row.task)
-        }
-        _ = try folder.trash([TrashItem(path: path, expecting: .anything)])
-        _ = try? folder.removeDirectoryIfEmpty(path.parent)
-        try await exportRetries()
     }
 
     /// Stops the traffic; chunks that were moved are found again.

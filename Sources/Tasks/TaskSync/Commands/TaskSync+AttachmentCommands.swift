@@ -74,22 +74,9 @@ extension TaskSync {
         let waiting = transfers.all.filter {
             $0.task == task && $0.isUpload && $0.attachment == nil && !$0.phase.isOver
         }
-        // As it will be, with who attached it and when.
-        let digest = String(repeating: "0", count: 64)
-        let id = DocumentID.make(in: surroundings)
-        let empty = DocumentLimits.size(of: document, fields: [:])
-        func size(of names: [String]) -> Int {
-            names.reduce(0) { size, name in
-                let sample = TaskAttachment(
-                    name: name, mimeType: "application/octet-stream", size: 0, sha256: digest,
-                    manifest: "\(configuration.userID)/manifests/00/\(digest)", createdTime: Timestamp(microseconds: 0),
-                    modifiedTime: Timestamp(microseconds: 0), isExecutable: true)
-                let entry: [String: Value] = [id: sample.value, "attachments.\(id)": .map(["by": .string(id)])]
-                return size + DocumentLimits.size(of: document, fields: entry) - empty
-            }
-        }
-        let used = DocumentLimits.size(of: document, fields: fields) + size(of: waiting.map(\.name))
-        let more = size(of: names)
+        var room = AttachmentRoom(document, fields: fields, userID: configuration.userID)
+        room.add(waiting.map(\.name))
+        let (used, more) = (room.used, room.size(of: names))
         guard used + more > DocumentLimits.maximumSize else { return }
         let count = (fields["attachments"]?.mapValue?.count ?? 0) + waiting.count
         throw TaskSyncError(
@@ -131,14 +118,14 @@ extension TaskSync {
         }
     }
 
-    /// Removes an attachment by id or name, here and everywhere.
+    /// Removes an attachment by id or name, here and everywhere. It is in the trash then.
     package func detach(_ task: String, attachment: String) async throws {
         try await exclusively {
             let item = try await detail(task).item
-            guard let (id, _) = item.attachment(called: attachment) else {
+            guard let (id, _) = item.attachment(meantBy: attachment) else {
                 throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
             }
-            try await removeAttachment(id, of: task)
+            try await setAttachment(id, of: task, to: nil, as: .attachment)
             try await exportChanges()
         }
     }
@@ -162,7 +149,7 @@ extension TaskSync {
     /// The transfer that brings an attachment here, begun if there is none; nil when the file is here.
     package func fetch(_ task: String, attachment: String) async throws -> String? {
         let item = try await detail(task).item
-        guard let (id, file) = item.attachment(called: attachment) else {
+        guard let (id, file) = item.attachment(meantBy: attachment) else {
             throw TaskSyncError(.notFound, "The task has no attachment '\(attachment)'.")
         }
         if attachments.rows(of: task)[id]?.sha256 == file.sha256 { return nil }

@@ -3,7 +3,7 @@ package import DocumentModel
 import Merge
 import TaskModel
 
-/// A value that a merge displaced, from the history of its task.
+/// A value that a merge displaced, or that a user removed or replaced, from the history of its task.
 package struct Displacement: Sendable {
     /// Of the history entry.
     package let id: String
@@ -44,6 +44,22 @@ package struct Displacement: Sendable {
         let merge: String
         let field: String
     }
+
+    /// Newest first; within a group the entry that stands for it comes first.
+    static func grouped(_ entries: [Displacement]) -> [[Displacement]] {
+        let groups = Dictionary(grouping: entries, by: \.group)
+        return groups.map { key, members in
+            members.sorted { ($0.field == key.field ? 0 : 1, $0.field) < ($1.field == key.field ? 0 : 1, $1.field) }
+        }.sorted { isNewer($0[0], $1[0]) }
+    }
+
+    /// What the remote has not ordered yet is the newest.
+    static func isNewer(_ left: Displacement, _ right: Displacement) -> Bool {
+        (left.replacedTime ?? .max, left.id) > (right.replacedTime ?? .max, right.id)
+    }
+
+    /// Whether a user's own change removed or replaced the value, which is no conflict.
+    package var isOwnChange: Bool { TaskHistory.ownReasons.contains(reason) }
 }
 
 /// Who made a task what it is.
@@ -67,21 +83,50 @@ extension TaskSync {
                 try Self.displacement(entry, transaction)
             }
         }
-        return Self.grouped(found).map { $0[0] }
+        return Displacement.grouped(found).map { $0[0] }
     }
 
-    /// Everything that merges displaced of a task, newest first.
+    /// Everything that was displaced, removed or replaced of all tasks, newest first.
+    package func displacements() async throws -> [Displacement] {
+        let pending = try await pendingHistory()
+        let found = try await client.reading { transaction in
+            let history = Self.localQueries(in: transaction.databaseName).history
+            let entries = try transaction.documents(history).filter { !Self.isAppearance($0.fields) }
+            return try Self.displacements(entries, pending, transaction)
+        }
+        return Displacement.grouped(found).map { $0[0] }
+    }
+
+    /// Everything that was displaced, removed or replaced of a task, newest first.
     package func history(of task: String) async throws -> [Displacement] {
         guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }
-        let found = try await client.reading { transaction in
-            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
-            let history = Query(parent: ParentName(name), collectionID: TaskHistory.collection)
-            return try transaction.documents(history).filter { $0.exists && !Self.isAppearance($0) }.compactMap {
-                entry in
-                try Self.displacement(entry, transaction)
+        let pending = try await pendingHistory()
+        let found = try await client.reading { try Self.history(of: task, pending, $0) }
+        return Displacement.grouped(found).map { $0[0] }
+    }
+
+    /// - Parameter pending: The entries of all tasks that are still to be sent.
+    static func history(
+        of task: String, _ pending: [(name: DocumentName, fields: [String: Value])],
+        _ transaction: ReplicaTransaction
+    ) throws -> [Displacement] {
+        let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+        let history = Query(parent: ParentName(name), collectionID: TaskHistory.collection)
+        return try displacements(
+            transaction.documents(history).filter { $0.exists && !isAppearance($0.fields) },
+            pending.filter { $0.name.parent == name && !isAppearance($0.fields) }, transaction)
+    }
+
+    /// - Parameter pending: Entries that are still to be sent, of which some may have come back already.
+    static func displacements(
+        _ entries: [DocumentSnapshot], _ pending: [(name: DocumentName, fields: [String: Value])],
+        _ transaction: ReplicaTransaction
+    ) throws -> [Displacement] {
+        let known = Set(entries.map(\.name))
+        return try entries.compactMap { try displacement($0, transaction) }
+            + pending.filter { !known.contains($0.name) }.compactMap {
+                try displacement($0.name, $0.fields, isOpen: false, transaction)
             }
-        }
-        return Self.grouped(found).map { $0[0] }
     }
 
     /// Who made a task what it is.
@@ -118,7 +163,7 @@ extension TaskSync {
 
     /// Settles conflicts: what stands stays, or the displaced value comes back and takes its place.
     package func resolve(_ ids: [String], takingDisplaced: Bool) async throws {
-        let now = configuration.wallClock()
+        let (now, userID, merge) = (configuration.wallClock(), configuration.userID, DocumentID.make(in: surroundings))
         try await exclusively {
             try await client.transaction { transaction in
                 let history = Self.localQueries(in: transaction.databaseName).history
@@ -126,8 +171,13 @@ extension TaskSync {
                     try Self.displacement(entry, transaction)
                 }
                 var steps: [UndoStep] = []
-                for group in Self.grouped(open) where group.contains(where: { ids.contains($0.id) }) {
-                    if takingDisplaced, let step = try Self.takeBack(group, transaction) { steps.append(step) }
+                for group in Displacement.grouped(open) where group.contains(where: { ids.contains($0.id) }) {
+                    if takingDisplaced,
+                        let step = try Self.takeBack(
+                            group, userID: userID, merge: "\(merge)-\(steps.count)", transaction)
+                    {
+                        steps.append(step)
+                    }
                     for entry in group {
                         try transaction.append(
                             .merge(
@@ -142,11 +192,25 @@ extension TaskSync {
     }
 
     /// Writes the displaced values of one group in the place of those that stand; answers what that did.
-    private static func takeBack(_ group: [Displacement], _ transaction: ReplicaTransaction) throws -> UndoStep? {
+    ///
+    /// - Parameters:
+    ///   - keepsStanding: whether what stands goes to the history; attachments always do.
+    ///   - merge: names the history entries; not used before.
+    static func takeBack(
+        _ group: [Displacement], keepsStanding: Bool = false, userID: String, merge: String,
+        _ transaction: ReplicaTransaction
+    ) throws -> UndoStep? {
         guard let first = group.first, let task = first.name.parent else { return nil }
         if first.isDelete {
             try trash(task.id, in: transaction)
             return UndoStep(.remove, task.id)
+        }
+        if let path = try? FieldPath(parsing: first.field), path.segments.first == "attachments",
+            path.segments.count == 2
+        {
+            return try setAttachment(
+                path.segments[1], of: task.id, to: first.displaced, as: .attachment, userID: userID, merge: merge,
+                transaction)
         }
         var changes: [FieldPath: Value?] = [:]
         for entry in group {
@@ -154,43 +218,48 @@ extension TaskSync {
         }
         let view = try transaction.document(task)
         guard view.exists else { return nil }
+        let known = view.fields(pendingTimes: .previous)
+        let replaced =
+            !keepsStanding
+            ? []
+            : changes.keys.sorted().compactMap { path in
+                known.value(at: path.segments[...]).map {
+                    Merge.DisplacedValue(field: path, value: $0, side: .theirs, reason: .replaced)
+                }
+            }
+        let mutation = Mutation.merge(
+            task, changes, transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
+        ).signed(by: transaction.replicaID)
         try transaction.append(
-            Mutation.merge(
-                task, changes, transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
-            ).signed(by: transaction.replicaID))
+            mutation.keeping(
+                replaced, of: view, known, userID: userID, replica: transaction.replicaID, merge: merge))
         return UndoStep(
             .edit, task.id, before: TaskItem(fields: view.fields(pendingTimes: .previous)),
             after: TaskItem(fields: try transaction.document(task).fields(pendingTimes: .previous)))
     }
 
-    private static func displacement(_ entry: DocumentSnapshot, _ transaction: ReplicaTransaction) throws
-        -> Displacement?
-    {
-        guard let task = entry.name.parent else { return nil }
+    private static func displacement(
+        _ entry: DocumentSnapshot, _ transaction: ReplicaTransaction
+    ) throws -> Displacement? {
+        try displacement(entry.name, entry.fields, isOpen: isOpen(entry), transaction)
+    }
+
+    private static func displacement(
+        _ name: DocumentName, _ entry: [String: Value], isOpen: Bool, _ transaction: ReplicaTransaction
+    ) throws -> Displacement? {
+        guard let task = name.parent else { return nil }
         let document = try transaction.document(task).fields
         let field = entry["field"]?.stringValue ?? ""
         let standing = (try? FieldPath(parsing: field)).flatMap { document.value(at: $0.segments[...]) }
         return Displacement(
-            id: entry.name.id, task: task.id, title: TaskItem(fields: document).title, field: field,
+            id: name.id, task: task.id, title: TaskItem(fields: document).title, field: field,
             standing: standing,
             displaced: entry["value"],
             replacedTime: entry["replacedTime"]?.timestampValue, replica: entry["replica"]?.stringValue ?? "",
             origin: TaskOrigin(entry["origin"], of: entry["value"]),
             standingOrigin: TaskOrigin(document[TaskOrigin.field]?.mapValue?[field], of: standing)
                 ?? TaskOrigin(creating: document),
-            reason: entry["reason"]?.stringValue ?? "", isOpen: isOpen(entry),
-            name: entry.name)
-    }
-
-    /// Newest first; within a group the entry that stands for it comes first.
-    private static func grouped(_ entries: [Displacement]) -> [[Displacement]] {
-        let groups = Dictionary(grouping: entries, by: \.group)
-        return groups.map { key, members in
-            members.sorted { ($0.field == key.field ? 0 : 1, $0.field) < ($1.field == key.field ? 0 : 1, $1.field) }
-        }.sorted { left, right in
-            let (a, b) = (left[0], right[0])
-            return (a.replacedTime ?? .distantPast, a.id) > (b.replacedTime ?? .distantPast, b.id)
-        }
+            reason: entry["reason"]?.stringValue ?? "", isOpen: isOpen, name: name)
     }
 
     /// Whether somebody should look at a history entry. That a comment or an order of keys gave way is history only.
@@ -203,14 +272,18 @@ extension TaskSync {
         let isDismissed =
             entry["dismissedTime"] != nil
             || entry.pendingTimePaths.contains { $0.segments == ["dismissedTime"] }
-        return entry.exists && !isDismissed && !isAppearance(entry)
+        return entry.exists && !isDismissed && !isAppearance(entry.fields)
     }
 
-    private static func isAppearance(_ entry: DocumentSnapshot) -> Bool {
+    private static func isAppearance(_ entry: [String: Value]) -> Bool {
         guard let path = entry["field"]?.stringValue.flatMap({ try? FieldPath(parsing: $0) }) else { return false }
         return path.segments.first.map { TaskLayout.fields.contains($0) || $0 == TaskOrigin.field } ?? false
     }
 
     /// How many open entries there are, as of the last look: kept up to date by exports.
     package var conflictCount: Int { openConflicts.count }
+}
+
+extension Timestamp {
+    fileprivate static let max = Timestamp(microseconds: .max)
 }

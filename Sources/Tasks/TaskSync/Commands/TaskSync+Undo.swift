@@ -59,6 +59,9 @@ extension TaskSync {
             if !isTrial { try await client.transaction { try UndoSteps($0).markUndone(step) } }
             return nil
         }
+        if let attachment = step.attachment {
+            return try await undo(step, attachment, entry.title, isTrial: isTrial)
+        }
         let now = try await detail(step.task).item
         let then = step.undone(now)
         let diff = TaskDiff(from: now, to: then.item)
@@ -83,6 +86,33 @@ extension TaskSync {
         return change
     }
 
+    /// Brings an attachment back that was removed or replaced, or removes one that was brought back.
+    private func undo(
+        _ step: UndoStep, _ attachment: UndoStep.Attachment, _ title: String, isTrial: Bool
+    ) async throws -> UndoneChange {
+        let path = FieldPath(key: "attachments").appending(attachment.id)
+        let now = try await client.document(try await name(of: step.task))[path]
+        let isChangedSince =
+            !Self.hasSameContent(now, attachment.after) && !Self.hasSameContent(now, attachment.before)
+        let changes = !isChangedSince && !Self.hasSameContent(now, attachment.before)
+        if !isTrial {
+            if changes {
+                let (userID, merge) = (configuration.userID, DocumentID.make(in: surroundings))
+                try await client.transaction { transaction in
+                    _ = try Self.setAttachment(
+                        attachment.id, of: step.task, to: attachment.before, as: .undo, userID: userID, merge: merge,
+                        transaction)
+                    try UndoSteps(transaction).markUndone(step)
+                }
+            } else {
+                try await client.transaction { try UndoSteps($0).markUndone(step) }
+            }
+        }
+        return UndoneChange(
+            task: step.task, title: title, kind: .changed, cameFromElsewhere: !step.kind.isOfCommand,
+            fields: changes ? [(path, now, attachment.before)] : [], leftAlone: isChangedSince ? [path] : [])
+    }
+
     /// Keeps what a command did to the trash.
     func noteSteps(_ kind: UndoStep.Kind, _ tasks: [String]) async throws {
         let time = configuration.wallClock()
@@ -98,7 +128,7 @@ extension UndoStep {
         switch kind {
         case .add, .restore: .removed
         case .remove: .restored
-        case .edit, .sync, .undo: .changed
+        case .edit, .sync, .undo, .attachment, .beside, .save, .arrival: .changed
         }
     }
 

@@ -17,8 +17,11 @@ struct FileImport {
     ///   - shadow: what the file said when it was last in step; nil if it never was.
     ///   - file: what it says now.
     ///   - view: the document as this replica sees it.
-    ///   - id: names what the merge displaces; not used before.
-    func mutation(shadow: Said?, file: Said, view: DocumentSnapshot, id: String) -> Mutation? {
+    ///   - unseen: what the change puts away unseen; see `UnseenVersion`.
+    ///   - id: names what is displaced; not used before.
+    func mutation(
+        shadow: Said?, file: Said, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [], id: String
+    ) -> Mutation? {
         // Of a document that is awaited, what the file said when it was in step is all that is known.
         let awaited = view.isAwaited ? shadow : nil
         guard view.exists || awaited != nil else { return creation(file) }
@@ -45,10 +48,11 @@ struct FileImport {
         let displaced = result.displaced.filter {
             $0.side == .theirs && !(isBeingDeleted && $0.reason == .editSurvivesDelete)
         }
+        let kept = unseen.filter { unseen in !displaced.contains { $0.field == unseen.field } }
         return mutation(
             diff, .merge, appearance: appearance,
             companions: TaskHistory.writes(
-                of: displaced, from: known, task: name, userID: known["userId"]?.stringValue ?? userID,
+                of: displaced + kept, from: known, task: name, userID: known["userId"]?.stringValue ?? userID,
                 replica: replica,
                 baseTime: view.updateTime, id: id))
     }

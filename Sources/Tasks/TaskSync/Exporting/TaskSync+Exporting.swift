@@ -49,6 +49,7 @@ extension TaskSync {
         }
         openConflicts.subtract(names)
         openConflicts.formUnion(open)
+        try await noteRemovedAttachments(names)
     }
 
     // MARK: Tasks
@@ -379,6 +380,7 @@ extension TaskSync {
         }
         let placed = new.filter { row in done.contains { $0.task == row.task } }
         for row in placed {
+            if vacated.remove(row.path) != nil { try await noteSteps(.arrival, [row.task]) }
             try await bringBackLeft(of: row.task, beside: row.path)
             // Left beside a file that was away for a while.
             guard let files = try? row.path.attachmentsDirectory(), (try? folder.hasDirectory(files)) == true else {

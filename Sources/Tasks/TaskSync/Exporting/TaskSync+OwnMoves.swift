@@ -27,6 +27,8 @@ extension TaskSync {
             row.path = path
             row.stamp = stamp
             try await remember([row])
+            vacated.insert(old)
+            if vacated.remove(path) != nil { try await noteSteps(.arrival, [row.task]) }
             // Somebody may have put them there for the task that had the name before.
             await noteAttachments(of: row.task, at: path)
             retries.formUnion(misnamed.subtracting([row.task]))

@@ -140,6 +140,7 @@ extension TaskSync {
         }
         let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
         let (surroundings, remembered, unfinished) = (surroundings, rememberedRetries, unfinishedWrites)
+        let time = configuration.wallClock()
         let (rows, madeLists, retries) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             // Before any of them gets a name that was another one's.
@@ -154,7 +155,8 @@ extension TaskSync {
             let rows = try zip(files, shadows).map { file, row in
                 let merge = DocumentID.make(in: surroundings)
                 return try Self.take(
-                    file, row, list: directories[file.path.parent] ?? nil, userID, hosts, merge, transaction, tables)
+                    file, row, list: directories[file.path.parent] ?? nil, userID, hosts, merge, time, transaction,
+                    tables)
             }
             var made: [DocumentSnapshot] = []
             // One that was deleted elsewhere has got tasks here meanwhile.
@@ -219,10 +221,11 @@ extension TaskSync {
         if !saved.isEmpty, let file = try? TaskFile(parsing: saved, named: row.path.name) {
             let edit = ImportedFile(path: row.path, stamp: row.stamp, file: file, task: row.task, isNew: false)
             let (userID, hosts, merge) = (configuration.userID, hosts, DocumentID.make(in: surroundings))
+            let time = configuration.wallClock()
             try await client.transaction { [row] transaction in
                 let tables = SyncTables(transaction)
                 let shadow = try tables.file(row.task)
-                _ = try Self.take(edit, shadow, list: row.list, userID, hosts, merge, transaction, tables)
+                _ = try Self.take(edit, shadow, list: row.list, userID, hosts, merge, time, transaction, tables)
                 try tables.put(row)
             }
         }
@@ -231,8 +234,7 @@ extension TaskSync {
 
     private static func take(
         _ file: ImportedFile, _ row: FileRow?, list: String?, _ userID: String, _ hosts: [String: String],
-        _ merge: String,
-        _ transaction: ReplicaTransaction, _ tables: SyncTables
+        _ merge: String, _ time: Int64, _ transaction: ReplicaTransaction, _ tables: SyncTables
     ) throws -> (row: FileRow, isAppended: Bool) {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: file.task)
         var shadow: FileImport.Said?
@@ -247,8 +249,15 @@ extension TaskSync {
         said.item.listId = row.map { $0.path.parent == file.path.parent } == true ? row?.list : list
         let view = try transaction.document(name)
         let engine = FileImport(name: name, userID: userID, hosts: hosts, replica: transaction.replicaID)
-        let mutation = engine.mutation(shadow: shadow, file: said, view: view, id: merge)
-        if let mutation { try transaction.append(mutation) }
+        let step = try shadow.flatMap {
+            try UndoSteps(transaction).unseenSave(of: file.task, over: $0.item, saved: said.item)
+        }
+        let mutation = engine.mutation(
+            shadow: shadow, file: said, view: view, unseen: step?.displaced ?? [], id: merge)
+        if let mutation {
+            try transaction.append(mutation)
+            if let step { try UndoSteps(transaction).add([step.step], at: time) }
+        }
         let new = FileRow(
             task: file.task, path: file.path, list: said.item.listId, stamp: file.stamp, bytes: file.file.bytes)
         try tables.put(new)

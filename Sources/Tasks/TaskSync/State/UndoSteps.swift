@@ -1,4 +1,7 @@
 import DocumentClient
+import DocumentModel
+import FirestoreProtocol
+import Merge
 import SQLite
 import TaskFolder
 import TaskModel
@@ -14,6 +17,30 @@ struct UndoStep: Sendable {
         case sync
         /// Undid another step; not undone itself.
         case undo
+        /// A command removed an attachment, or brought one back.
+        case attachment
+        /// An attachment was removed or replaced as a file, or on another machine.
+        case beside
+        /// A file was saved over what had come a moment before.
+        case save
+        /// The task's file got the name that another task's file had a moment before; not undone itself.
+        case arrival
+
+        /// Whether a command of this machine made it.
+        var isOfCommand: Bool { !Self.others.contains(self) }
+
+        fileprivate static let others = [Kind.sync, .beside, .save, .arrival]
+    }
+
+    /// What became of one attachment of a task, as the document's values.
+    struct Attachment: Sendable {
+        let id: String
+        /// nil: there was none.
+        let before: Value?
+        /// nil: there is none any more.
+        let after: Value?
+        /// The history entry of another machine's change.
+        var entry: String?
     }
 
     var id: Int64 = 0
@@ -24,6 +51,13 @@ struct UndoStep: Sendable {
     /// nil where the task was not there, or was and is left as it is.
     var before: TaskItem?
     var after: TaskItem?
+    /// Of the kinds that are about an attachment.
+    var attachment: Attachment?
+
+    init(_ kind: Kind, _ task: String, attachment: Attachment) {
+        self.init(kind, task)
+        self.attachment = attachment
+    }
 
     init(_ kind: Kind, _ task: String, before: TaskItem? = nil, after: TaskItem? = nil) {
         self.kind = kind
@@ -50,16 +84,32 @@ struct UndoSteps {
         guard !steps.isEmpty else { return }
         let batch = try ((database.first("SELECT max(id) FROM sync_step") { $0.int64(0) }) ?? 0) + 1
         for step in steps {
+            if let attachment = step.attachment {
+                try insert(
+                    step, attachment.before?.encoded(), attachment.id, attachment.after?.encoded(), attachment.entry,
+                    batch: batch, time)
+                continue
+            }
             let (before, after) = (Self.text(step.before), Self.text(step.after))
             // What no file can say cannot be brought back from one.
             guard (before == nil) == (step.before == nil), (after == nil) == (step.after == nil) else { continue }
             try insert(step, before, step.before?.listId, after, step.after?.listId, batch: batch, time)
         }
         // Many changes from elsewhere must not drive out the commands of this machine.
-        let kind = steps.first?.kind == .sync ? "kind = 'sync'" : "kind <> 'sync'"
+        let kind = steps.first?.kind.isOfCommand == true ? Self.ofCommands : "NOT (\(Self.ofCommands))"
         try database.execute(
             "DELETE FROM sync_step WHERE \(kind) AND id <= "
                 + "(SELECT id FROM sync_step WHERE \(kind) ORDER BY id DESC LIMIT 1 OFFSET \(Self.limit))")
+    }
+
+    private static let ofCommands =
+        "kind NOT IN (" + UndoStep.Kind.others.map { "'\($0.rawValue)'" }.joined(separator: ", ") + ")"
+
+    /// Whether there is a step of a history entry already.
+    func knows(entry: String, of task: String) throws -> Bool {
+        let sql = "SELECT 1 FROM sync_step WHERE task = ? AND kind = ? AND after_list = ? LIMIT 1"
+        let values: [SQLiteValue] = [.text(task), .text(UndoStep.Kind.beside.rawValue), .text(entry)]
+        return try database.first(sql, values) { _ in true } ?? false
     }
 
     /// Another machine's change that is written to a file; nil for one that a command made here, which is known already.
@@ -72,6 +122,28 @@ struct UndoSteps {
         return UndoStep(.sync, new.task, before: before, after: after)
     }
 
+    /// What a save of a file puts away unseen of the version that had come to it a moment before, with the step that undoes the
+    /// save; nil where it puts nothing away.
+    ///
+    /// - Parameter came: what the file said when it was last in step.
+    func unseenSave(
+        of task: String, over came: TaskItem, saved: TaskItem
+    ) throws -> (step: UndoStep, displaced: [Merge.DisplacedValue])? {
+        guard let last = try last(of: task) else { return nil }
+        let before: TaskItem?
+        switch last.kind {
+        case .arrival:
+            before = nil
+            try database.execute("DELETE FROM sync_step WHERE id = ?", [.integer(last.id)])
+        case .sync, .edit, .undo:
+            guard let after = last.after, Self.saysTheSame(after, came) else { return nil }
+            before = last.before
+        case .add, .remove, .restore, .attachment, .beside, .save: return nil
+        }
+        let displaced = UnseenVersion.displaced(before: before, came: came, saved: saved)
+        return displaced.isEmpty ? nil : (UndoStep(.save, task, before: came, after: saved), displaced)
+    }
+
     /// The newest step of a task that has not been undone.
     func last(undoable task: String) throws -> UndoStep? {
         try steps("task = ? AND undone = 0", [.text(task)], limit: 1).first
@@ -79,7 +151,7 @@ struct UndoSteps {
 
     /// The steps of the newest command that has not been undone.
     func lastCommand() throws -> [UndoStep] {
-        guard let newest = try steps("kind <> 'sync' AND undone = 0", [], limit: 1).first else { return [] }
+        guard let newest = try steps("\(Self.ofCommands) AND undone = 0", [], limit: 1).first else { return [] }
         return try steps("batch = ? AND undone = 0", [.integer(newest.batch)], limit: Int(Self.limit))
     }
 
@@ -87,7 +159,7 @@ struct UndoSteps {
         try database.execute("UPDATE sync_step SET undone = 1 WHERE id = ?", [.integer(step.id)])
     }
 
-    private func last(of task: String) throws -> UndoStep? { try steps("task = ?", [.text(task)], limit: 1).first }
+    func last(of task: String) throws -> UndoStep? { try steps("task = ?", [.text(task)], limit: 1).first }
 
     // MARK: Rows
 
@@ -101,7 +173,7 @@ struct UndoSteps {
             [
                 .integer(batch), .text(step.task), .text(step.kind.rawValue), before.map { .blob($0) } ?? .null,
                 .optional(beforeList), after.map { .blob($0) } ?? .null, .optional(afterList), .integer(time),
-                .integer(step.kind == .undo ? 1 : 0),
+                .integer([.undo, .arrival].contains(step.kind) ? 1 : 0),
             ])
     }
 
@@ -116,6 +188,14 @@ struct UndoSteps {
             var step = UndoStep(kind, row.text(2))
             step.id = row.int64(0)
             step.batch = row.int64(1)
+            if [.attachment, .beside].contains(kind) {
+                guard let id = row.optionalText(5) else { return }
+                step.attachment = .init(
+                    id: id, before: row.optionalBytes(4).flatMap { try? Value(decoding: $0) },
+                    after: row.optionalBytes(6).flatMap { try? Value(decoding: $0) }, entry: row.optionalText(7))
+                steps.append(step)
+                return
+            }
             step.before = row.optionalBytes(4).flatMap { Self.item($0, row.optionalText(5), Self.name) }
             step.after = row.optionalBytes(6).flatMap { Self.item($0, row.optionalText(7), Self.name) }
             steps.append(step)
@@ -133,7 +213,7 @@ struct UndoSteps {
         return item
     }
 
-    private static func saysTheSame(_ left: TaskItem, _ right: TaskItem) -> Bool {
+    static func saysTheSame(_ left: TaskItem, _ right: TaskItem) -> Bool {
         TaskDiff(from: left, to: right).isEmpty
     }
 }

@@ -30,7 +30,7 @@ extension Command {
         let reference = try await context.task()
         let wanted = context.arguments.argument("NAME")
         let before = try await context.service.task(reference)
-        let names = before.attachments.filter { wanted == nil || $0.name == wanted || $0.id == wanted }
+        let names = wanted.map { word in before.attachment(meantBy: word).map { [$0] } ?? [] } ?? before.attachments
         guard wanted == nil || !names.isEmpty else {
             throw CommandFailure(
                 "'\(before.summary.title.printable)' has no attachment '\(wanted ?? "")'.",
@@ -53,10 +53,19 @@ extension Command {
 
     static let detach = Command.daemon(
         "detach", group: "Attachments", summary: "removes an attachment from a task",
+        discussion: "It is in the trash then: 'ferry trash' shows it, 'ferry restore' or 'ferry undo' brings it back.",
         arguments: [.task(), Argument("NAME", summary: "the attachment's name")]
     ) { context in
         try await context.service.detach(
             try await context.task(), attachment: context.arguments.argument("NAME") ?? "")
         return .success
+    }
+}
+
+extension TaskDetail {
+    /// The attachment with this id or exactly this name, or else the one whose name only differs in its Unicode form.
+    func attachment(meantBy word: String) -> AttachmentSummary? {
+        attachments.first { $0.id == word || $0.name.utf8.elementsEqual(word.utf8) }
+            ?? attachments.first { $0.name == word }
     }
 }

@@ -39,7 +39,7 @@ extension CommandContext {
         let task = try await task()
         guard let wanted = arguments.argument("FILE") else { return try await file(of: task).absolute }
         let detail = try await service.task(task)
-        guard let found = detail.attachments.first(where: { $0.name == wanted || $0.id == wanted }) else {
+        guard let found = detail.attachment(meantBy: wanted) else {
             throw CommandFailure(
                 "'\(detail.summary.title.printable)' has no attachment '\(wanted.printable)'.",
                 hint: "'ferry attachments' lists them.", status: .notFound)

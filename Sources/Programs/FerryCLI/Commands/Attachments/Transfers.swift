@@ -20,7 +20,7 @@ extension Command {
             },
             changing("pause", .pause, "pauses transfers; this survives a restart"),
             changing("resume", .resume, "resumes paused or failed transfers"),
-            changing("cancel", .cancel, "cancels transfers"),
+            changing("cancel", .cancel, "cancels transfers; the file of an upload stays here, unattached"),
         ], defaultSubcommand: "list")
 
     private static func changing(_ name: String, _ action: TransferAction, _ summary: String) -> Command {

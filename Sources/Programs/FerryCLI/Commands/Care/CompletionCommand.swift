@@ -70,7 +70,7 @@ extension CommandContext {
             let length = shortIDLength(tasks.map(\.id))
             return tasks.map { (String($0.id.prefix(length)), $0.title) }
         case "lists": return try await service.lists().map { ($0.name.isEmpty ? "Inbox" : $0.name, nil) }
-        case "trash": return try await service.trash().map { (String($0.taskID.prefix(8)), $0.title) }
+        case "trash": return try await service.trash().map { (String($0.id.prefix(8)), $0.attachment ?? $0.title) }
         case "conflicts":
             let conflicts = try await service.conflicts()
             let length = shortIDLength(conflicts.map(\.handle))

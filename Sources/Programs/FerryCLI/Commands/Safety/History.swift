@@ -4,9 +4,11 @@ import JSON
 
 extension Command {
     static let history = Command.daemon(
-        "history", group: "Safety", summary: "shows what merges displaced of a task, newest first",
-        discussion:
-            "Each value that gave way, with who had set it and whose change took its place. Nothing is thrown away.",
+        "history", group: "Safety", summary: "shows what was displaced of a task, newest first",
+        discussion: """
+            Each value that gave way in a merge, with who had set it and whose change took its place; attachments that were removed or
+            replaced; and what a save put away that had come a moment before. 'ferry restore ID' brings it back.
+            """,
         arguments: [.task()], options: [.json]
     ) { context in
         let history = try await context.service.history(try await context.task())

@@ -3,7 +3,7 @@ import Control
 
 extension Command {
     static let trash = Command.daemon(
-        "trash", group: "Safety", summary: "shows deleted tasks that can be restored", options: [.json]
+        "trash", group: "Safety", summary: "shows deleted tasks and attachments that can be restored", options: [.json]
     ) { context in
         let trash = try await context.service.trash()
         if context.wantsJSON {
@@ -13,7 +13,9 @@ extension Command {
         var table = Table()
         for task in trash {
             table.add([
-                String(task.taskID.prefix(8)), task.title.printable, task.list.printable,
+                String(task.id.prefix(8)),
+                task.attachment.map { "\(task.title.printable): \($0.printable)" } ?? task.title.printable,
+                task.list.printable,
                 task.deletedTime.map { MomentWords.text($0) } ?? "not yet sent",
                 task.keptUntil.map { "kept until \(MomentWords.text($0).prefix(10))" } ?? "",
             ])
@@ -23,9 +25,16 @@ extension Command {
     }
 
     static let restore = Command.daemon(
-        "restore", group: "Safety", summary: "brings tasks back from the trash",
+        "restore", group: "Safety", summary: "brings tasks, attachments and replaced values back",
+        discussion: """
+            A task from the trash by its id or words of its title; an attachment that was removed or replaced by the id that 'ferry
+            trash' shows, or its name; any value of a task's history by the id that 'ferry history' shows. What stands in its place
+            goes to the history.
+            """,
         arguments: [
-            Argument("TASK", .some, summary: "an id's beginning or words of the title", completion: .program("trash"))
+            Argument(
+                "TASK", .some, summary: "an id's beginning, words of the title, or an attachment's name",
+                completion: .program("trash"))
         ],
         options: [.json]
     ) { context in

@@ -1,0 +1,142 @@
+import DocumentClient
+import DocumentModel
+import Merge
+import TaskModel
+
+/// Attachments are values: what a user removes or replaces stays in the history of its task, on every machine, and commands bring it
+/// back. The server keeps the content of what a history names.
+extension TaskSync {
+    /// Gives a task another attachment under an id, or none, and keeps the one it had in the task's history.
+    ///
+    /// - Parameters:
+    ///   - value: `nil` removes the attachment.
+    ///   - kind: The kind of the step that is returned.
+    ///   - merge: Names the history entry; not used before.
+    /// - Returns: The step that undoes the change; `nil` if the task is gone or has that attachment already.
+    static func setAttachment(
+        _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind, userID: String, merge: String,
+        _ transaction: ReplicaTransaction
+    ) throws -> UndoStep? {
+        let view = try transaction.task(task)
+        let known = view.fields(pendingTimes: .previous)
+        let path = FieldPath(key: "attachments").appending(attachment)
+        let old = known.value(at: path.segments[...])
+        guard view.exists, !hasSameContent(old, value) else { return nil }
+        let displaced = old.map {
+            Merge.DisplacedValue(field: path, value: $0, side: .theirs, reason: value == nil ? .removed : .replaced)
+        }
+        var mutation = Mutation.merge(
+            view.name, [path: value], transforms: [FieldTransform(FieldPath(key: "updatedTime"), .serverTimestamp)]
+        ).signed(by: transaction.replicaID)
+        mutation = mutation.keeping(
+            displaced.map { [$0] } ?? [], of: view, known, userID: userID, replica: transaction.replicaID, merge: merge)
+        try transaction.append(mutation)
+        return UndoStep(kind, task, attachment: .init(id: attachment, before: old, after: value))
+    }
+
+    /// Whether two values of a document say the same of an attachment's content, or both that there is none.
+    static func hasSameContent(_ left: Value?, _ right: Value?) -> Bool {
+        guard let left = left.flatMap({ TaskAttachment($0) }), let right = right.flatMap({ TaskAttachment($0) }) else {
+            return left == nil && right == nil
+        }
+        return left.sha256 == right.sha256 && left.manifest == right.manifest
+    }
+
+    /// The attachments that users removed or replaced, newest first, each content of an attachment once. Those of tasks that are in
+    /// the trash themselves are left out.
+    package func trashedAttachments() async throws -> [Displacement] {
+        let pending = try await pendingHistory()
+        let found = try await client.reading { transaction in
+            let history = Self.localQueries(in: transaction.databaseName).history
+            let entries = try transaction.documents(history).filter { Self.isOfAttachment($0.fields) }
+            return try Self.displacements(entries, pending.filter { Self.isOfAttachment($0.fields) }, transaction)
+        }
+        var seen: Set<[String]> = []
+        return found.sorted(by: Displacement.isNewer).filter { entry in
+            guard let file = entry.displaced.flatMap({ TaskAttachment($0) }), file.manifest != nil,
+                !Self.hasSameContent(entry.displaced, entry.standing), catalog[entry.task]?.deletion == nil
+            else { return false }
+            return seen.insert([entry.task, entry.field, file.sha256 ?? ""]).inserted
+        }
+    }
+
+    private static func isOfAttachment(_ entry: [String: Value]) -> Bool {
+        TaskHistory.ownReasons.contains(entry["reason"]?.stringValue ?? "")
+            && entry["field"]?.stringValue?.hasPrefix("attachments.") == true
+    }
+
+    /// Brings a value of a task's history back in the place of the one that stands, which goes to the history.
+    ///
+    /// - Parameter id: A history entry's.
+    package func restoreDisplaced(_ id: String, of task: String) async throws {
+        let now = configuration.wallClock()
+        try await exclusively {
+            try await readFirst(task)
+            let (userID, merge) = (configuration.userID, DocumentID.make(in: surroundings))
+            let pending = try await pendingHistory()
+            try await client.transaction { transaction in
+                let entries = try Self.history(of: task, pending, transaction)
+                guard let group = Displacement.grouped(entries).first(where: { $0.contains { $0.id == id } }) else {
+                    throw TaskSyncError(.notFound, "The history of the task has no entry \(id) any more.")
+                }
+                let step = try Self.takeBack(group, keepsStanding: true, userID: userID, merge: merge, transaction)
+                try UndoSteps(transaction).add(step.map { [$0] } ?? [], at: now)
+            }
+            try await exportChanges()
+        }
+    }
+
+    /// The history entries that go along with changes which the remote does not have yet.
+    func pendingHistory() async throws -> [(name: DocumentName, fields: [String: Value])] {
+        try await client.pendingMutations().flatMap { pending in
+            pending.mutation.companions.compactMap { write in
+                guard case .update(let name, let fields) = write.operation,
+                    name.collectionID == TaskHistory.collection
+                else { return nil }
+                return (name, fields)
+            }
+        }
+    }
+
+    /// Remembers what other machines removed or replaced of attachments, so that it can be undone here.
+    func noteRemovedAttachments(_ names: Set<DocumentName>) async throws {
+        guard isSynced else { return }
+        let now = configuration.wallClock()
+        try await client.transaction { transaction in
+            let undo = UndoSteps(transaction)
+            for name in names {
+                let entry = try transaction.document(name)
+                guard entry.exists, Self.isOfAttachment(entry.fields), let task = name.parent,
+                    entry["replica"]?.stringValue != transaction.replicaID, let value = entry["value"],
+                    let path = entry["field"]?.stringValue.flatMap({ try? FieldPath(parsing: $0) }),
+                    path.segments.count == 2
+                else { continue }
+                let standing = try transaction.document(task).fields.value(at: path.segments[...])
+                guard !Self.hasSameContent(value, standing) else { continue }
+                guard try !undo.knows(entry: name.id, of: task.id) else { continue }
+                let step = UndoStep(
+                    .beside, task.id,
+                    attachment: .init(id: path.segments[1], before: value, after: standing, entry: name.id))
+                try undo.add([step], at: now)
+            }
+        }
+    }
+}
+
+extension Mutation {
+    /// The same change with writes that keep what it displaces in the history of its task.
+    ///
+    /// - Parameters:
+    ///   - view: The task before the change, with `fields`.
+    ///   - merge: Names the history entries; not used before.
+    func keeping(
+        _ displaced: [Merge.DisplacedValue], of view: DocumentSnapshot, _ fields: [String: Value], userID: String,
+        replica: String, merge: String
+    ) -> Mutation {
+        let history = TaskHistory.writes(
+            of: displaced, from: fields, task: name, userID: fields["userId"]?.stringValue ?? userID, replica: replica,
+            baseTime: view.updateTime, id: merge)
+        return Mutation(
+            kind, name, fields: self.fields, mask: mask, transforms: transforms, companions: companions + history)
+    }
+}

@@ -1,0 +1,66 @@
+import DocumentClient
+import DocumentModel
+import SystemService
+import TaskFolder
+import TaskModel
+
+/// Files of attachments have the names that `AttachmentNames` gives them.
+extension TaskSync {
+    /// Renames the files of a task whose names are not those that all machines give them, as far as their places are free.
+    ///
+    /// - Parameter wanted: The attachments of the task's document, by id.
+    func renameAttachments(of task: String, _ wanted: [String: Value]) async throws {
+        let rows = attachments.rows(of: task)
+        let names = wanted.compactMapValues { $0.mapValue?["name"]?.stringValue }
+        // Most have their names, and there may be thousands.
+        let areDistinct = Set(names.values.map { ExactText($0) }).count == names.count
+        let isMisnamed = rows.contains { id, row in names[id].map { !$0.utf8.elementsEqual(row.name.utf8) } ?? false }
+        guard !areDistinct || isMisnamed else { return }
+        let numbers = AttachmentNames.numbers(of: names)
+        var left: [(row: AttachmentRow, name: String)] = rows.sorted { $0.key < $1.key }.compactMap { id, row in
+            guard let name = names[id], let number = numbers[id] else { return nil }
+            let isOwnName = number == 1 && name.utf8.elementsEqual(row.name.utf8)
+            let file = Self.fileName(name, number)
+            return isOwnName || file.utf8.elementsEqual(row.name.utf8) ? nil : (row, file)
+        }
+        var spare = numbers.values.max() ?? 1
+        while !left.isEmpty {
+            var blocked: [(row: AttachmentRow, name: String)] = []
+            for item in left where try await rename(item.row, to: item.name) == false { blocked.append(item) }
+            if blocked.count < left.count {
+                left = blocked
+                continue
+            }
+            // Two that have each other's name: one of them gets out of the way.
+            let heldNames = Set(left.map { ExactText($0.row.name) })
+            guard let first = left.firstIndex(where: { heldNames.contains(ExactText($0.name)) }), spare < 1000 else {
+                return
+            }
+            spare += 1
+            let aside = Self.fileName(left[first].name, spare)
+            guard try await rename(left[first].row, to: aside) == true else { continue }
+            left[first].row = attachments.rows(of: task)[left[first].row.attachment] ?? left[first].row
+        }
+    }
+
+    /// Returns false where the name is taken; nil where the file is not the known one, which is told of by itself.
+    private func rename(_ row: AttachmentRow, to name: String) async throws -> Bool? {
+        guard let source = path(of: row), let target = try? source.parent.appending(name) else { return nil }
+        do throws(FolderError) {
+            switch try folder.move(source, to: target, expecting: .stamp(stamp(of: row, at: source))) {
+            case .moved: break
+            case .exists: return false
+            case .changed: return nil
+            }
+        } catch {
+            logger.warning("\(source) could not be renamed to \(name)", ["error": "\(error)"])
+            return nil
+        }
+        var moved = row
+        moved.name = name
+        moved.stamp = stamp(of: row, at: target)
+        try await client.transaction { [moved] in try SyncTables($0).put(moved) }
+        attachments.set(moved)
+        return true
+    }
+}

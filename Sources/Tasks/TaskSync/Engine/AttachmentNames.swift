@@ -1,0 +1,52 @@
+import TaskFolder
+package import TaskModel
+
+/// Names the files of a task's attachments alike on all machines. Pure.
+///
+/// Two machines that are apart may each attach a file of one name. Then the attachment with the lowest id has the name, and each of
+/// the others the name with a number, in the order of their ids; a new version changes nothing of it.
+enum AttachmentNames {
+    /// The number in each attachment's file name, by id; 1 stands for the name without a number.
+    static func numbers(of names: [String: String]) -> [String: Int] {
+        let plain = names.mapValues { ExactText(TaskSync.fileName($0, 1)) }
+        var taken = Set(plain.values)
+        var numbers: [String: Int] = [:]
+        for (_, ids) in Dictionary(grouping: plain.keys, by: { plain[$0] }) {
+            for (place, id) in ids.sorted().enumerated() { numbers[id] = place == 0 ? 1 : 0 }
+        }
+        for id in names.keys.sorted() where numbers[id] == 0 {
+            let free = (2...).first { taken.insert(ExactText(TaskSync.fileName(names[id] ?? "", $0))).inserted }
+            numbers[id] = free
+        }
+        return numbers
+    }
+
+    /// What commands call each attachment, by id.
+    static func shown(_ attachments: [String: TaskAttachment]) -> [String: String] {
+        let names = attachments.mapValues(\.name)
+        return numbers(of: names).reduce(into: names) { shown, number in
+            if number.value > 1 { shown[number.key] = TaskSync.fileName(names[number.key] ?? "", number.value) }
+        }
+    }
+
+    /// A name like `name` that none of `others` has.
+    static func free(_ name: String, beside others: Set<ExactText>) -> String {
+        guard others.contains(ExactText(name)) else { return name }
+        return (2...).lazy.map { TaskSync.fileName(name, $0) }.first { !others.contains(ExactText($0)) } ?? name
+    }
+}
+
+extension TaskItem {
+    /// What commands call each attachment, by id: its name, with a number where another one of the task has that.
+    package var attachmentNames: [String: String] { AttachmentNames.shown(attachments) }
+
+    /// The attachment with this id or name; `nil` if there is none.
+    package func attachment(meantBy word: String) -> (id: String, attachment: TaskAttachment)? {
+        if attachments[word] == nil,
+            let id = attachmentNames.first(where: { $0.value.utf8.elementsEqual(word.utf8) })?.key
+        {
+            return attachments[id].map { (id, $0) }
+        }
+        return attachment(called: word)
+    }
+}
