@@ -225,6 +225,33 @@ import Testing
         }
     }
 
+    @Test func `a buffer from before two versions leaves what both brought in the history, and is undone`() async throws
+    {
+        try await withMachines { laptop, desk in
+            try laptop.write("Day.md", "one\n")
+            #expect(await desk.has("Day.md", "one\n"))
+            let came = "---\ntags: [bank]\n---\none\ncall\n"
+            for text in ["---\ntags: [bank]\n---\none\n", came] {
+                try laptop.write("Day.md", text)
+                #expect(await desk.has("Day.md", text))
+                #expect(await desk.eventually { (try? await desk.sync.isSettled()) == true })
+            }
+            try desk.write("Day.md", "one\nevening\n")
+            #expect(await laptop.has("Day.md", "one\nevening\n"))
+            let task = try await task(of: laptop)
+            #expect(
+                try await laptop.eventually {
+                    try await laptop.sync.history(of: task).map(\.field).sorted() == ["notes", "tags"]
+                })
+            let history = try await laptop.sync.history(of: task)
+            #expect(history.allSatisfy { $0.isOwnChange && !$0.isOpen })
+            #expect(history.contains { $0.displaced == .string("one\ncall\n") })
+            let undone = try await desk.sync.undo(task, isTrial: false)
+            #expect(undone.count == 1)
+            #expect(await laptop.has("Day.md", came))
+        }
+    }
+
     @Test func `what another machine changed is undone, but not what was changed since`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("List.md", "---\npriority: low\n---\na\nb\nc\n")

@@ -175,14 +175,18 @@ extension TaskSync {
     /// - Parameter fields: The task's document; `nil` if the task is gone.
     private func attachWithoutRoom(_ task: String, _ fields: [String: Value]?) async {
         guard let full = withoutRoom[task] else { return }
-        if let fields, let name = try? await name(of: task), DocumentLimits.size(of: name, fields: fields) >= full.used
-        {
-            return
+        guard let fields, let name = try? await name(of: task),
+            let directory = try? index.path(of: task)?.attachmentsDirectory()
+        else {
+            withoutRoom[task] = nil
+            return tellWithoutRoom(of: task)
         }
-        withoutRoom[task] = nil
+        var room = AttachmentRoom(name, fields: fields, userID: configuration.userID)
+        let fitting = full.names.sorted { $0.string < $1.string }.filter { room.take($0.string) }
+        guard !fitting.isEmpty else { return }
+        withoutRoom[task]?.names.subtract(fitting)
         tellWithoutRoom(of: task)
-        guard fields != nil, let directory = try? index.path(of: task)?.attachmentsDirectory() else { return }
-        for name in full.names.sorted(by: { $0.string < $1.string }) {
+        for name in fitting {
             if let path = try? directory.appending(name.string) { await noteAttachment(path) }
         }
     }

@@ -74,6 +74,8 @@ struct UndoSteps {
     /// As many are kept of commands, and as many of changes from elsewhere.
     private static let limit: Int64 = 500
     private static let name = "undo.md"
+    /// The versions that a buffer may be behind.
+    private static let unseenLimit = 10
 
     init(_ transaction: ReplicaTransaction) {
         database = transaction.database
@@ -129,18 +131,22 @@ struct UndoSteps {
     func unseenSave(
         of task: String, over came: TaskItem, saved: TaskItem
     ) throws -> (step: UndoStep, displaced: [Merge.DisplacedValue])? {
-        guard let last = try last(of: task) else { return nil }
-        let before: TaskItem?
-        switch last.kind {
-        case .arrival:
-            before = nil
+        let latest = try steps("task = ?", [.text(task)], limit: Self.unseenLimit)
+        var displaced: [Merge.DisplacedValue] = []
+        if let last = latest.first, last.kind == .arrival {
             try database.execute("DELETE FROM sync_step WHERE id = ?", [.integer(last.id)])
-        case .sync, .edit, .undo:
-            guard let after = last.after, Self.saysTheSame(after, came) else { return nil }
-            before = last.before
-        case .add, .remove, .restore, .attachment, .beside, .save: return nil
+            displaced = UnseenVersion.displaced(before: nil, came: came, saved: saved)
         }
-        let displaced = UnseenVersion.displaced(before: before, came: came, saved: saved)
+        // The buffer may be from before several versions that came one after the other.
+        var version = came
+        for step in latest {
+            guard [.sync, .edit, .undo].contains(step.kind), let after = step.after, let before = step.before,
+                Self.saysTheSame(after, version)
+            else { break }
+            let all = UnseenVersion.displaced(before: before, came: came, saved: saved)
+            if !all.isEmpty { displaced = all }
+            version = before
+        }
         return displaced.isEmpty ? nil : (UndoStep(.save, task, before: came, after: saved), displaced)
     }
 
