@@ -5,7 +5,7 @@ from harness import agree, until
 
 
 def trashed(machine):
-    return {entry["attachment"]: entry["id"] for entry in machine.json("trash")["trash"] if "attachment" in entry}
+    return {entry["attachment"]: entry["id"] for entry in machine.json("trash")["attachments"]}
 
 
 def test_a_detached_attachment_is_in_the_trash_of_every_machine_and_comes_back(machines):

@@ -109,7 +109,10 @@ package struct ControlClient: ControlService {
         try await send(.decideDeletes(decision), .members(("tasks", tasks.asJSON))).list("deletes")
     }
 
-    package func trash() async throws -> [TrashedTask] { try await send(.trash).list("trash") }
+    package func trash() async throws -> [TrashedTask] {
+        let answer = try await send(.trash)
+        return try answer.list("trash") + answer.list("attachments")
+    }
 
     package func restore(_ tasks: [String]) async throws -> [TaskSummary] {
         try await send(.restore, .members(("tasks", tasks.asJSON))).list("tasks")

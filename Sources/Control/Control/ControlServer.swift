@@ -90,7 +90,8 @@ package struct ControlServer: Sendable {
         case .deletes: document("deletes", try await service.heldDeletes().json)
         case .decideDeletes(let decision):
             document("deletes", try await service.decideDeletes(decision, tasks: body.strings("tasks")).json)
-        case .trash: document("trash", try await service.trash().json)
+        case .trash:
+            try await Self.document(service.trash())
         case .restore: document("tasks", try await service.restore(body.strings("tasks")).json)
         case .conflicts: document("conflicts", try await service.conflicts().json)
         case .resolveConflicts(let decision):
@@ -120,6 +121,11 @@ package struct ControlServer: Sendable {
     }
 
     private func document(_ key: String, _ value: JSON) -> JSON { .members(("schemaVersion", 1), (key, value)) }
+
+    /// Tasks are apart from attachments, so that a program that knows only tasks finds nothing else.
+    private static func document(_ trash: [TrashedTask]) -> JSON {
+        .members(("schemaVersion", 1), ("trash", trash.tasks.json), ("attachments", trash.attachments.json))
+    }
 
     private func done(_: Void) -> JSON { .object([:]) }
 

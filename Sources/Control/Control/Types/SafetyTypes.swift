@@ -73,3 +73,8 @@ package struct TrashedTask: JSONCodable, Hashable {
             ("deletedTime", deletedTime?.asJSON), ("keptUntil", keptUntil?.asJSON))
     }
 }
+
+extension [TrashedTask] {
+    package var tasks: Self { filter { $0.attachment == nil } }
+    package var attachments: Self { filter { $0.attachment != nil } }
+}

@@ -201,7 +201,7 @@ private struct TasksThere {
     init(_ service: any ControlService) async throws {
         let tasks = try await service.tasks(TaskFilter()).summaries()
         ids = Set(tasks.map(\.id))
-        trashed = Set(try await service.trash().filter { $0.attachment == nil }.map(\.taskID))
+        trashed = Set(try await service.trash().tasks.map(\.taskID))
         byTitle = Dictionary(grouping: tasks, by: \.title)
     }
 

@@ -7,7 +7,7 @@ extension Command {
     ) { context in
         let trash = try await context.service.trash()
         if context.wantsJSON {
-            context.print(document: ("trash", trash.json))
+            context.print(document: ("trash", trash.tasks.json), ("attachments", trash.attachments.json))
             return .success
         }
         var table = Table()
