@@ -4,7 +4,7 @@ package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user at the files
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
-            removeList, passName, passNamesUnseen, putBack, bringBack, leave
+            removeList, passName, passNamesUnseen, putBack, bringBack, leave, saveUnseen
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A program that uses the library
@@ -30,6 +30,8 @@ package struct Action: Sendable {
             case .passName, .passNamesUnseen: 0
             // As these: files that are back before their deletes are sent, and a machine that does not come back.
             case .putBack, .bringBack, .leave: 0
+            // As these: an editor saves what it had before others changed the file.
+            case .saveUnseen: 0
             case .rename: 60
             case .move: 50
             case .copy: 25
@@ -90,7 +92,8 @@ package struct Action: Sendable {
             switch self {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
-                .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .attach, .replaceAttachment,
+                .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .saveUnseen, .attach,
+                .replaceAttachment,
                 .renameAttachment, .detach, .count,
                 .addByCommand, .tagByCommand,
                 .removeByCommand, .restoreByCommand:

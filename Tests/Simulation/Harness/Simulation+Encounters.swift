@@ -43,7 +43,32 @@ extension Simulation {
             try bringBack(known, machine, &random)
         case .leave:
             try leave(machine, &random)
+        case .saveUnseen:
+            guard let path = random.pick(known), let old = files[path] else { return }
+            saveUnseen(path, old, machine, &random)
         default: break
+        }
+    }
+
+    /// An editor has the file open for a while, and then saves without a look at what has come to it since.
+    private func saveUnseen(
+        _ path: String, _ old: [UInt8], _ machine: SimulatedMachine, _ random: inout SeededRandom
+    ) {
+        var draft = Draft(old)
+        draft.body.insert("line \(words.make())", at: draft.body.count)
+        let (new, powerCuts) = (draft.bytes, machine.powerCuts)
+        machine.busy.insert(path)
+        tell(machine, "opens '\(path)' in an editor that does not look again")
+        scheduler.after(random.milliseconds(100...20_000)) { [unowned self] in
+            machine.busy.remove(path)
+            let there = machine.byUser { try? $0.read(path, limit: .max).bytes } ?? []
+            // Another task's file by now, or none.
+            guard machine.powerCuts == powerCuts, Words.found(in: there, "b") == Words.found(in: old, "b"),
+                (try? machine.byUser { try $0.save(path, new, habit: .inPlace) }) != nil
+            else { return }
+            words.unretire(Words.found(in: new, "q"))
+            edited(path, old, new, machine)
+            tell(machine, "saves '\(path)' as it was, with a line more")
         }
     }
 

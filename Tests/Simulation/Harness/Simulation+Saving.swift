@@ -95,7 +95,7 @@ extension Simulation {
         }
     }
 
-    private func edited(_ path: String, _ old: [UInt8], _ new: [UInt8], _ machine: SimulatedMachine) {
+    func edited(_ path: String, _ old: [UInt8], _ new: [UInt8], _ machine: SimulatedMachine) {
         let gone = words.edit(old, to: new)
         words.place(new, at: path)
         guard !gone.isEmpty else { return }
