@@ -77,7 +77,7 @@ extension TaskSync {
         var room = AttachmentRoom(document, fields: fields, userID: configuration.userID)
         room.add(waiting.map(\.name))
         let (used, more) = (room.used, room.size(of: names))
-        guard used + more > DocumentLimits.maximumSize else { return }
+        guard used + more + AttachmentRoom.reserve > DocumentLimits.maximumSize else { return }
         let count = (fields["attachments"]?.mapValue?.count ?? 0) + waiting.count
         throw TaskSyncError(
             .tooLarge,

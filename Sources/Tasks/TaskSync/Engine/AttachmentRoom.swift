@@ -4,8 +4,8 @@ import TaskModel
 
 /// Decides how many more attachments a task's document has room for. Pure.
 struct AttachmentRoom {
-    /// What files that were put beside a task leave of its document, so that its text can still be edited.
-    static let reserve = 8 << 10
+    /// What attachments leave of a task's document, in bytes, so that its text can still be edited a little.
+    static let reserve = 512
 
     let document: DocumentName
     let userID: String
