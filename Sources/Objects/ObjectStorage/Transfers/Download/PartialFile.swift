@@ -7,6 +7,8 @@ final class PartialFile: Sendable {
     let path: String
     /// Whether the file may contain chunks of an earlier attempt.
     let hasLeftovers: Bool
+    /// Whether everything that was not written yet is a hole.
+    private let keepsHoles: Bool
     private let descriptor: FileDescriptor
     private let window = Mutex(PageWindow())
 
@@ -20,6 +22,7 @@ final class PartialFile: Sendable {
             descriptor = try FileDescriptor(path: path, [.readWrite, .create, .noFollow], mode: 0o600)
             let status = try descriptor.status()
             hasLeftovers = status.size > 0 && status.size == size
+            keepsHoles = size != nil && !hasLeftovers
             if !hasLeftovers {
                 // ext4 writes a file to disk when it is closed if it was truncated to zero, even if
                 // it was empty before.
@@ -39,9 +42,17 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// Writes bytes at an offset. Long runs of zeros are left out where the file has a hole anyway, so that a disk image of
+    /// which little is used takes no more of the disk here than where it came from.
     func write(_ bytes: ArraySlice<UInt8>, at offset: Int64) throws {
         do {
-            try bytes.withUnsafeBytes { try descriptor.write($0, at: offset) }
+            try bytes.withUnsafeBytes { bytes in
+                guard keepsHoles else { return try descriptor.write(bytes, at: offset) }
+                for run in SparseRuns(bytes) {
+                    try descriptor.write(
+                        UnsafeRawBufferPointer(rebasing: bytes[run]), at: offset + Int64(run.lowerBound))
+                }
+            }
         } catch let error as SystemError {
             throw ObjectStorageError(error)
         }
