@@ -245,6 +245,16 @@ struct SettlerTests {
         #expect(Set(watch.log) == [.removed(path), .directoryRemoved(path.parent)])
     }
 
+    @Test func `a file in the place of a directory that has gone is no change of a task`() throws {
+        try disk.makeDirectories("Diary")
+        let path = try establish("Diary/a.md")
+        try disk.remove("Diary/a.md")
+        try disk.removeDirectory("Diary")
+        try disk.save("Diary", bytes("private"))
+        try watch.advance(.seconds(10))
+        #expect(watch.log.filter { $0 != .obstructed(path) } == [.directoryRemoved(try TaskPath("Diary"))])
+    }
+
     @Test func `a directory that leaves the tree is removed as a whole, and its later changes are not heard`() throws {
         let path = try establish("Work/a.md")
         try disk.rename("Work", to: ".Work", .replacing)

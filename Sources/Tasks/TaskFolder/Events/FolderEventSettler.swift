@@ -203,6 +203,10 @@ package struct FolderEventSettler: Sendable {
                 if let origin = state.origin { settled.append(.removed(origin)) }
                 settled.append(state.isMovedAway ? .movedAway(path) : .removed(path))
             }
+        case .file where state.isDirectory:
+            // A file has taken the place of a directory, which has gone. What comes of the file, its own events tell.
+            forget(path)
+            settled.append(.directoryRemoved(path))
         case .file(let stamp):
             if stamp.size == 0, state.isKnown {
                 let since = state.foundEmpty ?? now
