@@ -79,6 +79,24 @@ struct RootTests {
         if let path = grounds.path { try FileSystem.removeTree(path + "-away") }
     }
 
+    @Test func `a released root is opened again, and another one in its place is not taken for it`() throws {
+        let grounds = try Grounds(.kernel)
+        let path = try #require(grounds.path)
+        try grounds.folder.claim(marker)
+        try grounds.save("a.md", "x")
+        _ = try grounds.folder.rootState()
+        #expect(grounds.folder.isOpen)
+        grounds.folder.release()
+        #expect(!grounds.folder.isOpen)
+        #expect(try grounds.folder.stamp(TaskPath("a.md")) != nil)
+        grounds.folder.release()
+        try FileSystem.rename(path, to: path + "-away")
+        try FileSystem.makeDirectories(path)
+        // Not the one that was known: nothing in it counts as gone.
+        #expect(code { _ = try grounds.folder.stamp(TaskPath("a.md")) } == .other)
+        try FileSystem.removeTree(path + "-away")
+    }
+
     @Test func `a marker survives its own text and nothing else does`() {
         #expect(marker.bytes.flatMap { RootMarker(parsing: $0) } == marker)
         #expect(RootMarker(parsing: bytes("# x\r\nroot: a\naccount: b\nnew: c\nremote: d\n"))?.remote == "d")

@@ -24,6 +24,7 @@ extension TaskSync {
         let part = activity.begin("a turn of the sync, \(name)")
         defer {
             activity.end(part)
+            releaseWhenIdle()
             if turn.waiting.isEmpty { turn.isTaken = false } else { turn.waiting.removeFirst().continuation.resume() }
             for observer in observers.values { observer() }
         }
@@ -36,6 +37,30 @@ extension TaskSync {
             throw error
         }
     }
+
+    /// Closes the tasks directory after some seconds without a turn, so that its file system can be unmounted.
+    private func releaseWhenIdle() {
+        lastTurn = surroundings.now()
+        planRelease()
+    }
+
+    private func planRelease() {
+        guard folder.isOpen, !isReleasePlanned else { return }
+        isReleasePlanned = true
+        // Ends by itself; a bridge that is gone is not held.
+        Task { [weak self, surroundings] in
+            try? await surroundings.sleep(for: Self.idleTime)
+            await self?.releaseNow()
+        }
+    }
+
+    private func releaseNow() {
+        isReleasePlanned = false
+        guard !turn.isTaken, surroundings.now() - lastTurn >= Self.idleTime else { return planRelease() }
+        folder.release()
+    }
+
+    private static let idleTime: Duration = .seconds(3)
 
     /// Throws as soon as a turn has failed.
     func followFailure() async throws {

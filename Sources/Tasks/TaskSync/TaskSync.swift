@@ -180,6 +180,8 @@ package actor TaskSync {
     /// Called after every turn.
     var observers: [Int: @Sendable () -> Void] = [:]
     var turn = Turn()
+    var lastTurn: Duration = .zero
+    var isReleasePlanned = false
     /// Why no turn may follow; see `exclusively`.
     var failure: SQLiteError?
     let (failures, failureBell) = AsyncStream.makeStream(of: SQLiteError.self, bufferingPolicy: .bufferingOldest(1))
@@ -490,7 +492,11 @@ package actor TaskSync {
     /// Transfers stop at once and go on by themselves afterwards.
     package func setPaused(_ isPaused: Bool) {
         self.isPaused = isPaused
-        guard !isPaused else { return suspendRunning() }
+        guard !isPaused else {
+            suspendRunning()
+            // Whoever pauses may want to unmount the file system.
+            return folder.release()
+        }
         startQueued()
         retryLater()
     }

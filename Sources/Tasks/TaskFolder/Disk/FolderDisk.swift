@@ -6,6 +6,13 @@ package protocol FolderDisk: AnyObject, Sendable {
     /// Finds the root by its path again; all later calls mean the directory found. `.notFound` where there is none.
     func openRoot() throws(SystemError) -> RootIdentity
 
+    /// Closes what is kept open between calls, which would keep the file system busy. The next call opens it again, and throws
+    /// `.unreachable` where another directory has the root's path by then.
+    func release()
+
+    /// Whether there is something to release.
+    var isOpen: Bool { get }
+
     /// Gives each entry of a directory, with its status where `wantsStatus` says so. Entries that vanish meanwhile are
     /// left out; any other failure means that the content is unknown, and is thrown.
     ///

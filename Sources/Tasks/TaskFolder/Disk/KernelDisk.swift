@@ -5,6 +5,8 @@ package import SystemIO
 package final class KernelDisk: FolderDisk {
     private let path: String
     private let root: Mutex<Directory?>
+    /// The directory that `root` is, also while it is closed.
+    private let identity: Mutex<RootIdentity?>
     private let inotify = Mutex<Inotify?>(nil)
     /// Directories that calls which belong together have opened, by their paths; nil where each call stands for itself.
     private let opened: Mutex<[ExactText: Directory]?>
@@ -15,12 +17,14 @@ package final class KernelDisk: FolderDisk {
     package init(path: String) {
         self.path = path
         root = Mutex(nil)
+        identity = Mutex(nil)
         opened = Mutex(nil)
     }
 
     private init(together disk: KernelDisk) {
         path = disk.path
         root = Mutex(disk.root.withLock { $0 })
+        identity = Mutex(disk.identity.withLock { $0 })
         opened = Mutex([:])
     }
 
@@ -29,21 +33,39 @@ package final class KernelDisk: FolderDisk {
     package func absolutePath(of path: String) -> String { "\(self.path)/\(path)" }
 
     package func openRoot() throws(SystemError) -> RootIdentity {
-        let found = try Directory(path: path)
-        let status = try found.descriptor.status()
-        let identity = RootIdentity(
-            device: status.device, inode: status.inode, fileSystem: try found.fileSystemID())
+        let (found, identity) = try findRoot()
         root.withLock { $0 = found }
+        self.identity.withLock { $0 = identity }
         return identity
     }
 
+    private func findRoot() throws(SystemError) -> (Directory, RootIdentity) {
+        let found = try Directory(path: path)
+        let status = try found.descriptor.status()
+        return (
+            found,
+            RootIdentity(device: status.device, inode: status.inode, fileSystem: try found.fileSystemID())
+        )
+    }
+
+    package func release() { root.withLock { $0 = nil } }
+
+    package var isOpen: Bool { root.withLock { $0 != nil } }
+
     private func directory() throws(SystemError) -> Directory {
         if let directory = root.withLock({ $0 }) { return directory }
-        _ = try openRoot()
-        return try root.withLock { root throws(SystemError) in
-            guard let root else { throw SystemError(.notFound, operation: "open", path: path) }
-            return root
+        let (found, identity) = try findRoot()
+        // Closed in between. What is at the path by now may be another one, in which nothing that is absent was deleted.
+        let known = self.identity.withLock { known in
+            if known == nil { known = identity }
+            return known
         }
+        guard known == identity else {
+            throw SystemError(
+                .unreachable, operation: "open", path: path, remedy: "Another directory is there than before")
+        }
+        root.withLock { $0 = found }
+        return found
     }
 
     private func directory(_ path: String) throws(SystemError) -> Directory {

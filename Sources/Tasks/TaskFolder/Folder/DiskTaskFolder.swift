@@ -10,6 +10,10 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
 
     package init(disk: Disk) { self.disk = disk }
 
+    package func release() { disk.release() }
+
+    package var isOpen: Bool { disk.isOpen }
+
     package func rootState() throws(FolderError) -> RootState {
         let identity: RootIdentity
         do throws(SystemError) {

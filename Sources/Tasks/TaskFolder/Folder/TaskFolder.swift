@@ -14,6 +14,13 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// Writes the marker, replacing one that is there. Never done implicitly.
     func claim(_ marker: RootMarker) throws(FolderError)
 
+    /// Closes what is kept open between calls, so that the file system can be unmounted; watches stay, and do not keep it busy.
+    /// The next call opens the directory again, and fails where another one has its path by then.
+    func release()
+
+    /// Whether something is open that `release` would close.
+    var isOpen: Bool { get }
+
     // MARK: Scan
 
     /// Walks the tree by names and stat only and gives each file once, in no order.

@@ -45,6 +45,10 @@ package final class MemoryDisk: FolderDisk {
         throw failure ?? SystemError(.other, operation: operation, path: path)
     }
 
+    package func release() {}
+
+    package var isOpen: Bool { false }
+
     package func openRoot() throws(SystemError) -> RootIdentity {
         try change("open", "") { tree throws(SystemError) in
             RootIdentity(device: MemoryTree.device, inode: try tree.find("", "open"), fileSystem: 1)

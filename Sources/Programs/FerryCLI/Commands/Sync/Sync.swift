@@ -38,7 +38,13 @@ extension Command {
         return .success
     }
 
-    static let pause = pausing("pause", true, "stops syncing until told to resume; files can be edited meanwhile")
+    static let pause = pausing(
+        "pause", true, "stops syncing until told to resume; files can be edited meanwhile",
+        discussion: """
+            To unmount the file system that the tasks directory is on, pause first: the daemon then keeps nothing on it open.
+            It also closes the directory after some seconds without work. Once the file system is mounted again, syncing goes
+            on; nothing counts as deleted meanwhile.
+            """)
     static let resume = pausing("resume", false, "syncs again")
 
     static let rebind = Command.daemon(
@@ -57,8 +63,10 @@ extension Command {
         return .success
     }
 
-    private static func pausing(_ name: String, _ isPaused: Bool, _ summary: String) -> Command {
-        .daemon(name, group: "Sync", summary: summary, options: [.json]) { context in
+    private static func pausing(
+        _ name: String, _ isPaused: Bool, _ summary: String, discussion: String = ""
+    ) -> Command {
+        .daemon(name, group: "Sync", summary: summary, discussion: discussion, options: [.json]) { context in
             let status = try await context.service.setPaused(isPaused)
             if context.wantsJSON { context.terminal.print(status.json.text) }
             return .success

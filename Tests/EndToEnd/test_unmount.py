@@ -1,0 +1,74 @@
+"""A tasks directory on a stick: the stick can be taken out while the daemon runs, and nothing is lost by that."""
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from harness import Machine, agree, until
+
+
+@pytest.fixture
+def stick(root):
+    """Mounts a file system of its own for the laptop's tasks; the value mounts it again."""
+    place, image = root / "stick", root / "image"
+    place.mkdir()
+    subprocess.run(["truncate", "-s", "64M", image], check=True)
+    if shutil.which("mkfs.ext4") is None:
+        pytest.skip("mkfs.ext4 is not here")
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+
+    def mount():
+        return subprocess.run(["mount", "-o", "loop", image, place], capture_output=True, text=True)
+
+    result = mount()
+    if result.returncode:
+        pytest.skip(f"a loop device cannot be mounted: {result.stderr.strip()}")
+    yield place, mount
+    subprocess.run(["umount", "-l", place], capture_output=True)
+
+
+def opened_beneath(machine, place):
+    links = []
+    for name in os.listdir(f"/proc/{machine.daemon.process.pid}/fd"):
+        try:
+            links.append(os.readlink(f"/proc/{machine.daemon.process.pid}/fd/{name}"))
+        except OSError:
+            continue  # It was closed since it was listed.
+    return [link for link in links if link.startswith(str(place))]
+
+
+@pytest.mark.parametrize("pauses", [True, False])
+def test_the_file_system_of_the_tasks_can_be_unmounted(root, server, stick, pauses):
+    place, mount = stick
+    laptop, desk = Machine(root, "laptop"), Machine(root, "desk")
+    laptop.tasks.rmdir()
+    (place / "Tasks").mkdir()
+    laptop.tasks.symlink_to(place / "Tasks")
+    for index, machine in enumerate([laptop, desk]):
+        machine.start()
+        machine.login(server, create=index == 0)
+    try:
+        laptop.write("Plan.md", "the plan\n")
+        (laptop.tasks / "Plan.files").mkdir()
+        (laptop.tasks / "Plan.files" / "a.bin").write_bytes(os.urandom(1 << 20))
+        agree(laptop, desk)
+        if pauses:
+            laptop.ferry("pause")
+        until(lambda: not opened_beneath(laptop, place), lambda: f"nothing open: {opened_beneath(laptop, place)}", timeout=60)
+        result = subprocess.run(["umount", place], capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+        if not pauses:
+            until(lambda: laptop.status()["state"] == "root-held", laptop.status, timeout=60)
+        desk.write("Plan.md", "the plan\nof the desk\n")
+        desk.sync()
+        assert mount().returncode == 0
+        if pauses:
+            laptop.ferry("resume")
+        until(lambda: laptop.status()["state"] == "running", laptop.status, timeout=60)
+        # What was not there was not deleted.
+        agree(laptop, desk, timeout=60)
+        assert laptop.read("Plan.md") == "the plan\nof the desk\n"
+    finally:
+        for machine in (laptop, desk):
+            machine.stop()
