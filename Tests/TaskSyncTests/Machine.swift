@@ -36,7 +36,7 @@ final class Machine: Sendable {
     ///   - refusing: the writes that the remote refuses.
     init(
         _ store: any DocumentStore, objects: (any ObjectStore)? = nil, home: Home? = nil, disk: MemoryDisk? = nil,
-        rebinds: Bool = false, repairs: Bool = false, trashDays: Int = 30,
+        rebinds: Bool = false, repairs: Bool = false, bootID: String? = nil, trashDays: Int = 30,
         wallClock: @escaping @Sendable () -> Int64 = { 0 },
         followedLists: Int = 400, refusing: @escaping @Sendable (Write) -> Bool = { _ in false }
     ) async throws {
@@ -54,6 +54,7 @@ final class Machine: Sendable {
             userID: "alice", remote: "test", rebinds: rebinds, trashDays: trashDays, wallClock: wallClock)
         configuration.followedLists = followedLists
         configuration.repairs = repairs
+        configuration.bootID = bootID
         sync = TaskSync(
             configuration: configuration,
             folder: disk.map { MemoryTaskFolder(disk: $0) } ?? DirectoryTaskFolder(path: "\(root)/Tasks"),

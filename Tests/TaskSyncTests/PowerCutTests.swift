@@ -79,6 +79,38 @@ import Testing
         await other.stop()
     }
 
+    /// Only a start of the machine comes with files that a power cut has left empty.
+    @Test(arguments: [true, false])
+    func
+        `a file that its user empties while the daemon is off stays empty, and is filled and reported after a new boot`(
+            isSameBoot: Bool
+        ) async throws
+    {
+        let disk = MemoryDisk()
+        try disk.write("Call.md", Array("now\n".utf8))
+        let before = try await Machine(store, disk: disk, bootID: "one")
+        let other = try await Machine(store)
+        #expect(await other.has("Call.md", "now\n"))
+        #expect(await before.eventually { (try? await before.sync.isSettled()) == true })
+        await before.stop()
+        try disk.save("Call.md", [])
+        let machine = try await Machine(store, home: before.home, disk: disk, bootID: isSameBoot ? "one" : "two")
+        if isSameBoot {
+            #expect(await other.has("Call.md", ""))
+            #expect(disk.text("Call.md") == "")
+        } else {
+            #expect(await machine.eventually { disk.text("Call.md") == "now\n" })
+            #expect(await machine.eventually { await machine.sync.allProblems.map(\.code) == ["emptied"] })
+            #expect(other.read("Call.md") == "now\n")
+            // Once more, it is meant.
+            try disk.save("Call.md", [])
+            #expect(await other.has("Call.md", ""))
+        }
+        #expect(await machine.eventually { await machine.sync.allProblems.isEmpty })
+        await machine.stop()
+        await other.stop()
+    }
+
     /// Which a power cut has left empty.
     @Test func `a new file with the name of a known one is not filled with what that says under its new name`()
         async throws

@@ -35,6 +35,9 @@ package actor TaskSync {
         package var followedLists = 400
         /// Whether the state file was opened for repair; see `repairTables`.
         package var repairs = false
+        /// Names this boot of the machine; `nil` if it is not known. A run in the same boot as the one before it finds no file that
+        /// a power cut has left empty.
+        package var bootID: String?
         /// The local clock in seconds since 1970, for showing; and where it is behind, the trash keeps things for longer.
         package var wallClock: @Sendable () -> Int64
 
@@ -94,7 +97,7 @@ package actor TaskSync {
     var unfinishedWrites: [String: [UInt8]] = [:]
     /// A move that the last run announced, and of which nobody could see yet whether it was made.
     var unfinishedMoves: [(from: TaskPath, to: TaskPath)] = []
-    /// Directories that nobody has looked into since the start: a power cut may have left known files in them empty.
+    /// Directories that nobody has looked into since the machine started: a power cut may have left known files in them empty.
     var unexplored: [TaskPath] = [.root]
     /// Directories that the last scan could not list.
     var unlisted: Set<TaskPath> = []
@@ -102,6 +105,8 @@ package actor TaskSync {
     var unreadable: [TaskPath: FileTime] = [:]
     /// Files with the identifiers of tasks that are not known here, while the server has not told of all there are.
     var unidentified: Set<TaskPath> = []
+    /// Whether the state file says that this boot has been looked at for such files.
+    var isBootNoted = false
     /// By task, files that a power cut has left empty and that could not be filled yet, as on a full disk; see `fillEmptied`.
     var unfilled: [String: (path: TaskPath, stamp: FileStamp)] = [:]
     /// Lists whose directories have other names than they should, because those are taken.
@@ -284,7 +289,7 @@ package actor TaskSync {
                 try tables.state("attached-partials") ?? "", try tables.state("offering") != nil,
                 try tables.state("pinned") ?? "", try tables.state("synced") != nil, try tables.state("progress") ?? "",
                 try tables.announced(), try tables.left(), try tables.state("bound-anew") != nil,
-                try tables.state("unreadable") ?? "", try tables.state("declined") ?? ""
+                try tables.state("unreadable") ?? "", try tables.state("declined") ?? "", try tables.state("boot")
             )
         }
         index = FileIndex(tables.0.map { ($0.path, FileIndex.Entry(task: $0.task, stamp: $0.stamp)) })
@@ -306,6 +311,10 @@ package actor TaskSync {
         isBoundAnew = tables.13
         unreadable = Self.unreadable(saved: tables.14)
         declined = Self.declined(saved: tables.15)
+        if let boot = configuration.bootID, tables.16 == boot {
+            isBootNoted = true
+            unexplored = []
+        }
         try await loadHosts()
         try await loadCatalog()
         try await forgetLeftOfPurged()

@@ -155,11 +155,11 @@ final class SimulatedMachine: @unchecked Sendable {
             let client = try DocumentDatabase(
                 path: statePath, database: Simulation.database, remote: remote, options: options)
             let folder = MemoryTaskFolder(disk: disk)
+            var configuration = TaskSync.Configuration(
+                userID: "alice", remote: "simulated", rebinds: rebinds, wallClock: { surroundings.wallClock() / 1000 })
+            configuration.bootID = "boot \(powerCuts)"
             let sync = TaskSync(
-                configuration: TaskSync.Configuration(
-                    userID: "alice", remote: "simulated", rebinds: rebinds,
-                    wallClock: { surroundings.wallClock() / 1000 }),
-                folder: folder, client: client, objects: objects, logger: logger,
+                configuration: configuration, folder: folder, client: client, objects: objects, logger: logger,
                 surroundings: surroundings)
             let process = Process(client: client, folder: folder, sync: sync, remote: remote, objects: objects)
             self.process = process

@@ -207,9 +207,10 @@ package final class Simulation: @unchecked Sendable {
                     let transfers = await sync.allTransfers.filter { !$0.phase.isOver }
                     reasons.append("not settled, \(transfers.map { "\($0.name): \($0.phase)" })")
                 }
-                // Names that differ in case only, and files beside no task, are what the users here want.
+                // Names that differ in case only, and files beside no task, are what the users here want. What a power cut has
+                // emptied, and was filled, is only told.
                 // Nor can anybody bring back what a server that was put back has lost, and no task's file is beside any more.
-                let accepted = ["name-clash", "no-task"] + (wasRestored ? ["attachment-damaged"] : [])
+                let accepted = ["name-clash", "no-task", "emptied"] + (wasRestored ? ["attachment-damaged"] : [])
                 let problems = await sync.allProblems.filter { !accepted.contains($0.code) }
                 if !problems.isEmpty {
                     reasons.append("\(problems.map { "\($0.code) \($0.subject ?? ""): \($0.message)" })")

@@ -53,6 +53,8 @@ final class SyncStack: Sendable {
             trashDays: configuration.trashDays,
             objectStore: server.keepsObjects ? "" : server.objectsPlace, wallClock: Clocks.wallSeconds)
         settings.repairs = repairs
+        let boot = try? FileSystem.read("/proc/sys/kernel/random/boot_id", limit: 64)
+        settings.bootID = boot.map { String(decoding: $0, as: UTF8.self) }
         sync = TaskSync(
             configuration: settings,
             folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,

@@ -323,6 +323,7 @@ extension TaskSync {
             attachments.removeAll(of: task)
             held[task] = nil
             unfilled[task] = nil
+            problems[Self.emptiedKey(task)] = nil
             await endPointless(transfers.current(of: task).filter(\.isUpload))
         }
         retries.formUnion(misnamed)

@@ -116,6 +116,7 @@ extension TaskSync {
         for task in tasks {
             held[task] = nil
             unfilled[task] = nil
+            problems[Self.emptiedKey(task)] = nil
             attachments.removeAll(of: task)
             await endPointless(transfers.current(of: task).filter(\.isUpload))
         }

@@ -183,6 +183,7 @@ extension TaskSync {
             unfinishedWrites[row.task] = nil
             unfilled[row.task] = nil
             problems[file.path.string] = nil
+            problems[Self.emptiedKey(row.task)] = nil
             if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)
             // Written by a run that was cut off before it did that.

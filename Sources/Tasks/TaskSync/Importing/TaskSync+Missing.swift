@@ -147,6 +147,7 @@ extension TaskSync {
         unfilled[task] = nil
         switch folder.write([write]).first {
         case .success(.written(let stamp)):
+            noteFilled(path, task)
             guard row.path == path else { return changes.noteFound(path) }
             row.stamp = stamp
             try await remember([row])
@@ -157,6 +158,29 @@ extension TaskSync {
         }
     }
 
+    /// Reports that a file was empty and has got its text back: its user may have emptied it.
+    private func noteFilled(_ path: TaskPath, _ task: String) {
+        logger.notice("was empty after a start of the machine, and has its text back", ["path": "\(path)"])
+        note(
+            SyncProblem(
+                code: "emptied", subject: path.string,
+                message:
+                    "It was empty when the machine had started, as a power cut leaves files, and has its text back.",
+                hint: "If you had emptied it, empty it again. Any edit of it, or a restart of ferryd, ends this notice."
+            ),
+            for: Self.emptiedKey(task))
+    }
+
+    static func emptiedKey(_ task: String) -> String { "emptied \(task)" }
+
+    /// Remembers, once every directory was looked into and everything is filled, that files which are empty at a later start in
+    /// this boot were emptied by their users.
+    func noteBoot() async throws {
+        guard let boot = configuration.bootID, !isBootNoted, unexplored.isEmpty, unfilled.isEmpty else { return }
+        try await client.transaction { try SyncTables($0).setState("boot", boot) }
+        isBootNoted = true
+    }
+
     /// Tries again what could not be filled.
     func fillAgain() async throws {
         for task in unfilled.keys.sorted() {
@@ -165,6 +189,7 @@ extension TaskSync {
             // Before the removal of its old name counts: nobody would look for it then, and it would be a copy.
             if index.path(of: task) != path { try await importFiles([path]) }
         }
+        try await noteBoot()
     }
 
     /// Where the file of a task still is as empty as a power cut has left it. One that is not, or has gone, is its user's.

@@ -50,6 +50,7 @@ extension TaskSync {
         }
         forgetProblemsOfAbsentFiles()
         changed += try await fillEmptied(emptied, beside: changed)
+        try await noteBoot()
         for path in scan.lists.sorted() { _ = try await list(at: path) }
         // Not those that were there a moment ago: what has become of them is told.
         let absent = Set(index.paths(notSeenIn: call))
