@@ -47,6 +47,24 @@ extension DiskTaskFolder {
         return .moved(FileStamp(after))
     }
 
+    package func exchange(_ path: TaskPath, _ other: TaskPath) throws(FolderError) {
+        guard path.kind(isDirectory: true) == .attachments, other.kind(isDirectory: true) == .attachments else {
+            throw FolderError(.wrongKind, "\(path) and \(other) are no directories of attachments")
+        }
+        do throws(SystemError) {
+            try disk.rename(path.string, to: other.string, .exchanging)
+        } catch {
+            guard error.code == .unsupported else { throw FolderError(error) }
+            let third = try path.parent.appending("\(path.stem) (\(disk.uniqueName()))\(TaskPath.attachmentsSuffix)")
+            guard case .moved = try move(path, to: third, expecting: .anything),
+                case .moved = try move(other, to: path, expecting: .anything),
+                case .moved = try move(third, to: other, expecting: .anything)
+            else { throw FolderError(.exists, "\(path) and \(other) have changed while their names were exchanged") }
+            return
+        }
+        try synchronizeMove(path, to: other)
+    }
+
     /// One of the two directories may have got another name meanwhile: the move is made nevertheless, and all of the file system is
     /// written to the disk instead.
     func synchronizeMove(_ path: TaskPath, to target: TaskPath) throws(FolderError) {

@@ -48,6 +48,10 @@ package protocol TaskFolder: AnyObject, Sendable {
         _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
     ) throws(FolderError) -> MoveOutcome
 
+    /// Exchanges the names of two directories of attachments. Where the file system cannot do that in one step, one of them has a
+    /// third name meanwhile.
+    func exchange(_ path: TaskPath, _ other: TaskPath) throws(FolderError)
+
     // MARK: Directories
 
     /// Makes the directory and those above it; fine where it exists.

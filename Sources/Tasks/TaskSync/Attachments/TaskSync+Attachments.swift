@@ -193,6 +193,71 @@ extension TaskSync {
 
     // MARK: Moves
 
+    /// The attachments of files that have moved follow them, also where names went round in a circle.
+    func moveAttachments(of files: [ImportedFile]) {
+        let moved = files.compactMap { file in file.attachmentSource.map { (file: file, source: $0) } }
+        let sources = Set(moved.map(\.source))
+        let targets = Set(moved.map(\.file.path))
+        let isTangled = { (move: (file: ImportedFile, source: TaskPath)) in
+            sources.contains(move.file.path) || targets.contains(move.source)
+        }
+        for move in moved where !isTangled(move) { moveAttachments(from: move.source, to: move.file.path) }
+        let tangled = moved.filter(isTangled)
+        guard !tangled.isEmpty else { return }
+        var wanted: [TaskPath: TaskPath] = [:]
+        for (file, source) in tangled {
+            guard let old = try? source.attachmentsDirectory(), let new = try? file.path.attachmentsDirectory() else {
+                continue
+            }
+            // The user may have moved them already.
+            let places = [new, old] + tangled.compactMap { try? $0.file.path.attachmentsDirectory() }
+            if let place = places.first(where: { hasAttachments(of: file.task, in: $0) }) {
+                if place != new { wanted[place] = new }
+            } else if (try? folder.hasDirectory(old)) == true,
+                !tangled.contains(where: { hasAttachments(of: $0.file.task, in: old) })
+            {
+                wanted[old] = new
+            }
+        }
+        movedAttachmentDirectories.formUnion(wanted.keys)
+        movedAttachmentDirectories.formUnion(wanted.values)
+        arrangeAttachments(wanted)
+    }
+
+    /// Whether a directory has a file that is known as an attachment of a task.
+    private func hasAttachments(of task: String, in directory: TaskPath) -> Bool {
+        attachments.rows(of: task).values.contains { row in
+            guard let path = try? directory.appending(row.name) else { return false }
+            return (try? folder.stamp(path))?.isFile(of: row.stamp) == true
+        }
+    }
+
+    /// Gives directories of attachments their new names, each only once that is free; the last ones of a circle exchange theirs.
+    private func arrangeAttachments(_ names: [TaskPath: TaskPath]) {
+        var wanted = names
+        while true {
+            let order = wanted.sorted { $0.key < $1.key }
+            guard let (place, target) = order.first(where: { wanted[$0.value] == nil }) ?? order.first else { return }
+            wanted[place] = nil
+            do throws(FolderError) {
+                guard let next = wanted[target] else {
+                    // Where somebody has put others there, both stay, and what is in them is looked at.
+                    _ = try folder.move(place, to: target, expecting: .anything)
+                    continue
+                }
+                try folder.exchange(place, target)
+                wanted[target] = nil
+                if next != place { wanted[place] = next }
+            } catch {
+                note(
+                    SyncProblem(
+                        code: "attachments-left", subject: place.string,
+                        message: "The attachments could not follow the task: \(error.message)",
+                        hint: "Move them to \(target.string) by hand."), for: place.string)
+            }
+        }
+    }
+
     /// `X.files` follows `X.md`.
     func moveAttachments(from: TaskPath, to: TaskPath) {
         guard let source = try? from.attachmentsDirectory(), let target = try? to.attachmentsDirectory(),

@@ -123,9 +123,7 @@ extension TaskSync {
         if !replaced.isEmpty, !isScan, !folder.isFullyWatched { return changes.askForScan() }
         for task in replaced where !imported.contains(where: { $0.task == task }) { try await forgetReplaced(task) }
         // Not before the attachments of a task that had the place are out of the way.
-        for file in imported {
-            if let source = file.attachmentSource { moveAttachments(from: source, to: file.path) }
-        }
+        moveAttachments(of: imported)
         // A power cut must not take back on this disk what others have been told.
         let gone = folder.synchronize(imported.map(\.path) + imported.compactMap(\.source))
         // One that has just got another name is read under that. Whose attachments came here is noted here first.
