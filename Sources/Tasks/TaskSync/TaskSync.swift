@@ -83,6 +83,10 @@ package actor TaskSync {
     /// Lists of other users that this one may use, beyond those that a machine follows.
     var unfollowed: Set<DocumentName> = [] { didSet { noteUnfollowed() } }
     package internal(set) var catalog = TaskCatalog()
+    /// By task, those that were made of new files here a short while ago.
+    var newborns: [String: Newborn] = [:]
+    /// By path, files that were deleted here a short while ago.
+    var deletedFiles: [TaskPath: DeletedFile] = [:]
     /// What each task's file is to be called.
     var names = NameBook { TaskFileName.file(for: $0, number: $1).name }
     /// What the directory of each list is to be called.

@@ -4,7 +4,7 @@ package struct Action: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         // A user at the files
         case create, edit, editAgain, rename, move, copy, delete, replace, deleteMany, renameList, remakeList,
-            removeList, passName, passNamesUnseen, putBack, bringBack, leave, saveUnseen
+            removeList, passName, passNamesUnseen, putBack, bringBack, leave, makeTwin, copyAway, exchange, saveUnseen
         // A user at attachments
         case attach, replaceAttachment, renameAttachment, detach
         // A program that uses the library
@@ -28,6 +28,8 @@ package struct Action: Sendable {
             case .editAgain: 0
             // Only where they are asked for: a name goes to another task, and is gone again or unseen.
             case .passName, .passNamesUnseen: 0
+            // As these: one new file on two machines, a move by a copy and a delete, and two files that change names.
+            case .makeTwin, .copyAway, .exchange: 0
             // As these: files that are back before their deletes are sent, and a machine that does not come back.
             case .putBack, .bringBack, .leave: 0
             // As these: an editor saves what it had before others changed the file.
@@ -92,8 +94,8 @@ package struct Action: Sendable {
             switch self {
             case .create, .edit, .editAgain, .rename, .move, .copy, .delete, .replace, .deleteMany, .renameList,
                 .remakeList,
-                .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .saveUnseen, .attach,
-                .replaceAttachment,
+                .removeList, .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
+                .exchange, .saveUnseen, .attach, .replaceAttachment,
                 .renameAttachment, .detach, .count,
                 .addByCommand, .tagByCommand,
                 .removeByCommand, .restoreByCommand:

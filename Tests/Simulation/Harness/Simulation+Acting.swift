@@ -23,7 +23,10 @@ extension Simulation {
     func perform(_ action: Action, on machine: SimulatedMachine, at path: String?) {
         var random = SeededRandom(action.seed)
         if action.kind.isFile
-            || [.deleteMany, .removeList, .passNamesUnseen, .putBack, .bringBack, .leave].contains(action.kind)
+            || [
+                .deleteMany, .removeList, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway,
+                .exchange,
+            ].contains(action.kind)
         {
             // Where the disk says no, the user has not done it.
             try? machine.byUser { _ in try touchFiles(action.kind, machine, path, &random) }
@@ -159,7 +162,7 @@ extension Simulation {
         case .removeList:
             guard let directory = random.pick(machine.directories), isIdle(directory, machine) else { return }
             try removeList(directory, machine)
-        case .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .saveUnseen:
+        case .passName, .passNamesUnseen, .putBack, .bringBack, .leave, .makeTwin, .copyAway, .exchange, .saveUnseen:
             try encounter(kind, machine, paths, &random)
         case .attach, .replaceAttachment, .renameAttachment, .detach:
             try touchAttachments(kind, machine, paths, &random)

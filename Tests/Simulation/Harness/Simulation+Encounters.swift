@@ -46,6 +46,21 @@ extension Simulation {
         case .saveUnseen:
             guard let path = random.pick(known), let old = files[path] else { return }
             saveUnseen(path, old, machine, &random)
+        case .makeTwin:
+            try makeTwin(machine, &random)
+        case .copyAway:
+            guard let path = random.pick(known) else { return }
+            try copyAway(path, machine, &random)
+        case .exchange:
+            guard let path = random.pick(known), let other = random.pick(known), other != path else { return }
+            try machine.disk.rename(path, to: other, .exchanging)
+            for (from, to) in [(path, other), (other, path)] {
+                words.place(files[from] ?? [], at: to)
+                words.leaveAttachments(of: files[from] ?? [])
+                words.rename(from, to: to)
+                machine.noteRename(to)
+            }
+            tell(machine, "exchanges '\(path)' and '\(other)'")
         default: break
         }
     }
@@ -69,6 +84,47 @@ extension Simulation {
             words.unretire(Words.found(in: new, "q"))
             edited(path, old, new, machine)
             tell(machine, "saves '\(path)' as it was, with a line more")
+        }
+    }
+
+    /// Two machines make the same note at nearly the same time, of which one may have got another line already. One that was
+    /// changed before they hear of each other is another task, as a copy is.
+    private func makeTwin(_ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        guard let other = random.pick(machines.filter { $0 !== machine }) else { return }
+        let path = "\(title(&random)).md"
+        try create(path, machine, &random)
+        guard let bytes = machine.files[path] else { return }
+        let line = random.chance(50) ? Array("more \(words.make())\n".utf8) : []
+        scheduler.after(random.milliseconds(0...300)) { [unowned self] in
+            try? other.byUser { disk in
+                guard (try? disk.status(path)) == nil, bytes.last == UInt8(ascii: "\n") else { return }
+                try disk.write(path, bytes + line)
+                other.noteNew(path)
+                words.copy(bytes)
+                words.replace([], with: bytes + line)
+                words.place(bytes, at: path)
+                words.rename("", to: path)
+                tell(other, "makes '\(path)', too")
+            }
+        }
+    }
+
+    /// A program moves a file by a copy and a delete.
+    private func copyAway(_ path: String, _ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
+        guard let bytes = machine.files[path] else { return }
+        let new = "\(title(&random)).md"
+        guard machine.files[new] == nil, !machine.busy.contains(new) else { return }
+        try machine.disk.write(new, bytes)
+        machine.noteNew(new)
+        words.copy(bytes)
+        words.place(bytes, at: new)
+        words.rename("", to: new)
+        tell(machine, "copies '\(path)' to '\(new)' to remove it")
+        scheduler.after(random.milliseconds(0...2000)) { [unowned self] in
+            try? machine.byUser { _ in
+                guard machine.files[path] == bytes, !machine.busy.contains(path) else { return }
+                try delete(path, machine)
+            }
         }
     }
 

@@ -94,6 +94,25 @@ extension TaskSync {
         try await forgetLeft(of: [task])
     }
 
+    /// A deleted file is there again: the attachments that the remote has, too, come back with it from the local trash. Those that
+    /// cannot are fetched.
+    func bringBack(_ rows: [AttachmentRow], of task: String, beside path: TaskPath) async throws {
+        guard let left = leftBeside[task], let target = try? path.attachmentsDirectory() else { return }
+        var back: [AttachmentRow] = []
+        for var row in rows where left.told[ExactText(row.name)] == LeftBeside.Version(row.stamp) {
+            guard let place = try? target.appending(row.name),
+                (try? folder.takeFromTrash(left.entry, row.name, to: place)) == true,
+                let stamp = try? folder.stamp(place), stamp.hasContent(of: row.stamp)
+            else { continue }
+            row.stamp = stamp
+            back.append(row)
+        }
+        try await client.transaction { [back] transaction in
+            for row in back { try SyncTables(transaction).put(row) }
+        }
+        for row in back { attachments.set(row) }
+    }
+
     /// Tries again what could not come back, as on a full disk.
     func bringBackLeftAgain() async throws {
         for task in leftBeside.keys.sorted() where catalog[task].map({ $0.deletion == nil }) ?? false {

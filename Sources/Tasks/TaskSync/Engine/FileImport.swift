@@ -19,8 +19,10 @@ struct FileImport {
     ///   - view: the document as this replica sees it.
     ///   - unseen: what the change puts away unseen; see `UnseenVersion`.
     ///   - id: names what is displaced; not used before.
+    ///   - isBack: whether the file was deleted since it was in step, which its user has taken back by making it again.
     func mutation(
-        shadow: Said?, file: Said, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [], id: String
+        shadow: Said?, file: Said, view: DocumentSnapshot, unseen: [Merge.DisplacedValue] = [], id: String,
+        isBack: Bool = false
     ) -> Mutation? {
         // Of a document that is awaited, what the file said when it was in step is all that is known.
         let awaited = view.isAwaited ? shadow : nil
@@ -38,8 +40,9 @@ struct FileImport {
             mine["deletedTime"] = nil
             if mine[TaskLayout.head] == .string("") { mine[TaskLayout.head] = theirs[TaskLayout.head] }
         }
-        let result = DocumentMerge.merge(
-            base: shadow?.fields, mine: mine, theirs: theirs, policy: .tasks)
+        var base = shadow?.fields
+        if isBack { base?["deletedTime"] = theirs["deletedTime"] }
+        let result = DocumentMerge.merge(base: base, mine: mine, theirs: theirs, policy: .tasks)
         guard let merged = result.fields else { return nil }
         let old = TaskItem(fields: theirs)
         let diff = TaskDiff(from: old, to: owned(TaskItem(fields: merged), insteadOf: old))
@@ -49,12 +52,21 @@ struct FileImport {
             $0.side == .theirs && !(isBeingDeleted && $0.reason == .editSurvivesDelete)
         }
         let kept = unseen.filter { unseen in !displaced.contains { $0.field == unseen.field } }
-        return mutation(
-            diff, .merge, appearance: appearance,
-            companions: TaskHistory.writes(
-                of: displaced + kept, from: known, task: name, userID: known["userId"]?.stringValue ?? userID,
-                replica: replica,
-                baseTime: view.updateTime, id: id))
+        func history(of values: [Merge.DisplacedValue], id: String, isDismissed: Bool = false) -> [Write] {
+            TaskHistory.writes(
+                of: values, from: known, task: name, userID: known["userId"]?.stringValue ?? userID,
+                replica: replica, baseTime: view.updateTime, id: id, isDismissed: isDismissed)
+        }
+        var companions = history(of: displaced + kept, id: id)
+        // The deleted text would be in the trash, were this another task.
+        if isBack, let notes = known["notes"], notes != merged["notes"],
+            !kept.contains(where: { $0.field == FieldPath(key: "notes") })
+        {
+            let old = Merge.DisplacedValue(
+                field: FieldPath(key: "notes"), value: notes, side: .theirs, reason: .editSurvivesDelete)
+            companions += history(of: [old], id: "\(id)-deleted", isDismissed: true)
+        }
+        return mutation(diff, .merge, appearance: appearance, companions: companions)
     }
 
     /// A task that changes to a list of somebody else's becomes that user's, and one that is taken out of it this user's.

@@ -13,9 +13,11 @@ extension TaskSync {
         var tasks: [String] = []
         var unwritten: [TaskPath] = []
         var attachments: [TaskPath] = []
-        let subjects = Set(paths.map(\.string))
+        var obstructed: [TaskPath] = []
+        let subjects = Set(paths.filter { folder.isAbsent($0) }.map(\.string))
         folderProblems = folderProblems.filter { !subjects.contains($0.value.subject ?? "") }
         for path in Set(paths) {
+            if index[path] != nil, !subjects.contains(path.string) { obstructed.append(path) }
             problems[path.string] = nil
             if path.kind(isDirectory: false) == .attachment {
                 attachments.append(path)
@@ -24,6 +26,8 @@ extension TaskSync {
             guard let entry = index[path], folder.isAbsent(path) else { continue }
             if entry.stamp == .none { unwritten.append(path) } else { tasks.append(entry.task) }
         }
+        // A directory, say, is where a task's file was, which is not gone for that: reading it reports what is in the way.
+        try await importFiles(obstructed.filter { (try? folder.stamp($0)) == nil })
         // What this replica was cut off from writing was never there, so it has not been deleted either.
         try await forget(unwritten)
         // What has been deleted elsewhere is no delete of this machine's. The catalog may not know it yet, nor a new task.
@@ -37,7 +41,7 @@ extension TaskSync {
         if !gone.isEmpty { try await discardFiles(of: gone) }
         // What is empty under another name is read when it has been filled.
         tasks.removeAll { held[$0] != nil || gone.contains($0) || pathOfUnfilled($0) != nil }
-        tasks = try await withoutUnseen(tasks)
+        tasks = try await withoutUnseen(withoutCopied(tasks))
         try await removeFiles(of: tasks)
         // What went with a task whose delete is held waits with it.
         for path in attachments { try await attachmentRemoved(path) }
@@ -53,6 +57,7 @@ extension TaskSync {
         } else {
             // As with imports: what others are told to delete must not be back on this disk after a power cut.
             folder.synchronize(tasks.compactMap { index.path(of: $0) })
+            try await noteDeleted(tasks)
             try await delete(tasks)
         }
     }

@@ -63,6 +63,11 @@ extension TaskSync {
             var isMoved = sameInode.map { $0.task == other && hasCome($0) } == true
             if !isMoved { isMoved = try await isFree(other) }
             guard isMoved else { return (entry.task, false) }
+            // Saved under another name first: it is this one's new text.
+            if folder.isFullyWatched, isNewborn(other) {
+                try await dissolve(other)
+                return (entry.task, false)
+            }
             replaced.insert(entry.task)
             return (other, false)
         }

@@ -17,6 +17,8 @@ extension TaskSync {
         var source: TaskPath?
         /// Where its attachments are, if they have to follow it.
         var attachmentSource: TaskPath?
+        /// What the task's file was before it was deleted, if this one continues it.
+        var deleted: DeletedFile?
     }
 
     /// Takes over a batch of settled changes.
@@ -34,8 +36,7 @@ extension TaskSync {
                 if path.kind(isDirectory: false) == .attachment {
                     await noteAttachment(path, stamp, isEvent: true)
                 } else {
-                    // Where a directory of this name was, there is a file now.
-                    folderProblems["\(Self.word(FolderProblem.Kind.directoryNamedAsTask)) \(path.string)"] = nil
+                    forgetDirectory(namedAs: path)
                     files.append(path)
                     settled[path] = stamp
                 }
@@ -45,6 +46,7 @@ extension TaskSync {
                     await noteAttachment(to, stamp)
                     removed.append(from)
                 } else {
+                    forgetDirectory(namedAs: to)
                     try await moved(from, to, stamp)
                     files.append(to)
                     settled[to] = stamp
@@ -90,6 +92,11 @@ extension TaskSync {
         if batch.contains(where: { if case .directoryAppeared = $0 { true } else { false } }) {
             try await forgetMissingLists()
         }
+    }
+
+    /// Where a directory with the name of a task's file was, there is a file now.
+    private func forgetDirectory(namedAs path: TaskPath) {
+        folderProblems["\(Self.word(FolderProblem.Kind.directoryNamedAsTask)) \(path.string)"] = nil
     }
 
     private func isKnown(_ path: TaskPath) -> Bool {
@@ -143,7 +150,7 @@ extension TaskSync {
             let tables = SyncTables(transaction)
             // Before any of them gets a name that was another one's.
             let shadows = try files.map { file in
-                var row = try tables.file(file.task)
+                var row = try tables.file(file.task) ?? file.deleted?.row
                 // What the last run put there is no edit of its user's, whatever somebody has edited since.
                 if let put = unfinished[file.task], let old = row?.bytes, Self.has(file.file.bytes, put, over: old) {
                     row?.bytes = put
@@ -182,11 +189,13 @@ extension TaskSync {
             unfilled[row.task] = nil
             problems[file.path.string] = nil
             problems[Self.emptiedKey(row.task)] = nil
+            if let deleted = file.deleted { try await bringBack(deleted.attachments, of: row.task, beside: row.path) }
             if !isAppended { self.retries.insert(row.task) }
             await noteAttachments(of: row.task, at: row.path)
             // Written by a run that was cut off before it did that.
             try await bringBackLeft(of: row.task, beside: row.path)
         }
+        noteNewborn(imported.filter(\.isNew).map(\.task))
         try await reviewAttachments(of: back)
         // A name that one of them has left may be another one's by right.
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
@@ -252,7 +261,8 @@ extension TaskSync {
             try UndoSteps(transaction).unseenSave(of: file.task, over: $0.item, saved: said.item)
         }
         let mutation = engine.mutation(
-            shadow: shadow, file: said, view: view, unseen: step?.displaced ?? [], id: merge)
+            shadow: shadow, file: said, view: view, unseen: step?.displaced ?? [], id: merge,
+            isBack: file.deleted != nil)
         if let mutation {
             try transaction.append(mutation)
             if let step { try UndoSteps(transaction).add([step.step], at: time) }
@@ -348,8 +358,13 @@ extension TaskSync {
             changes.noteFound(path)
             return nil
         }
-        let (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
+        var (task, isNew) = try await identify(path, content, identifier, claimed: claimed, &replaced)
         if isNew, try await waitsForItsTask(path, identifier, claimed: claimed) { return nil }
+        let deleted = isNew ? try await deletedFile(path, claimed: claimed) : nil
+        if let deleted {
+            (task, isNew) = (deleted.row.task, false)
+            deletedFiles[path] = nil
+        }
         if let problem = try await limitProblem(of: file, at: path, task) {
             note(problem, for: path.string)
             return nil
@@ -369,8 +384,8 @@ extension TaskSync {
             }
         }
         return ImportedFile(
-            path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: old ?? origin, attachmentSource: old
-        )
+            path: path, stamp: stamp, file: file, task: task, isNew: isNew, source: old ?? origin,
+            attachmentSource: old, deleted: deleted)
     }
 
     /// The limit of documents that a task's file would break; `nil` if it keeps them all. The remote would refuse such a file, and
@@ -423,6 +438,11 @@ extension TaskSync {
         if let replaced = index[to], replaced.task != entry.task {
             // Where not all directories are watched, only a scan shows whether it has gone to another: the import asks for it.
             guard folder.isFullyWatched else { return }
+            // Saved under another name first: it is this one's new text.
+            if isNewborn(entry.task) {
+                try await dissolve(entry.task)
+                return take(to, stamp, for: replaced.task)
+            }
             try await forgetReplaced(replaced.task)
         }
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }

@@ -17,10 +17,12 @@ enum TaskHistory {
 
     /// The writes that keep what a change of a document, which had `theirs`, displaced.
     ///
-    /// - Parameter id: unique to this merge; the entries' ids begin with it.
+    /// - Parameters:
+    ///   - id: unique to this merge; the entries' ids begin with it.
+    ///   - isDismissed: whether they are kept, but are no conflict that somebody should look at.
     static func writes(
         of displaced: [Merge.DisplacedValue], from theirs: [String: Value], task: DocumentName, userID: String,
-        replica: String, baseTime: Timestamp?, id: String
+        replica: String, baseTime: Timestamp?, id: String, isDismissed: Bool = false
     ) -> [Write] {
         displaced.enumerated().compactMap { index, entry in
             let path = "\(task.path)/\(collection)/\(id)-\(index)"
@@ -33,8 +35,8 @@ enum TaskHistory {
             fields["value"] = entry.value
             fields["listId"] = theirs["listId"]
             fields["baseTime"] = baseTime.map { .timestamp($0) }
-            let times =
-                ownReasons.contains(entry.reason.rawValue) ? ["replacedTime", "dismissedTime"] : ["replacedTime"]
+            let isSettled = isDismissed || ownReasons.contains(entry.reason.rawValue)
+            let times = ["replacedTime"] + (isSettled ? ["dismissedTime"] : [])
             return Write(
                 .update(name, fields: fields),
                 transforms: times.map { FieldTransform(FieldPath(key: $0), .serverTimestamp) })

@@ -1,0 +1,138 @@
+import DocumentClient
+import DocumentModel
+import SystemIO
+import SystemService
+import TaskFolder
+import TaskModel
+
+/// A task whose file was deleted here a moment ago: a new file of the same name continues it.
+struct DeletedFile: Sendable {
+    let row: FileRow
+    let attachments: [AttachmentRow]
+    let time: Duration
+}
+
+/// A task that was made of a new file here a moment ago: the file may turn out to be that of another task.
+struct Newborn: Sendable {
+    let time: Duration
+}
+
+/// Tasks that go on in files which looked new.
+///
+/// Programs move a file by a copy and a delete, save it by a rename of another task file over it, or delete it and write it
+/// again after more than the settle time. In all of these the user means one task.
+extension TaskSync {
+    /// How long a new file may turn out to be another task's.
+    private static let newbornTime: Duration = .seconds(10)
+    /// How long a new file of the name of a deleted one continues that one's task.
+    private static let returnTime: Duration = .seconds(300)
+
+    private static let returnLimit = 200
+
+    // MARK: New tasks
+
+    func noteNewborn(_ tasks: [String]) {
+        guard !tasks.isEmpty else { return }
+        let now = surroundings.now()
+        newborns = newborns.filter { $0.value.time + Self.returnTime > now }
+        for task in tasks { newborns[task] = Newborn(time: now) }
+    }
+
+    /// Whether a task was made of a new file a moment ago and has nothing beside it, so that its file can be another task's.
+    func isNewborn(_ task: String) -> Bool {
+        guard let newborn = newborns[task], surroundings.now() < newborn.time + Self.newbornTime,
+            attachments.rows(of: task).isEmpty, held[task] == nil
+        else { return false }
+        guard let directory = try? index.path(of: task)?.attachmentsDirectory() else { return true }
+        return (try? folder.hasDirectory(directory)) == false
+    }
+
+    /// A task that was made of a new file has been the file of another one: it goes without a trace, and the file stays. What was
+    /// changed of it elsewhere meanwhile keeps it, as an edit does against any delete.
+    func dissolve(_ task: String) async throws {
+        await endPointless(transfers.current(of: task))
+        let view = try await client.transaction { transaction in
+            let tables = SyncTables(transaction)
+            let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
+            if try transaction.document(name).exists { try transaction.append(.delete(name)) }
+            try tables.removeFile(task)
+            try tables.removeAttachments(of: task)
+            return try transaction.document(name)
+        }
+        index.remove(task: task)
+        attachments.removeAll(of: task)
+        newborns[task] = nil
+        retries.remove(task)
+        learn(TaskFacts(view))
+        logger.info("a new file belongs to a task that exists already", ["new": "\(task)"])
+    }
+
+    // MARK: Copies
+
+    /// Those of tasks whose files are gone that do not go on in a copy which was made just before, as `cp X Y; rm X` does.
+    func withoutCopied(_ tasks: [String]) async throws -> [String] {
+        guard !newborns.isEmpty, !tasks.isEmpty else { return tasks }
+        // Of thousands of new files few have the size of one that is gone.
+        let bySize = Dictionary(grouping: newborns.keys) { index.path(of: $0).flatMap { index[$0] }?.stamp.size ?? -1 }
+        var left: [String] = []
+        for task in tasks {
+            let size = index.path(of: task).flatMap { index[$0] }?.stamp.size ?? -1
+            let others = (bySize[size] ?? []).prefix(100).filter { $0 != task && isNewborn($0) }
+            if try await !continues(task, others) { left.append(task) }
+        }
+        return left
+    }
+
+    private func continues(_ task: String, _ others: [String]) async throws -> Bool {
+        guard let old = index.path(of: task), !others.isEmpty else { return false }
+        let copies = try await client.reading { transaction in
+            let tables = SyncTables(transaction)
+            guard let row = try tables.file(task), !row.bytes.isEmpty else { return [FileRow]() }
+            return try others.compactMap { try tables.file($0) }.filter { $0.bytes == row.bytes }
+        }
+        guard copies.count == 1, let copy = copies.first, index.path(of: copy.task) == copy.path,
+            let stamp = try? folder.stamp(copy.path), stamp.hasContent(of: copy.stamp)
+        else { return false }
+        try await dissolve(copy.task)
+        take(copy.path, stamp, for: task)
+        movedFrom[copy.path] = old
+        moveAttachments(from: old, to: copy.path)
+        try await importFiles([copy.path])
+        return true
+    }
+
+    /// The file at a path is that of a task from now on, and is to be read as such.
+    func take(_ path: TaskPath, _ stamp: FileStamp, for task: String) {
+        _ = try? folder.setIdentifier(path, to: task, of: stamp)
+        index.set(path, FileIndex.Entry(task: task, stamp: FileStamp(unknownContentOf: stamp)))
+    }
+
+    // MARK: Files that are back
+
+    /// Remembers the files of tasks that are about to be deleted because they are gone.
+    func noteDeleted(_ tasks: [String]) async throws {
+        let now = surroundings.now()
+        deletedFiles = deletedFiles.filter { $0.value.time + Self.returnTime > now }
+        // Nobody makes so many again by hand, and what all of them said is in memory.
+        let rows = try await client.reading { [tasks = tasks.prefix(Self.returnLimit)] transaction in
+            try tasks.compactMap { try SyncTables(transaction).file($0) }
+        }
+        for var row in rows {
+            row.path = index.path(of: row.task) ?? row.path
+            let attached = Array(attachments.rows(of: row.task).values)
+            deletedFiles[row.path] = DeletedFile(row: row, attachments: attached, time: now)
+        }
+    }
+
+    /// What was deleted under this name minutes ago, and is still in the trash.
+    func deletedFile(_ path: TaskPath, claimed: [ImportedFile]) async throws -> DeletedFile? {
+        guard let deleted = deletedFiles[path], surroundings.now() < deleted.time + Self.returnTime,
+            index.path(of: deleted.row.task) == nil, !claimed.contains(where: { $0.task == deleted.row.task })
+        else { return nil }
+        let isTrashed = try await client.reading { transaction in
+            let view = try transaction.task(deleted.row.task)
+            return view.exists && TaskFacts(view).claim == nil
+        }
+        return isTrashed ? deleted : nil
+    }
+}

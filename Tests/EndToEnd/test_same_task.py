@@ -1,0 +1,61 @@
+"""Files that look new, empty or moved, and what their user means by them."""
+import os
+import shutil
+
+from harness import agree, until
+
+
+def with_plan(laptop, desk):
+    """The id of a task that both machines have, with an attachment."""
+    laptop.write("Plan.md", "---\npriority: high\n---\nthe plan\n")
+    laptop.write("Plan.files/a.txt", "an attachment")
+    agree(laptop, desk)
+    return laptop.list()["Plan"]["id"]
+
+
+def test_a_copy_whose_original_is_removed_at_once_is_the_same_task(machines):
+    laptop, desk = machines
+    task = with_plan(laptop, desk)
+    shutil.copy2(laptop.tasks / "Plan.md", laptop.tasks / "Tour.md")
+    until(lambda: "Tour" in laptop.list(), laptop.list)
+    (laptop.tasks / "Plan.md").unlink()
+    for machine in machines:
+        until(lambda: machine.list().get("Tour", {}).get("id") == task, machine.list)
+        until(lambda: machine.read("Tour.files/a.txt") == "an attachment", machine.files)
+    agree(laptop, desk)
+    assert list(laptop.list()) == ["Tour"] and laptop.json("trash")["tasks"] == []
+
+
+def test_a_program_that_deletes_and_writes_again_keeps_the_task(machines):
+    laptop, desk = machines
+    task = with_plan(laptop, desk)
+    (laptop.tasks / "Plan.md").unlink()
+    until(lambda: desk.read("Plan.md") is None, desk.files)
+    laptop.write("Plan.md", "another plan\n")
+    for machine in machines:
+        until(lambda: machine.read("Plan.files/a.txt") == "an attachment", machine.files)
+    agree(laptop, desk)
+    assert desk.read("Plan.md") == "another plan\n" and desk.list()["Plan"]["id"] == task
+    assert "the plan" in desk.ferry("history", "Plan")
+
+
+def test_a_file_that_is_emptied_while_the_daemon_is_off_stays_empty(machines):
+    laptop, desk = machines
+    laptop.write("Note.md", "---\npriority: high\n---\nwords\n")
+    agree(laptop, desk)
+    laptop.stop()
+    laptop.write("Note.md", "")
+    laptop.start()
+    until(lambda: desk.read("Note.md") == "", desk.files)
+    assert laptop.read("Note.md") == ""
+
+
+def test_a_directory_in_the_place_of_a_task_is_reported(machines):
+    laptop, desk = machines
+    laptop.write("Plan.md", "the plan\n")
+    agree(laptop, desk)
+    os.rename(laptop.tasks / "Plan.md", laptop.tasks / "other.md")
+    (laptop.tasks / "Plan.md").mkdir()
+    os.rename(laptop.tasks / "other.md", laptop.tasks / "Plan.md" / "Plan.md")
+    until(lambda: "wrong-kind" in [p["code"] for p in laptop.status()["problems"]], laptop.status)
+    assert desk.read("Plan.md") == "the plan\n"
