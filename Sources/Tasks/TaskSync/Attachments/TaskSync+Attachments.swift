@@ -219,8 +219,10 @@ extension TaskSync {
                 wanted[old] = new
             }
         }
+        // Also where the user has moved them: what was looked at before that was told counted as the other task's.
+        let directories = tangled.flatMap { [$0.source, $0.file.path] }.compactMap { try? $0.attachmentsDirectory() }
+        movedAttachmentDirectories.formUnion(directories)
         movedAttachmentDirectories.formUnion(wanted.keys)
-        movedAttachmentDirectories.formUnion(wanted.values)
         arrangeAttachments(wanted)
     }
 
