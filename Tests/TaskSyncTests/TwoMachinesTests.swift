@@ -197,6 +197,24 @@ import Testing
         }
     }
 
+    @Test func `nothing of the tasks directory is open while syncing is paused, so that it can be unmounted`()
+        async throws
+    {
+        try await withMachines { laptop, desk in
+            try laptop.write("Note.md", "one\n")
+            #expect(await desk.has("Note.md", "one\n"))
+            #expect(laptop.sync.folder.isOpen)
+            await laptop.sync.setPaused(true)
+            // What the status asks for.
+            _ = try await laptop.sync.recovered()
+            #expect(await laptop.eventually { !laptop.sync.folder.isOpen })
+            try laptop.write("Note.md", "two\n")
+            #expect(try await laptop.eventually { try await laptop.client.pendingMutations().isEmpty })
+            #expect(await desk.has("Note.md", "two\n"))
+            #expect(await laptop.eventually { !laptop.sync.folder.isOpen })
+        }
+    }
+
     @Test func `the mode of a file is its machine's own`() async throws {
         try await withMachines { laptop, desk in
             try laptop.write("Run.md", "one\n")

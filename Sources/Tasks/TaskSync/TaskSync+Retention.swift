@@ -118,6 +118,7 @@ extension TaskSync {
 
     /// How much was put aside here, and when the first of it goes for good; nil where that is never, or nothing counts yet.
     package func recovered() async throws -> (count: Int, goes: Timestamp?) {
+        defer { releaseWhenIdle() }
         let names = try folder.recoveredNames()
         guard !names.isEmpty else { return (0, nil) }
         let seen = try await client.reading { try SyncTables($0).trashed() }

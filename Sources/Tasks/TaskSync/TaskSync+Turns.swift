@@ -38,26 +38,29 @@ extension TaskSync {
         }
     }
 
-    /// Closes the tasks directory after some seconds without a turn, so that its file system can be unmounted.
-    private func releaseWhenIdle() {
+    /// Closes the tasks directory, so that its file system can be unmounted: at once while syncing is paused, otherwise after some
+    /// seconds without a turn. To be called after whatever may have opened it.
+    func releaseWhenIdle() {
         lastTurn = surroundings.now()
-        planRelease()
+        if isPaused { folder.release() } else { planRelease() }
     }
 
     private func planRelease() {
         guard folder.isOpen, !isReleasePlanned else { return }
         isReleasePlanned = true
+        let pause = max(.zero, lastTurn + Self.idleTime - surroundings.now())
         // Ends by itself; a bridge that is gone is not held.
         Task { [weak self, surroundings] in
-            try? await surroundings.sleep(for: Self.idleTime)
+            try? await surroundings.sleep(for: pause)
             await self?.releaseNow()
         }
     }
 
     private func releaseNow() {
         isReleasePlanned = false
-        guard !turn.isTaken, surroundings.now() - lastTurn >= Self.idleTime else { return planRelease() }
-        folder.release()
+        // The end of the turn plans anew.
+        guard !turn.isTaken else { return }
+        if surroundings.now() - lastTurn >= Self.idleTime { folder.release() } else { planRelease() }
     }
 
     private static let idleTime: Duration = .seconds(3)
