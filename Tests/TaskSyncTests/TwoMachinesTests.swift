@@ -5,6 +5,7 @@ import Glibc
 import SQLite
 import Simulation
 import SystemIO
+import TaskFolder
 import Testing
 
 @testable import TaskSync
@@ -203,15 +204,15 @@ import Testing
         try await withMachines { laptop, desk in
             try laptop.write("Note.md", "one\n")
             #expect(await desk.has("Note.md", "one\n"))
-            #expect(laptop.sync.folder.isOpen)
+            #expect(await laptop.sync.folder.isOpen)
             await laptop.sync.setPaused(true)
             // What the status asks for.
             _ = try await laptop.sync.recovered()
-            #expect(await laptop.eventually { !laptop.sync.folder.isOpen })
+            #expect(await laptop.eventually { await !laptop.sync.folder.isOpen })
             try laptop.write("Note.md", "two\n")
             #expect(try await laptop.eventually { try await laptop.client.pendingMutations().isEmpty })
             #expect(await desk.has("Note.md", "two\n"))
-            #expect(await laptop.eventually { !laptop.sync.folder.isOpen })
+            #expect(await laptop.eventually { await !laptop.sync.folder.isOpen })
         }
     }
 
