@@ -92,6 +92,7 @@ extension Simulation {
     private func makeTwin(_ machine: SimulatedMachine, _ random: inout SeededRandom) throws {
         guard let other = random.pick(machines.filter { $0 !== machine }) else { return }
         let path = "\(title(&random)).md"
+        guard machine.files[path] == nil, !machine.busy.contains(path) else { return }
         try create(path, machine, &random)
         guard let bytes = machine.files[path] else { return }
         let line = random.chance(50) ? Array("more \(words.make())\n".utf8) : []
