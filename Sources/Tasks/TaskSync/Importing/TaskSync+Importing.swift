@@ -124,6 +124,15 @@ extension TaskSync {
                 imported.append(file)
             }
         }
+        // Two files that change names may settle one after the other: the second one is known by its inode.
+        for task in replaced where !imported.contains(where: { $0.task == task }) {
+            guard let known = index.path(of: task).flatMap({ index[$0] }) else { continue }
+            let vacated = imported.compactMap(\.source).first { path in
+                (try? folder.stamp(path))?.isFile(of: known.stamp) == true
+            }
+            guard let vacated, seen.insert(vacated).inserted else { continue }
+            if let file = try await read(vacated, settled: nil, claimed: imported, &replaced) { imported.append(file) }
+        }
         guard !imported.isEmpty else { return }
         if isScan { changes.noteRead(imported.map(\.path)) }
         // Where not all directories are watched, those may have gone to others before: that is looked for first.
