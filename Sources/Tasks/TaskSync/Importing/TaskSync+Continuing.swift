@@ -47,6 +47,13 @@ extension TaskSync {
         return (try? folder.hasDirectory(directory)) == false
     }
 
+    /// Whether a file that takes the place of another task's is the new text of that task: its own task was made a moment ago, and
+    /// after the other one. Of two files that were found together, either may be meant.
+    func isNewborn(_ task: String, after older: String) -> Bool {
+        guard isNewborn(task), let time = newborns[task]?.time else { return false }
+        return newborns[older].map { $0.time < time } ?? true
+    }
+
     /// A task that was made of a new file has been the file of another one: it goes without a trace, and the file stays. What was
     /// changed of it elsewhere meanwhile keeps it, as an edit does against any delete.
     func dissolve(_ task: String) async throws {

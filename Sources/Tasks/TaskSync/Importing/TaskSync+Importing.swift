@@ -448,7 +448,7 @@ extension TaskSync {
             // Where not all directories are watched, only a scan shows whether it has gone to another: the import asks for it.
             guard folder.isFullyWatched else { return }
             // Saved under another name first: it is this one's new text.
-            if isNewborn(entry.task) {
+            if isNewborn(entry.task, after: replaced.task) {
                 try await dissolve(entry.task)
                 return take(to, stamp, for: replaced.task)
             }
