@@ -70,11 +70,17 @@ struct SyncingTests {
 
     @Test func `one daemon at a time has a tasks directory`() throws {
         let directory = try TemporaryDirectory()
-        let lock = try RootLock.take(directory.path)
-        #expect(lock != nil)
-        #expect(throws: DaemonError.self) { try RootLock.take(directory.path) }
-        #expect(try RootLock.take("\(directory.path)/absent") == nil)
-        withExtendedLifetime(lock) {}
+        let (first, second) = (RootLock(directory.path), RootLock(directory.path))
+        try first.take()
+        try first.take()
+        #expect(first.isHeld)
+        #expect(throws: SystemError.self) { try second.take() }
+        first.release()
+        try second.take()
+        #expect(throws: SystemError.self) { try first.take() }
+        let absent = RootLock("\(directory.path)/absent")
+        try absent.take()
+        #expect(!absent.isHeld)
     }
 
     @Test func `the pause outlives the daemon`() throws {

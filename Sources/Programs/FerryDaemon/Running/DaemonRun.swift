@@ -55,14 +55,15 @@ struct DaemonRun {
         let supervisor = Supervisor()
         let state = try StateDirectory(path: configuration.state)
         try prepareTasksDirectory(state)
-        let rootLock = try RootLock.take(configuration.tasks)
+        let rootLock = RootLock(configuration.tasks)
+        do { try rootLock.take() } catch { throw DaemonError(.failed, "\(error).") }
         var clients = HTTPClient.Configuration()
         clients.certificateAuthorities = configuration.authorities?.path
         let http = HTTPClient(clients)
         let account = try Account(state: state, http: http, logger: logger.labelled("account"))
         let hub = hub
         let engine = SyncEngine(
-            configuration: configuration, state: state, account: account, http: http, hub: hub,
+            configuration: configuration, state: state, rootLock: rootLock, account: account, http: http, hub: hub,
             logger: logger.labelled("sync"))
         let arguments = arguments
         let service = DaemonService(
@@ -109,7 +110,7 @@ struct DaemonRun {
             ["socket": socket.path, "tasks": configuration.tasks, "state": configuration.state])
         try await group.run(signals: signals)
         logger.notice("stopped")
-        withExtendedLifetime((state, rootLock)) {}
+        withExtendedLifetime(state) {}
     }
 
     /// A tasks directory is made for a new user only: where one was known, its absence is a fault that must not be covered.

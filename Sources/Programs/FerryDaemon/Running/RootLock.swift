@@ -1,21 +1,38 @@
 import Glibc
+import Synchronization
 import SystemIO
+import TaskFolder
 
-/// Keeps two daemons from one tasks directory, also where each has a state of its own: flock(2) on the directory itself, so
-/// that nothing has to be written into it.
-final class RootLock: Sendable {
-    private let descriptor: FileDescriptor
-
-    private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
-
-    /// nil where the directory is missing, or where its file system has no locks.
-    /// - Throws: `DaemonError` when another daemon has it.
-    static func take(_ path: String) throws -> RootLock? {
+/// Keeps two daemons from using one tasks directory, even if each has a state of its own.
+///
+/// It is flock(2) on the directory itself, so nothing has to be written into it. The descriptor keeps the file
+/// system busy, so the lock is released together with the directory.
+final class RootLock: RootLocking {
+    private final class Held: Sendable {
         let descriptor: FileDescriptor
-        do { descriptor = try FileDescriptor(path: path, [.read, .directory]) } catch { return nil }
-        if flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 { return RootLock(descriptor) }
-        guard errno == EWOULDBLOCK else { return nil }
-        throw DaemonError(
-            .failed, "Another ferryd keeps the tasks directory \(path). Stop it, or give this one another --tasks.")
+
+        init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
     }
+
+    private let path: String
+    private let held = Mutex<Held?>(nil)
+
+    init(_ path: String) { self.path = path }
+
+    var isHeld: Bool { held.withLock { $0 != nil } }
+
+    /// Takes the lock, unless this process has it. A directory that is missing, or whose file system has no
+    /// locks, is left unlocked.
+    func take() throws(SystemError) {
+        try held.withLock { held throws(SystemError) in
+            guard held == nil, let descriptor = try? FileDescriptor(path: path, [.read, .directory]) else { return }
+            guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) != 0 else { return held = Held(descriptor) }
+            guard errno == EWOULDBLOCK else { return }
+            throw SystemError(
+                .busy, operation: "lock", path: path,
+                remedy: "Another ferryd uses this tasks directory. Stop it, or give this one another --tasks")
+        }
+    }
+
+    func release() { held.withLock { $0 = nil } }
 }

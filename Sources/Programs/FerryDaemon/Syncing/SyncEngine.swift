@@ -19,6 +19,7 @@ actor SyncEngine {
 
     private let configuration: DaemonConfiguration
     private let state: StateDirectory
+    private let rootLock: RootLock
     private let account: Account
     private let http: HTTPClient
     private let hub: EventHub
@@ -42,12 +43,14 @@ actor SyncEngine {
     private var refresher: Task<Void, Never>?
 
     init(
-        configuration: DaemonConfiguration, state: StateDirectory, account: Account, http: HTTPClient, hub: EventHub,
-        logger: Logger
+        configuration: DaemonConfiguration, state: StateDirectory, rootLock: RootLock, account: Account,
+        http: HTTPClient,
+        hub: EventHub, logger: Logger
     ) {
         self.configuration = configuration
         rebinds = configuration.rebinds
         self.state = state
+        self.rootLock = rootLock
         self.account = account
         self.http = http
         self.hub = hub
@@ -157,12 +160,12 @@ actor SyncEngine {
         configuration.rebinds = rebinds || takesOver && isOfAnother(than: userID)
         (takesOver, rebinds) = (false, false)
         let logger = logger
-        let settings = configuration
+        let (settings, rootLock) = (configuration, rootLock)
         func loaded(repairing: Bool) async throws -> SyncStack {
             let stack = try SyncStack(
                 server, userID: userID, account: account, replica: replica, repairs: repairing,
                 objects: RetryingObjectStore(objects),
-                configuration: settings, activity: activity, logger: logger)
+                configuration: settings, rootLock: rootLock, activity: activity, logger: logger)
             do { try await stack.sync.load() } catch {
                 await stack.close()
                 throw error

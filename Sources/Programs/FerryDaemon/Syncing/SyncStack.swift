@@ -30,7 +30,8 @@ final class SyncStack: Sendable {
     /// Opens the state file, which blocks.
     init(
         _ server: ServerDescription, userID: String, account: Account, replica: String, repairs: Bool,
-        objects: any ObjectStore, configuration: DaemonConfiguration, activity: Activity, logger: Logger
+        objects: any ObjectStore, configuration: DaemonConfiguration, rootLock: RootLock, activity: Activity,
+        logger: Logger
     ) throws {
         self.configuration = configuration
         self.activity = activity
@@ -57,7 +58,8 @@ final class SyncStack: Sendable {
         settings.bootID = boot.map { String(decoding: $0, as: UTF8.self) }
         sync = TaskSync(
             configuration: settings,
-            folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks)), client: client, objects: objects,
+            folder: DirectoryTaskFolder(disk: KernelDisk(path: configuration.tasks, lock: rootLock)), client: client,
+            objects: objects,
             logger: logger, activity: activity)
         devices = DeviceRegistry(client: client, userID: userID, name: configuration.deviceName)
     }

@@ -4,6 +4,7 @@ package import SystemIO
 /// The real file system beneath one directory.
 package final class KernelDisk: FolderDisk {
     private let path: String
+    private let lock: (any RootLocking)?
     private let root: Mutex<Directory?>
     /// The directory that `root` is, also while it is closed.
     private let identity: Mutex<RootIdentity?>
@@ -13,9 +14,12 @@ package final class KernelDisk: FolderDisk {
     /// A descriptor each.
     private static let openedLimit = 16
 
-    /// - Parameter path: of the root, which need not exist yet.
-    package init(path: String) {
+    /// - Parameters:
+    ///   - path: The path of the root, which need not exist yet.
+    ///   - lock: Held while the root is open.
+    package init(path: String, lock: (any RootLocking)? = nil) {
         self.path = path
+        self.lock = lock
         root = Mutex(nil)
         identity = Mutex(nil)
         opened = Mutex(nil)
@@ -23,6 +27,7 @@ package final class KernelDisk: FolderDisk {
 
     private init(together disk: KernelDisk) {
         path = disk.path
+        lock = disk.lock
         root = Mutex(disk.root.withLock { $0 })
         identity = Mutex(disk.identity.withLock { $0 })
         opened = Mutex([:])
@@ -40,6 +45,7 @@ package final class KernelDisk: FolderDisk {
     }
 
     private func findRoot() throws(SystemError) -> (Directory, RootIdentity) {
+        try lock?.take()
         let found = try Directory(path: path)
         let status = try found.descriptor.status()
         return (
@@ -48,7 +54,10 @@ package final class KernelDisk: FolderDisk {
         )
     }
 
-    package func release() { root.withLock { $0 = nil } }
+    package func release() {
+        root.withLock { $0 = nil }
+        lock?.release()
+    }
 
     package var isOpen: Bool { root.withLock { $0 != nil } }
 

@@ -1,0 +1,11 @@
+package import SystemIO
+
+/// Keeps other processes from the tasks directory while it is open.
+package protocol RootLocking: Sendable {
+    /// Takes the lock, unless this process has it.
+    ///
+    /// - Throws: `.busy` if another process has it.
+    func take() throws(SystemError)
+
+    func release()
+}
