@@ -70,9 +70,7 @@ IDENTIFIERS = {
 }
 # Still in the code: renamed in all targets at once, by the change that empties this set.
 PENDING = {
-    "Surroundings", "ChunkMarks", "GatheringQueue", "SharedHashing", "exclusively", "aside", "WakeUp", "Wakeup", "ChangeSignal",
-    "Handover", "StoredTransfer", "takeStored", "giveBackSpace", "SegmentClearance", "dispensedTargets", "FolderEventSettler",
-    "SettledChange", "NameBook", "TaskFacts",
+    "exclusively", "aside", "StoredTransfer", "takeStored", "TaskFacts",
 }
 NAMES = {name: instead for name, instead in IDENTIFIERS.items() if name not in PENDING}
 IDENTIFIER = re.compile(rf"\b(?:{'|'.join(map(re.escape, NAMES))})\b") if NAMES else None

@@ -156,7 +156,7 @@ struct EditorTests {
     }
 }
 
-extension SettledChange {
+extension DebouncedChange {
     /// Told to be gone, by itself or by a move.
     func isEnd(of path: TaskPath) -> Bool {
         switch self {
@@ -195,8 +195,8 @@ final class WatchedGrounds {
     }
 
     /// All changes until the condition holds.
-    func changes(until isDone: ([SettledChange]) -> Bool) async throws -> [SettledChange] {
-        var all: [SettledChange] = []
+    func changes(until isDone: ([DebouncedChange]) -> Bool) async throws -> [DebouncedChange] {
+        var all: [DebouncedChange] = []
         while !isDone(all) { all += try await changes.next() }
         return all
     }
@@ -212,7 +212,7 @@ final class WatchedGrounds {
     }
 }
 
-extension SettledChange {
+extension DebouncedChange {
     /// Of a file that is there.
     var path: TaskPath? {
         switch self {

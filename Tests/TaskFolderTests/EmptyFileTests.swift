@@ -9,7 +9,7 @@ struct EmptyFileTests {
 
     init() throws { watch = try VirtualWatch() }
 
-    private func changed(_ path: TaskPath) throws -> SettledChange {
+    private func changed(_ path: TaskPath) throws -> DebouncedChange {
         .changed(path, try #require(try watch.folder.stamp(path)))
     }
 
@@ -38,14 +38,16 @@ struct EmptyFileTests {
     @Test func `a new file that was read before it settled waits for its content when it is empty`() throws {
         let path = try TaskPath("a.md")
         let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
-        let empty = FolderEventSettler.Observation.file(
+        let empty = EventDebouncer.Observation.file(
             FileStamp(device: 1, inode: 2, size: 0, modified: time, changed: time))
         for isRead in [false, true] {
-            var settler = FolderEventSettler()
-            settler.handle(.created(path), at: .zero)
-            if isRead { settler.handleRead(path) }
-            for due in settler.duePaths(at: .milliseconds(500)) { settler.observe(due, empty, at: .milliseconds(500)) }
-            #expect(settler.take().isEmpty == isRead)
+            var debouncer = EventDebouncer()
+            debouncer.handle(.created(path), at: .zero)
+            if isRead { debouncer.handleRead(path) }
+            for due in debouncer.duePaths(at: .milliseconds(500)) {
+                debouncer.observe(due, empty, at: .milliseconds(500))
+            }
+            #expect(debouncer.take().isEmpty == isRead)
         }
     }
 
@@ -74,7 +76,7 @@ struct EmptyFileTests {
         }
         try watch.advance(.milliseconds(4))
         let target = try TaskPath("c.md")
-        let moved = SettledChange.moved(from: path, to: target, try #require(try watch.folder.stamp(target)))
+        let moved = DebouncedChange.moved(from: path, to: target, try #require(try watch.folder.stamp(target)))
         #expect(watch.log == (wasEmptied ? [] : [moved]))
         try watch.advance(.milliseconds(1010))
         #expect(watch.log.contains(moved))

@@ -18,7 +18,7 @@ struct SettlerTests {
         return path
     }
 
-    private func changed(_ path: TaskPath) throws -> SettledChange {
+    private func changed(_ path: TaskPath) throws -> DebouncedChange {
         .changed(path, try #require(try watch.folder.stamp(path)))
     }
 
@@ -43,22 +43,22 @@ struct SettlerTests {
 
     @Test func `a writer that closes a deleted file does not make its delete count sooner`() throws {
         let path = try TaskPath("a.md")
-        var settler = FolderEventSettler()
-        settler.handle(.removed(path), at: .zero)
-        settler.handle(.closed(path), at: .milliseconds(10))
+        var debouncer = EventDebouncer()
+        debouncer.handle(.removed(path), at: .zero)
+        debouncer.handle(.closed(path), at: .milliseconds(10))
         for now in [Duration.milliseconds(18), .milliseconds(999), .seconds(1)] {
-            for due in settler.duePaths(at: now) { settler.observe(due, .absent, at: now) }
-            #expect(settler.take() == (now == .seconds(1) ? [.removed(path)] : []))
+            for due in debouncer.duePaths(at: now) { debouncer.observe(due, .absent, at: now) }
+            #expect(debouncer.take() == (now == .seconds(1) ? [.removed(path)] : []))
         }
     }
 
     @Test func `a file that is gone without an event to say so is given the same time`() throws {
         let path = try TaskPath("a.md")
-        var settler = FolderEventSettler()
-        settler.handle(.closed(path), at: .zero)
+        var debouncer = EventDebouncer()
+        debouncer.handle(.closed(path), at: .zero)
         for now in [Duration.milliseconds(8), .milliseconds(1007), .milliseconds(1008)] {
-            for due in settler.duePaths(at: now) { settler.observe(due, .absent, at: now) }
-            #expect(settler.take() == (now == .milliseconds(1008) ? [.removed(path)] : []))
+            for due in debouncer.duePaths(at: now) { debouncer.observe(due, .absent, at: now) }
+            #expect(debouncer.take() == (now == .milliseconds(1008) ? [.removed(path)] : []))
         }
     }
 
@@ -156,31 +156,33 @@ struct SettlerTests {
         let (path, target) = (try TaskPath("a.md"), try TaskPath("New/a.md"))
         let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
         let stamp = FileStamp(device: 1, inode: 2, size: 7, modified: time, changed: time)
-        var settler = FolderEventSettler()
-        settler.handle(.movedFrom(path, cookie: 1), at: .zero)
-        settler.handle(.found(target), at: .zero)
-        settler.handle(.created(path), at: .milliseconds(1))
-        settler.handle(.closed(path), at: .milliseconds(1))
-        while let now = settler.nextDeadline {
-            for due in settler.duePaths(at: now) { settler.observe(due, .file(stamp), at: now) }
+        var debouncer = EventDebouncer()
+        debouncer.handle(.movedFrom(path, cookie: 1), at: .zero)
+        debouncer.handle(.found(target), at: .zero)
+        debouncer.handle(.created(path), at: .milliseconds(1))
+        debouncer.handle(.closed(path), at: .milliseconds(1))
+        while let now = debouncer.nextDeadline {
+            for due in debouncer.duePaths(at: now) { debouncer.observe(due, .file(stamp), at: now) }
         }
-        #expect(settler.take() == [.changed(target, stamp), .changed(path, stamp)])
+        #expect(debouncer.take() == [.changed(target, stamp), .changed(path, stamp)])
     }
 
     @Test func `what takes the name of a file that left for where nobody saw is new where it is moved to`() throws {
         let (path, target) = (try TaskPath("a.md"), try TaskPath("b.md"))
         let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
         let stamp = FileStamp(device: 1, inode: 2, size: 7, modified: time, changed: time)
-        var settler = FolderEventSettler()
-        settler.handle(.movedFrom(path, cookie: 1), at: .zero)
-        settler.handle(.created(path), at: .zero)
-        settler.handle(.closed(path), at: .zero)
-        settler.handle(.movedFrom(path, cookie: 2), at: .zero)
-        settler.handle(.movedTo(target, cookie: 2), at: .zero)
-        while let now = settler.nextDeadline {
-            for due in settler.duePaths(at: now) { settler.observe(due, due == path ? .absent : .file(stamp), at: now) }
+        var debouncer = EventDebouncer()
+        debouncer.handle(.movedFrom(path, cookie: 1), at: .zero)
+        debouncer.handle(.created(path), at: .zero)
+        debouncer.handle(.closed(path), at: .zero)
+        debouncer.handle(.movedFrom(path, cookie: 2), at: .zero)
+        debouncer.handle(.movedTo(target, cookie: 2), at: .zero)
+        while let now = debouncer.nextDeadline {
+            for due in debouncer.duePaths(at: now) {
+                debouncer.observe(due, due == path ? .absent : .file(stamp), at: now)
+            }
         }
-        #expect(settler.take() == [.changed(target, stamp), .movedAway(path)])
+        #expect(debouncer.take() == [.changed(target, stamp), .movedAway(path)])
     }
 
     /// What is told of a to b, and then of another file that comes to a and goes on to c.
@@ -191,23 +193,23 @@ struct SettlerTests {
         let (a, b, c) = (try TaskPath("a.md"), try TaskPath("b.md"), try TaskPath("c.md"))
         let time = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
         let stamp = FileStamp(device: 1, inode: 2, size: 7, modified: time, changed: time)
-        var settler = FolderEventSettler()
-        settler.expectMove(a, to: b, at: .zero)
-        if !isMade { settler.forgetMove(a, to: b) }
+        var debouncer = EventDebouncer()
+        debouncer.expectMove(a, to: b, at: .zero)
+        if !isMade { debouncer.forgetMove(a, to: b) }
         for cookie: UInt32 in [1, 2] {
             // Of the second time nobody has spoken.
-            settler.handle(.movedFrom(a, cookie: 10 * cookie), at: wait)
-            settler.handle(.movedTo(b, cookie: 10 * cookie), at: wait)
-            settler.handle(.movedTo(a, cookie: 10 * cookie + 1), at: wait)
-            settler.handle(.movedFrom(a, cookie: 10 * cookie + 2), at: wait)
-            settler.handle(.movedTo(c, cookie: 10 * cookie + 2), at: wait)
-            while let now = settler.nextDeadline {
-                for due in settler.duePaths(at: now) {
-                    settler.observe(due, due == a ? .absent : .file(stamp), at: now)
+            debouncer.handle(.movedFrom(a, cookie: 10 * cookie), at: wait)
+            debouncer.handle(.movedTo(b, cookie: 10 * cookie), at: wait)
+            debouncer.handle(.movedTo(a, cookie: 10 * cookie + 1), at: wait)
+            debouncer.handle(.movedFrom(a, cookie: 10 * cookie + 2), at: wait)
+            debouncer.handle(.movedTo(c, cookie: 10 * cookie + 2), at: wait)
+            while let now = debouncer.nextDeadline {
+                for due in debouncer.duePaths(at: now) {
+                    debouncer.observe(due, due == a ? .absent : .file(stamp), at: now)
                 }
             }
             let isExpected = isMade && wait < .seconds(60) && cookie == 1
-            #expect(settler.take().first == (isExpected ? .changed(b, stamp) : .moved(from: a, to: b, stamp)))
+            #expect(debouncer.take().first == (isExpected ? .changed(b, stamp) : .moved(from: a, to: b, stamp)))
         }
     }
 
@@ -279,7 +281,9 @@ struct SettlerTests {
         #expect(watch.known == (try watch.files()) && watch.known.count == 2)
         #expect(
             watch.log.prefix(3).map { "\($0)" }.sorted()
-                == ["New", "New/Deep", "New/Deep/a.files"].map { "\(SettledChange.directoryAppeared(TaskPathOf($0)))" })
+                == ["New", "New/Deep", "New/Deep/a.files"].map {
+                    "\(DebouncedChange.directoryAppeared(TaskPathOf($0)))"
+                })
     }
 
     @Test func `an overflow asks for a scan, and what the scan misses is a delete after a second`() throws {
@@ -323,7 +327,7 @@ struct SettlerTests {
         try disk.rename("B 2", to: "B", .exclusive)
         try watch.advance(.milliseconds(20))
         #expect(watch.known == (try watch.files()))
-        #expect(watch.settler.nextDeadline.map { $0 > watch.now + .milliseconds(500) } ?? true)
+        #expect(watch.debouncer.nextDeadline.map { $0 > watch.now + .milliseconds(500) } ?? true)
         watch.clearLog()
         try disk.save("B/x.md", bytes("more"))
         try watch.advance(.milliseconds(20))
@@ -352,17 +356,17 @@ struct SettlerTests {
 
     @Test func `scans that are asked for before one is made are one, after all that was seen meanwhile`() throws {
         let (first, second) = (try TaskPath("a"), try TaskPath("b"))
-        var settler = FolderEventSettler()
-        settler.handle(.rescanNeeded(.unreadable), at: .zero)
-        settler.handle(.directoryAppeared(first), at: .zero)
-        settler.handle(.rescanNeeded(.unreadable), at: .zero)
-        settler.handle(.rescanNeeded(.overflow), at: .zero)
-        settler.handle(.directoryAppeared(second), at: .zero)
-        settler.handle(.rescanNeeded(.notWatched), at: .zero)
+        var debouncer = EventDebouncer()
+        debouncer.handle(.rescanNeeded(.unreadable), at: .zero)
+        debouncer.handle(.directoryAppeared(first), at: .zero)
+        debouncer.handle(.rescanNeeded(.unreadable), at: .zero)
+        debouncer.handle(.rescanNeeded(.overflow), at: .zero)
+        debouncer.handle(.directoryAppeared(second), at: .zero)
+        debouncer.handle(.rescanNeeded(.notWatched), at: .zero)
         // Those that are taken later are not made up for by an earlier one.
-        #expect(settler.take(5) == [.directoryAppeared(first), .rescanNeeded(.overflow), .directoryAppeared(second)])
-        #expect(settler.take() == [.rescanNeeded(.notWatched)])
-        #expect(settler.take().isEmpty)
+        #expect(debouncer.take(5) == [.directoryAppeared(first), .rescanNeeded(.overflow), .directoryAppeared(second)])
+        #expect(debouncer.take() == [.rescanNeeded(.notWatched)])
+        #expect(debouncer.take().isEmpty)
     }
 
     @Test func `a directory that takes the place of a task is not a delete`() throws {
@@ -423,7 +427,7 @@ struct SettlerTests {
         try watch.advance(.seconds(2))
         let files = try watch.files()
         #expect(watch.known == files, "seed \(seed): \(story.joined(separator: "; "))")
-        #expect(watch.settler.count == 0 && watch.settler.nextDeadline == nil)
+        #expect(watch.debouncer.count == 0 && watch.debouncer.nextDeadline == nil)
     }
 }
 

@@ -1,19 +1,19 @@
 import SystemIO
 import TaskFolder
 
-/// A folder in memory, its settler and a clock that only moves when told: what `FolderChanges` does, in virtual time.
+/// A folder in memory, its debouncer and a clock that only moves when told: what `FolderChanges` does, in virtual time.
 final class VirtualWatch {
     let disk = MemoryDisk()
     let folder: MemoryTaskFolder
-    var settler: FolderEventSettler
+    var debouncer: EventDebouncer
     private(set) var now = Duration.zero
     /// What a reader of the changes knows: it must come to equal the disk.
     private(set) var known: [TaskPath: FileStamp] = [:]
-    private(set) var log: [SettledChange] = []
+    private(set) var log: [DebouncedChange] = []
 
     init(times: SettleTimes = SettleTimes()) throws {
         folder = MemoryTaskFolder(disk: disk)
-        settler = FolderEventSettler(times: times)
+        debouncer = EventDebouncer(times: times)
         try folder.startWatching()
         try rescan()
     }
@@ -23,7 +23,7 @@ final class VirtualWatch {
         var found: [TaskPath: FileStamp] = [:]
         let scan = try folder.scan(.watch) { found[$0.path] = $0.stamp }
         for path in known.keys.sorted() where found[path] == nil && scan.isComplete {
-            settler.handleMissing(path, at: now)
+            debouncer.handleMissing(path, at: now)
         }
         known.merge(found) { $1 }
     }
@@ -32,7 +32,7 @@ final class VirtualWatch {
     func advance(_ time: Duration) throws {
         let end = now + time
         try turn()
-        while let next = settler.nextDeadline, next <= end {
+        while let next = debouncer.nextDeadline, next <= end {
             now = max(now, next)
             try turn()
         }
@@ -44,16 +44,16 @@ final class VirtualWatch {
         var needsScan = false
         while true {
             let events = try folder.takeEvents()
-            for event in events { settler.handle(event, at: now) }
-            for path in settler.duePaths(at: now) { settler.observe(path, observe(path), at: now) }
-            let changes = settler.take()
+            for event in events { debouncer.handle(event, at: now) }
+            for path in debouncer.duePaths(at: now) { debouncer.observe(path, observe(path), at: now) }
+            let changes = debouncer.take()
             for change in changes { needsScan = apply(change) || needsScan }
             if events.isEmpty, changes.isEmpty { break }
         }
         if needsScan { try rescan() }
     }
 
-    private func observe(_ path: TaskPath) -> FolderEventSettler.Observation {
+    private func observe(_ path: TaskPath) -> EventDebouncer.Observation {
         do throws(FolderError) {
             return try folder.stamp(path).map { .file($0) } ?? .absent
         } catch {
@@ -61,7 +61,7 @@ final class VirtualWatch {
         }
     }
 
-    private func apply(_ change: SettledChange) -> Bool {
+    private func apply(_ change: DebouncedChange) -> Bool {
         log.append(change)
         switch change {
         case .changed(let path, let stamp): known[path] = stamp

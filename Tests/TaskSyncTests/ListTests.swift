@@ -165,7 +165,7 @@ import Testing
             desk.rename("Work", to: "Office")
             desk.rename("Mend.md", to: "Office/Ship.md")
             // A scan has seen both before the rename of the directory is told of.
-            let moved = SettledChange.directoryMoved(from: try TaskPath("Work"), to: try TaskPath("Office"))
+            let moved = DebouncedChange.directoryMoved(from: try TaskPath("Work"), to: try TaskPath("Office"))
             try await desk.sync.importChanges([.rescanNeeded(.notWatched), moved])
         }
         for machine in [laptop, desk] {

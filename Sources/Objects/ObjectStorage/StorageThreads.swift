@@ -10,7 +10,7 @@ enum StorageThreads {
 
     /// The executor on which transfers run: `shared`, unless the environment has an executor of its
     /// own.
-    static func preferred(in surroundings: Surroundings) -> (any TaskExecutor)? {
-        surroundings.executor == nil ? shared : nil
+    static func preferred(in environment: Environment) -> (any TaskExecutor)? {
+        environment.executor == nil ? shared : nil
     }
 }

@@ -103,7 +103,9 @@ enum SocketPath {
     /// The option, `FERRY_SOCKET`, or `ferry/ferryd.sock` in the user's runtime directory; for a system service `/run/ferry`.
     static func resolve(_ option: String?) -> String {
         if let path = option ?? ProcessEnvironment["FERRY_SOCKET"], !path.isEmpty { return path }
-        if let runtime = ProcessEnvironment["XDG_RUNTIME_DIR"], !runtime.isEmpty { return "\(runtime)/ferry/ferryd.sock" }
+        if let runtime = ProcessEnvironment["XDG_RUNTIME_DIR"], !runtime.isEmpty {
+            return "\(runtime)/ferry/ferryd.sock"
+        }
         return "/run/ferry/ferryd.sock"
     }
 }

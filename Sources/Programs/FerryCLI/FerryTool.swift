@@ -2,7 +2,7 @@ import CommandLineTool
 
 /// The `ferry` program.
 package enum FerryTool {
-    package static let version = "0.1.0"
+    package static let version = packageVersion
 
     /// Every command, in the order of the help.
     static let command: Command = Command(

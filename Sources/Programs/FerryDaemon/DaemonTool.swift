@@ -4,7 +4,7 @@ import SystemService
 
 /// The `ferryd` program.
 package enum DaemonTool {
-    package static let version = "0.1.0"
+    package static let version = packageVersion
     static let releaseDate = "2026-11-21"
 
     /// Every command, in the order of the help.

@@ -2,7 +2,7 @@ import CommandLineTool
 
 /// The `ferry-server` program.
 package enum FerryServerTool {
-    package static let version = "0.1.0"
+    package static let version = packageVersion
     static let releaseDate = "2026-11-21"
 
     /// Every command, in the order of the help.

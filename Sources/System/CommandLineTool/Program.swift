@@ -1,5 +1,8 @@
 import Glibc
 
+/// The version of the package, which all of its programs share.
+package let packageVersion = "0.2.0"
+
 /// Runs a program's body with its arguments and exits with the status that it returns.
 ///
 /// First reserves the standard descriptors, while the process has only one thread. Swift's

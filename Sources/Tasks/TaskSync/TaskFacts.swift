@@ -15,7 +15,7 @@ struct TaskFacts: Sendable {
     /// nil: there is no such task.
     let entry: TaskCatalog.Entry?
     /// What its file wants to be called; nil: it has none.
-    let claim: NameBook.Claim?
+    let claim: NameAllocator.Claim?
     let hasAttachments: Bool
 
     /// - Parameter view: need not have other fields than `fields`.
@@ -38,7 +38,7 @@ struct TaskFacts: Sendable {
         claim =
             isDeleted
             ? nil
-            : NameBook.Claim(
+            : NameAllocator.Claim(
                 place: item.listId ?? "", title: title, time: view.createTime,
                 isExact: TaskFileName.file(for: title).carriesTitle)
         hasAttachments = attachmentCount > 0

@@ -10,11 +10,11 @@ import TaskModel
 extension TaskSync {
     /// Looks now and then, but not at once: a machine that has been off for long first hears what others did meanwhile.
     func followRetention() async throws {
-        try await surroundings.sleep(for: .seconds(15 * 60))
+        try await environment.sleep(for: .seconds(15 * 60))
         while true {
             try await emptyTrash()
             try await exclusively { removeUnwantedIncoming() }
-            try await surroundings.sleep(for: .seconds(6 * 3600))
+            try await environment.sleep(for: .seconds(6 * 3600))
         }
     }
 

@@ -58,7 +58,7 @@ extension TaskSync {
         if case .valid(let marker) = root.marker, marker.account == configuration.userID {
             rootID = marker.rootID
         } else {
-            rootID = DocumentID.make(in: surroundings)
+            rootID = DocumentID.make(in: environment)
         }
         let marker = RootMarker(rootID: rootID, account: configuration.userID, remote: configuration.remote)
         do throws(FolderError) { try folder.claim(marker) } catch {

@@ -41,17 +41,17 @@ extension TaskSync {
     /// Closes the tasks directory, so that its file system can be unmounted: at once while syncing is paused, otherwise after some
     /// seconds without a turn. To be called after whatever may have opened it.
     func releaseWhenIdle() {
-        lastTurn = surroundings.now()
+        lastTurn = environment.now()
         if isPaused { folder.release() } else { planRelease() }
     }
 
     private func planRelease() {
         guard folder.isOpen, !isReleasePlanned else { return }
         isReleasePlanned = true
-        let pause = max(.zero, lastTurn + Self.idleTime - surroundings.now())
+        let pause = max(.zero, lastTurn + Self.idleTime - environment.now())
         // Ends by itself; a bridge that is gone is not held.
-        Task { [weak self, surroundings] in
-            try? await surroundings.sleep(for: pause)
+        Task { [weak self, environment] in
+            try? await environment.sleep(for: pause)
             await self?.releaseNow()
         }
     }
@@ -60,7 +60,7 @@ extension TaskSync {
         isReleasePlanned = false
         // The end of the turn plans anew.
         guard !turn.isTaken else { return }
-        if surroundings.now() - lastTurn >= Self.idleTime { folder.release() } else { planRelease() }
+        if environment.now() - lastTurn >= Self.idleTime { folder.release() } else { planRelease() }
     }
 
     private static let idleTime: Duration = .seconds(3)
@@ -104,7 +104,7 @@ extension TaskSync {
     private func wait<Result: Sendable>(
         on thread: SerialThread, _ name: String, _ body: @escaping @Sendable () -> Result
     ) async -> Result {
-        guard surroundings.executor == nil else { return body() }
+        guard environment.executor == nil else { return body() }
         return await activity.during(name) {
             await withCheckedContinuation { continuation in
                 thread.async { continuation.resume(returning: body()) }

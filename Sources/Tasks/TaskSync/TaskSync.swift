@@ -73,7 +73,7 @@ package actor TaskSync {
     let inventory: ChunkInventory?
     let logger: Logger
     let changes: FolderChanges
-    let surroundings: Surroundings
+    let environment: Environment
     let start: Duration
 
     var index = FileIndex()
@@ -88,9 +88,9 @@ package actor TaskSync {
     /// By path, files that were deleted here a short while ago.
     var deletedFiles: [TaskPath: DeletedFile] = [:]
     /// What each task's file is to be called.
-    var names = NameBook { TaskFileName.file(for: $0, number: $1).name }
+    var names = NameAllocator { TaskFileName.file(for: $0, number: $1).name }
     /// What the directory of each list is to be called.
-    var listBook = NameBook { name, number in
+    var listBook = NameAllocator { name, number in
         (try? ListIndex.directory(named: name, from: number) { _ in false }.string) ?? "\(name) (\(number))"
     }
     /// Directories of lists that were renamed from here a moment ago.
@@ -202,7 +202,7 @@ package actor TaskSync {
 
     package init(
         configuration: Configuration, folder: any TaskFolder, client: DocumentDatabase, objects: (any ObjectStore)?,
-        logger: Logger, surroundings: Surroundings = .system, activity: Activity? = nil
+        logger: Logger, environment: Environment = .system, activity: Activity? = nil
     ) {
         self.configuration = configuration
         rebinds = configuration.rebinds
@@ -212,16 +212,16 @@ package actor TaskSync {
         let namespace = try? ObjectNamespace(user: configuration.userID)
         inventory =
             if let objects, let namespace {
-                ChunkInventory(store: objects, namespace: namespace, surroundings: surroundings)
+                ChunkInventory(store: objects, namespace: namespace, environment: environment)
             } else {
                 nil
             }
         self.logger = logger
-        self.surroundings = surroundings
-        self.activity = activity ?? Activity(now: surroundings.now)
-        start = surroundings.now()
-        changes = FolderChanges(folder, surroundings: surroundings)
-        executor = surroundings.executor?() ?? SerialThread()
+        self.environment = environment
+        self.activity = activity ?? Activity(now: environment.now)
+        start = environment.now()
+        changes = FolderChanges(folder, environment: environment)
+        executor = environment.executor?() ?? SerialThread()
     }
 
     deinit {
@@ -451,7 +451,7 @@ package actor TaskSync {
     private func followHold() async throws {
         for await _ in holdBeginnings {
             while rootHold != nil {
-                try await surroundings.sleep(for: .seconds(2))
+                try await environment.sleep(for: .seconds(2))
                 try await exclusively { try await takeUp(isStart: false) }
             }
         }
@@ -469,7 +469,7 @@ package actor TaskSync {
     }
 
     /// Off the actor: waiting must not keep the turns of others from running.
-    private nonisolated func nextFolderChanges() async throws -> [SettledChange] {
+    private nonisolated func nextFolderChanges() async throws -> [DebouncedChange] {
         try await changes.next(limit: 500)
     }
 

@@ -108,10 +108,10 @@ struct CollectionRaceTests {
         _ store: SteppedStore, as machine: Int, _ documents: Documents, _ generator: SeededGenerator
     ) async {
         var random = generator
-        var surroundings = Surroundings.system
-        surroundings.now = { .seconds(store.now) }
+        var environment = Environment.system
+        environment.now = { .seconds(store.now) }
         let seen = CollectedObjectStore(
-            store.face(of: machine), namespace: namespace, storeTime: { store.now }, surroundings: surroundings)
+            store.face(of: machine), namespace: namespace, storeTime: { store.now }, environment: environment)
         while !documents.state.withLock({ $0.isOver }) {
             let index = Int.random(in: 0..<ids.count, using: &random)
             let reference = [machine, index]

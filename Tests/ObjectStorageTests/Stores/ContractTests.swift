@@ -24,6 +24,6 @@ import Testing
     @Test(arguments: ObjectStoreContract.all)
     func `limited store`(contract: ObjectStoreContract) async throws {
         try await contract.run(
-            on: LimitedObjectStore(MemoryObjectStore(), up: 1000, down: 1000, surroundings: .still { _ in }))
+            on: LimitedObjectStore(MemoryObjectStore(), up: 1000, down: 1000, environment: .still { _ in }))
     }
 }

@@ -76,7 +76,7 @@ import Testing
     @Test func `a limited store waits for the bytes that it transferred, up and down`() async throws {
         let waits = Mutex<Duration>(.zero)
         let store = LimitedObjectStore(
-            MemoryObjectStore(), up: 1000, down: 2000, surroundings: .still { wait in waits.withLock { $0 = wait } })
+            MemoryObjectStore(), up: 1000, down: 2000, environment: .still { wait in waits.withLock { $0 = wait } })
         let key = try ObjectKey("k")
         try await store.put(key, [UInt8](repeating: 0, count: 5000))
         #expect(waits.withLock { $0 } == .seconds(4))
@@ -94,7 +94,7 @@ import Testing
         let waits = Mutex<[Duration]>([])
         let store = LimitedObjectStore(
             MemoryObjectStore(), up: 10,
-            surroundings: .still { wait in
+            environment: .still { wait in
                 let count = waits.withLock { waits in
                     waits.append(wait)
                     return waits.count
@@ -108,12 +108,12 @@ import Testing
     }
 }
 
-extension Surroundings {
+extension Environment {
     /// Returns an environment in which time stands still and sleeping returns at once.
-    static func still(onSleep: @escaping @Sendable (Duration) -> Void) -> Surroundings {
-        var surroundings = system
-        surroundings.now = { .zero }
-        surroundings.sleepUntil = { onSleep($0) }
-        return surroundings
+    static func still(onSleep: @escaping @Sendable (Duration) -> Void) -> Environment {
+        var environment = system
+        environment.now = { .zero }
+        environment.sleepUntil = { onSleep($0) }
+        return environment
     }
 }

@@ -24,7 +24,7 @@ import Testing
     }
 
     private func upload(
-        _ content: [UInt8], sizes: ChunkSizes = .standard, marks: ChunkMarks? = nil
+        _ content: [UInt8], sizes: ChunkSizes = .standard, marks: ChunkFingerprints? = nil
     ) async throws -> UploadedFile {
         let task = UploadTask(
             File(name: "f", bytes: content), to: memory, namespace: namespace, sizes: sizes, marks: marks)
@@ -80,7 +80,7 @@ import Testing
             .manifest(file.manifest), size: .atMost(Manifest.fileLimit), to: directory.path + "/got", from: memory,
             namespace: namespace,
             partial: nil, base: path, baseListing: namespace.manifest(first.manifest), isMarked: true, isSynced: false,
-            placement: nil, surroundings: .system)
+            placement: nil, environment: .system)
         task.start()
         let marks = try #require(try await task.outcome.marks)
         #expect(try FileSystem.read(directory.path + "/got") == content)

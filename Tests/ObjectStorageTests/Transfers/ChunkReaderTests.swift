@@ -109,7 +109,8 @@ import Testing
     private static func content(of bytes: [UInt8]) -> ContentReference { .manifest(manifest(bytes).id) }
 
     private func upload(
-        _ content: [UInt8], to store: MemoryObjectStore, after earlier: ObjectKey? = nil, marks: ChunkMarks? = nil
+        _ content: [UInt8], to store: MemoryObjectStore, after earlier: ObjectKey? = nil,
+        marks: ChunkFingerprints? = nil
     ) async throws -> UploadTask {
         let task = UploadTask(
             File(name: "f", bytes: content), to: store, namespace: namespace, sizes: .small, earlier: earlier,
@@ -122,17 +123,18 @@ import Testing
     @Test func `fingerprints identify the same chunks as ids, for any version`() async throws {
         let store = MemoryObjectStore()
         let earlier = Noise.bytes(3_000_000, seed: 3)
-        let first = try await upload(earlier, to: store, marks: ChunkMarks()).outcome
+        let first = try await upload(earlier, to: store, marks: ChunkFingerprints()).outcome
         let marks = try #require(first.marks)
         #expect(marks.marks.count == first.chunkCount)
-        #expect(ChunkMarks(bytes: marks.bytes) == marks)
+        #expect(ChunkFingerprints(bytes: marks.bytes) == marks)
         // An unchanged chunk, one with a changed bit, and one of another file.
         var changed = earlier
         changed[earlier.count / 3] ^= 1
         let other = earlier[..<1_500_000] + Noise.bytes(100, seed: 4) + earlier[1_500_000...]
         for content in [earlier, changed, Array(other)] {
             for marks in [
-                marks, ChunkMarks(), ChunkMarks(bytes: [UInt8](repeating: 1, count: 16 * first.chunkCount + 16)),
+                marks, ChunkFingerprints(),
+                ChunkFingerprints(bytes: [UInt8](repeating: 1, count: 16 * first.chunkCount + 16)),
             ] {
                 let key = namespace.manifest(first.manifest)
                 let file = try await upload(content, to: store, after: key, marks: marks).outcome
@@ -145,12 +147,12 @@ import Testing
     }
 
     @Test func `a short file is not marked`() async throws {
-        let file = try await upload(Noise.bytes(2_000_000), to: MemoryObjectStore(), marks: ChunkMarks()).outcome
+        let file = try await upload(Noise.bytes(2_000_000), to: MemoryObjectStore(), marks: ChunkFingerprints()).outcome
         #expect(file.marks == nil)
     }
 
     @Test(arguments: [0, 15, 17, 40])
     func `bytes of any other length are no marks`(count: Int) {
-        #expect(ChunkMarks(bytes: [UInt8](repeating: 0, count: count)) == nil)
+        #expect(ChunkFingerprints(bytes: [UInt8](repeating: 0, count: count)) == nil)
     }
 }

@@ -20,7 +20,7 @@ import Testing
     ) async throws -> UploadedFile {
         let task = UploadTask(
             File(name: "f", bytes: content), to: store ?? memory, namespace: namespace, compression: .level(1),
-            inventory: inventory, surroundings: .system)
+            inventory: inventory, environment: .system)
         task.start()
         return try await task.outcome
     }
@@ -31,7 +31,7 @@ import Testing
         let task = DownloadTask(
             content, size: size, sha256: sha256, to: directory.path + "/got", from: memory, namespace: namespace,
             partial: nil,
-            base: nil, isSynced: true, placement: nil, surroundings: .system)
+            base: nil, isSynced: true, placement: nil, environment: .system)
         task.start()
         return try await task.outcome
     }
@@ -54,7 +54,7 @@ import Testing
         let task = DownloadTask(
             up.content, size: .exactly(Int64(count)), to: directory.path + "/got", from: memory, namespace: namespace,
             partial: nil,
-            base: nil, isSynced: true, modified: time, isExecutable: true, placement: nil, surroundings: .system)
+            base: nil, isSynced: true, modified: time, isExecutable: true, placement: nil, environment: .system)
         task.start()
         _ = try await task.outcome
         let status = try FileDescriptor(path: directory.path + "/got", .read).status()
@@ -97,7 +97,7 @@ import Testing
             let store = GatedObjectStore(memory)
             let task = DownloadTask(
                 .manifest(manifest.id), size: .exactly(declared), to: directory.path + "/got", from: store,
-                namespace: namespace, partial: nil, base: nil, isSynced: true, placement: nil, surroundings: .system)
+                namespace: namespace, partial: nil, base: nil, isSynced: true, placement: nil, environment: .system)
             task.start()
             let error = await #expect(throws: ObjectStorageError.self) { try await task.outcome }
             #expect(error?.code == .corrupt)
@@ -188,7 +188,7 @@ import Testing
         let old = (0..<20).map { Noise.bytes(500, seed: UInt64($0)) }
         for content in old { _ = try await uploaded(content) }
         let store = GatedObjectStore(memory)
-        let inventory = ChunkInventory(store: store, namespace: namespace, surroundings: .system)
+        let inventory = ChunkInventory(store: store, namespace: namespace, environment: .system)
         let new = (100..<180).map { Noise.bytes(500, seed: UInt64($0)) }
         for content in new + old + new { _ = try await uploaded(content, to: store, inventory: inventory) }
         #expect(store.counts.puts == new.count)
@@ -197,10 +197,10 @@ import Testing
 
     @Test func `a listing is trusted for half a minute`() async throws {
         let time = Mutex(Duration.zero)
-        var surroundings = Surroundings.system
-        surroundings.now = { time.withLock { $0 } }
+        var environment = Environment.system
+        environment.now = { time.withLock { $0 } }
         let store = GatedObjectStore(memory)
-        let inventory = ChunkInventory(store: store, namespace: namespace, surroundings: surroundings)
+        let inventory = ChunkInventory(store: store, namespace: namespace, environment: environment)
         let content = Noise.bytes(500)
         let chunk = ContentHash(ofChunk: content[...])
         for _ in 0..<100 { #expect(try await inventory.size(of: chunk) == nil) }

@@ -139,9 +139,9 @@ import Testing
     @Test func `a transfer keeps to its own limit, until that is taken away`() async throws {
         let content = Noise.bytes(46_875)
         let waited = Mutex(Duration.zero)
-        let surroundings = Surroundings.still { wait in waited.withLock { $0 += wait } }
+        let environment = Environment.still { wait in waited.withLock { $0 += wait } }
         let file = File(name: "f", bytes: content)
-        let up = UploadTask(file, to: memory, namespace: namespace, sizes: .small, surroundings: surroundings)
+        let up = UploadTask(file, to: memory, namespace: namespace, sizes: .small, environment: environment)
         up.limit(bytesPerSecond: 1000)
         up.start()
         let uploaded = try await up.outcome
@@ -152,7 +152,7 @@ import Testing
         let down = DownloadTask(
             .manifest(uploaded.manifest), size: .atMost(Manifest.fileLimit), to: directory.path + "/got", from: memory,
             namespace: namespace,
-            partial: nil, base: nil, isSynced: false, placement: nil, surroundings: surroundings)
+            partial: nil, base: nil, isSynced: false, placement: nil, environment: environment)
         down.limit(bytesPerSecond: 1000)
         down.limit(bytesPerSecond: nil)
         down.start()

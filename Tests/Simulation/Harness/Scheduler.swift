@@ -5,7 +5,7 @@ package import SystemIO
 /// Runs Swift tasks and actors on one thread, in an order drawn from a seed, with a clock that moves only here.
 ///
 /// Swift's runtime hands every job of a task that has no executor of its own to a hook; this takes the hook over for the thread
-/// that called `run`, and actors get an executor from `surroundings`. Jobs, timers and the actions of users that are due compete
+/// that called `run`, and actors get an executor from `environment`. Jobs, timers and the actions of users that are due compete
 /// for the next step, so that whatever two of them can do to each other happens in some seed.
 ///
 /// `@unchecked Sendable`: everything happens on the thread that called `run`.
@@ -37,8 +37,8 @@ package final class Scheduler: @unchecked Sendable {
     package var now: Duration { time }
 
     /// Of one machine, whose clock may say anything.
-    package func surroundings(wallClock: @escaping @Sendable () -> Int64) -> Surroundings {
-        Surroundings(
+    package func environment(wallClock: @escaping @Sendable () -> Int64) -> Environment {
+        Environment(
             now: { self.time }, sleepUntil: { try await self.sleep(until: $0) }, wallClock: wallClock,
             random: { self.random.next() }, executor: { Executor(self) })
     }

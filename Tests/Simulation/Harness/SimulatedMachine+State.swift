@@ -14,16 +14,16 @@ extension SimulatedMachine {
         configuration.fileSystem = "memdb"
         let state = try SQLiteDatabase(path: path, configuration: configuration)
         let scheduler = Scheduler(seed: 0)
-        let surroundings = scheduler.surroundings { 0 }
+        let environment = scheduler.environment { 0 }
         var options = ClientOptions()
-        options.surroundings = surroundings
+        options.environment = environment
         options.fileSystem = "memdb"
         let remote = StoreRemote(MemoryDocumentStore(Simulation.database))
         let client = try DocumentDatabase(path: path, database: Simulation.database, remote: remote, options: options)
         let sync = TaskSync(
             configuration: TaskSync.Configuration(userID: "alice", remote: "simulated", wallClock: { 0 }),
             folder: MemoryTaskFolder(disk: MemoryDisk()), client: client, objects: nil, logger: .silent,
-            surroundings: surroundings)
+            environment: environment)
         try scheduler.run {
             try await sync.load()
             await client.close()

@@ -141,7 +141,7 @@ final class SimulatedMachine: @unchecked Sendable {
         guard process == nil, !hasLeft else { return }
         guard dying == nil else { return scheduler.after(.milliseconds(10)) { self.start(rebinds: rebinds) } }
         started = scheduler.now
-        let surroundings = scheduler.surroundings { [scheduler, unowned self] in
+        let environment = scheduler.environment { [scheduler, unowned self] in
             let (seconds, attoseconds) = scheduler.now.components
             return 1_790_000_000_000 + seconds * 1000 + attoseconds / 1_000_000_000_000_000 + self.clockSkew
         }
@@ -149,21 +149,21 @@ final class SimulatedMachine: @unchecked Sendable {
         let objects = SimulatedObjects(objects, server, scheduler)
         var options = ClientOptions()
         options.policies = .tasks
-        options.surroundings = surroundings
+        options.environment = environment
         options.fileSystem = "memdb"
         do {
             let client = try DocumentDatabase(
                 path: statePath, database: Simulation.database, remote: remote, options: options)
             let folder = MemoryTaskFolder(disk: disk)
             var configuration = TaskSync.Configuration(
-                userID: "alice", remote: "simulated", rebinds: rebinds, wallClock: { surroundings.wallClock() / 1000 })
+                userID: "alice", remote: "simulated", rebinds: rebinds, wallClock: { environment.wallClock() / 1000 })
             configuration.bootID = "boot \(powerCuts)"
             let sync = TaskSync(
                 configuration: configuration, folder: folder, client: client, objects: objects, logger: logger,
-                surroundings: surroundings)
+                environment: environment)
             let process = Process(client: client, folder: folder, sync: sync, remote: remote, objects: objects)
             self.process = process
-            let other = try program?.start(SimulatedRemote(store, server, scheduler), surroundings)
+            let other = try program?.start(SimulatedRemote(store, server, scheduler), environment)
             tell()
             if isStateFull { setStateFull(true) }
             // As the daemon does; before a server was put back nothing depends on it.

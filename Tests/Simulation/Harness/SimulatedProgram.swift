@@ -39,10 +39,10 @@ final class SimulatedProgram: @unchecked Sendable {
 
     var client: DocumentDatabase? { running?.client }
 
-    func start(_ remote: SimulatedRemote, _ surroundings: Surroundings) throws -> DocumentDatabase {
+    func start(_ remote: SimulatedRemote, _ environment: Environment) throws -> DocumentDatabase {
         var options = ClientOptions()
         options.receipt = receipt
-        options.surroundings = surroundings
+        options.environment = environment
         options.fileSystem = "memdb"
         let client = try DocumentDatabase(path: path, database: Simulation.database, remote: remote, options: options)
         running = (client, remote)

@@ -30,7 +30,7 @@ package struct HeldDelete: JSONCodable, Hashable {
 /// A task in the trash, or an attachment of a task that was removed or replaced.
 package struct TrashedTask: JSONCodable, Hashable {
     package var taskID: String
-    /// What `restore` takes, or its beginning: the task's id, or the handle of a history entry.
+    /// The argument of `restore`, or its beginning: the id of a task, or the handle of a history entry.
     package var id: String
     /// The attachment's name; nil for a task.
     package var attachment: String?

@@ -19,7 +19,7 @@ public struct ClientOptions: Sendable {
     /// Whether the state file is searched for damaged rows when it is opened, which is useful after
     /// an error that `isDamage`.
     package var repairs = false
-    package var surroundings = Surroundings.system
+    package var environment = Environment.system
     /// The SQLite VFS of the state file; see `SQLiteConfiguration.fileSystem`.
     package var fileSystem: String?
 

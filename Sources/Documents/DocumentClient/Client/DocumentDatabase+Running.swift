@@ -62,7 +62,7 @@ extension DocumentDatabase {
         case .goOn(wait: true):
             // Boundaries may be waiting for the outcome of the commit, so the next attempt must
             // follow.
-            await pause(sendDelay.next(random: surroundings.fraction))
+            await pause(sendDelay.next(random: environment.fraction))
         case .signIn: requireSignIn()
         }
     }
@@ -97,11 +97,11 @@ extension DocumentDatabase {
 
     /// Waits for a duration, or until `networkChanged` is called.
     private func pause(_ duration: Duration) async {
-        let deadline = surroundings.now() + duration
+        let deadline = environment.now() + duration
         isHurried = false
         while !Task.isCancelled, !isHurried {
-            let left = deadline - surroundings.now()
-            guard left > .zero, await sendWakeup.wait(atMost: left, in: surroundings) else { return }
+            let left = deadline - environment.now()
+            guard left > .zero, await sendWakeup.wait(atMost: left, in: environment) else { return }
         }
     }
 
@@ -130,21 +130,21 @@ extension DocumentDatabase {
     }
 
     private func pauseListening(_ duration: Duration) async {
-        _ = await listenWakeup.wait(atMost: duration, in: surroundings)
+        _ = await listenWakeup.wait(atMost: duration, in: environment)
     }
 
     /// Follows one stream from its opening to its end. Returns the code with which it ended.
     private func followStream() async throws -> RemoteError.Code {
         do {
             for case .open(let targets) in session.open() {
-                lastHeard = surroundings.now()
+                lastHeard = environment.now()
                 unsent = []
                 stream = try await remote.listen(targets, seen: try replica.newestCommit())
                 try await perform(unsent)
             }
             guard let stream else { return .transient }
             while let events = try await Self.nextEvents(of: stream) {
-                lastHeard = surroundings.now()
+                lastHeard = environment.now()
                 if case .lineage(let lineage)? = events.first, try replica.isOther(lineage: lineage) {
                     hold("The server was put back to an earlier state, perhaps from a backup.")
                     return .transient
@@ -191,8 +191,8 @@ extension DocumentDatabase {
             case .refused(let target, let error): noteRefused(target, error)
             case .currentTargets(let targets): noteCurrent(targets)
             case .wait(let overloaded):
-                let wait = listenDelay.next(random: surroundings.fraction, isOverloaded: overloaded)
-                _ = await listenWakeup.wait(atMost: wait, in: surroundings)
+                let wait = listenDelay.next(random: environment.fraction, isOverloaded: overloaded)
+                _ = await listenWakeup.wait(atMost: wait, in: environment)
             case .signIn: requireSignIn()
             }
         }
@@ -293,13 +293,13 @@ extension DocumentDatabase {
 
     private func reconnectAfterSilence() async {
         while !Task.isCancelled {
-            let left = lastHeard + options.silence - surroundings.now()
+            let left = lastHeard + options.silence - environment.now()
             if left > .zero {
-                try? await surroundings.sleep(for: left)
+                try? await environment.sleep(for: left)
             } else {
                 // The reader sees the end of the stream and resumes from the last boundary.
                 stream?.close()
-                lastHeard = surroundings.now()
+                lastHeard = environment.now()
             }
         }
     }

@@ -6,7 +6,7 @@ extension DocumentDatabase {
         _ fields: [String: Value], to collection: String, transforms: [FieldTransform] = []
     ) throws -> DocumentName {
         let name = try DocumentName(
-            database: replica.databaseName, collection: collection, id: DocumentID.make(in: surroundings))
+            database: replica.databaseName, collection: collection, id: DocumentID.make(in: environment))
         try write([.create(name, fields, transforms: transforms)])
         return name
     }

@@ -13,7 +13,7 @@ public actor DocumentDatabase {
     let replica: Replica
     let remote: any RemoteDocuments
     let options: ClientOptions
-    let surroundings: Surroundings
+    let environment: Environment
 
     // Sending
     let sendWakeup = AsyncSignal()
@@ -59,21 +59,21 @@ public actor DocumentDatabase {
         configuration.cacheKiB = options.cacheKiB
         configuration.fileSystem = options.fileSystem
         let file = try SQLiteDatabase(path: path, configuration: configuration)
-        let id = options.replicaID.isEmpty ? DocumentID.make(in: options.surroundings) : options.replicaID
+        let id = options.replicaID.isEmpty ? DocumentID.make(in: options.environment) : options.replicaID
         let replica = try Replica(
             database: file, databaseName: database, replicaID: id, policies: options.policies,
-            receipt: options.receipt, repairs: options.repairs, clock: options.surroundings.wallClock)
+            receipt: options.receipt, repairs: options.repairs, clock: options.environment.wallClock)
         if let identity = options.remoteIdentity, let known = try replica.bindRemote(identity) {
             status.connection = .otherRemote("The state belongs to \(known), but the remote is \(identity).")
         }
         self.replica = replica
         self.remote = remote
         self.options = options
-        surroundings = options.surroundings
-        lastHeard = surroundings.now()
+        environment = options.environment
+        lastHeard = environment.now()
         status.pendingCount = replica.journal.count - replica.journal.parkedCount
         status.parkedCount = replica.journal.parkedCount
-        executor = surroundings.executor?() ?? SerialThread()
+        executor = environment.executor?() ?? SerialThread()
     }
 
     /// The damage found when the state file was opened; empty unless it was opened for repair.

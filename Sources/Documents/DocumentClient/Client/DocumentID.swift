@@ -9,9 +9,9 @@ public enum DocumentID {
         make(in: .system)
     }
 
-    /// Returns an id generated with the randomness of `surroundings`.
-    package static func make(in surroundings: Surroundings) -> String {
-        var random = surroundings
+    /// Returns an id generated with the randomness of `environment`.
+    package static func make(in environment: Environment) -> String {
+        var random = environment
         return make(using: &random)
     }
 

@@ -104,7 +104,7 @@ extension DocumentDatabase {
                 try await transaction.commit()
                 return result
             } catch let error as RemoteError where error.code == .precondition {
-                try await surroundings.sleep(for: delay.next(random: surroundings.fraction) / 10)
+                try await environment.sleep(for: delay.next(random: environment.fraction) / 10)
             }
         }
         throw DocumentClientError(

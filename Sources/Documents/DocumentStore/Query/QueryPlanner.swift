@@ -24,7 +24,9 @@ struct QueryPlanner {
         if let scan = selective?.first, selective?.count == 1, ordersByNameOnly(given: plan.disjunctions[0]) {
             return .ordered(scan, needsMatching: !isExact(scan), sortsGroups: false)
         }
-        if let use, let selective, try gains(from: selective) { tables.onIndexSuggestion(collection, use.index, tables.account) }
+        if let use, let selective, try gains(from: selective) {
+            tables.onIndexSuggestion(collection, use.index, tables.account)
+        }
         let isSmall = try selective.map(isSmall) ?? false
         if !isSingle, let merged = try merged(in: [collection], insteadOf: selective, isSmall) { return merged }
         if let selective, isSmall { return .gathered(selective) }

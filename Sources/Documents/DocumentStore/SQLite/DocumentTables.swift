@@ -32,7 +32,9 @@ final class DocumentTables {
     /// The entries that overlay the index tables while a reader has its snapshot.
     var pending = PendingIndex.View()
     /// Called with a composite index from which a query would benefit.
-    var onIndexSuggestion: @Sendable (_ collection: Int64, _ index: CompositeIndex, _ account: String?) -> Void = { _, _, _ in }
+    var onIndexSuggestion: @Sendable (_ collection: Int64, _ index: CompositeIndex, _ account: String?) -> Void = {
+        _, _, _ in
+    }
     /// The account on whose behalf documents are read; nil for the operator.
     var account: String?
     private var collectionNumbers: [[UInt8]: Int64] = [:]

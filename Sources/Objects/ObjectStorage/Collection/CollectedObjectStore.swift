@@ -17,7 +17,7 @@ package final class CollectedObjectStore: ObjectStore {
     private let store: any ObjectStore
     private let namespace: ObjectNamespace
     private let storeTime: @Sendable () -> Int64
-    private let surroundings: Surroundings
+    private let environment: Environment
     private let known = Mutex<Known?>(nil)
 
     private struct Known {
@@ -35,12 +35,12 @@ package final class CollectedObjectStore: ObjectStore {
     ///   - storeTime: The clock of the store in seconds since 1970, accurate to 15 minutes.
     package init(
         _ store: any ObjectStore, namespace: ObjectNamespace, storeTime: @escaping @Sendable () -> Int64,
-        surroundings: Surroundings = .system
+        environment: Environment = .system
     ) {
         self.store = store
         self.namespace = namespace
         self.storeTime = storeTime
-        self.surroundings = surroundings
+        self.environment = environment
     }
 
     package func put(_ key: ObjectKey, _ content: [UInt8], type: MIMEType, hash: ContentHash?) async throws {
@@ -77,14 +77,14 @@ package final class CollectedObjectStore: ObjectStore {
 
     /// The marked objects, at most `trust` old.
     private func condemned() async throws -> CondemnedObjects {
-        let now = surroundings.now()
+        let now = environment.now()
         if let known = known.withLock({ $0 }), now - known.time < Self.trust { return known.condemned }
         return try await readCondemned()
     }
 
     /// The marked objects now.
     private func readCondemned() async throws -> CondemnedObjects {
-        let now = surroundings.now()
+        let now = environment.now()
         let version = try await store.head(namespace.condemned)?.version
         if let known = known.withLock({ $0 }), known.version == version {
             self.known.withLock { $0?.time = now }

@@ -24,6 +24,8 @@ enum Program {
 
     /// Whether there is a program of that name in PATH.
     static func isThere(_ name: String) -> Bool {
-        (ProcessEnvironment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
+        (ProcessEnvironment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").contains {
+            access("\($0)/\(name)", X_OK) == 0
+        }
     }
 }

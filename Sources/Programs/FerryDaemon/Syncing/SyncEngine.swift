@@ -26,7 +26,7 @@ actor SyncEngine {
     private let logger: Logger
     private let gate: AsyncGate
     /// What is under way, also while the parts that do it are stuck.
-    nonisolated let activity = Activity(now: Surroundings.system.now)
+    nonisolated let activity = Activity(now: Environment.system.now)
 
     /// While it runs, or is about to.
     private(set) var stack: SyncStack?

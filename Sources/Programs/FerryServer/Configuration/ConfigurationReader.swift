@@ -140,7 +140,9 @@ struct ConfigurationReader {
     func administeredDirectory() throws -> String {
         let unit = "/var/lib/ferry-server"
         // The user who runs the command; it may have gone on as the server's already.
-        if getuid() == 0, try value("data") == nil, ProcessEnvironment["STATE_DIRECTORY"] == nil, FileSystem.exists(unit) {
+        if getuid() == 0, try value("data") == nil, ProcessEnvironment["STATE_DIRECTORY"] == nil,
+            FileSystem.exists(unit)
+        {
             return unit
         }
         return try dataDirectory()

@@ -48,9 +48,9 @@ package final class AsyncSignal: Sendable {
     /// Waits as `wait()` does, at most for `duration`.
     ///
     /// - Returns: Whether the signal, or the cancellation, came within the duration.
-    package func wait(atMost duration: Duration, in surroundings: Surroundings) async -> Bool {
+    package func wait(atMost duration: Duration, in environment: Environment) async -> Bool {
         let timer = Task { [self] in
-            try? await surroundings.sleep(for: duration)
+            try? await environment.sleep(for: duration)
             if Task.isCancelled { return false }
             set()
             return true

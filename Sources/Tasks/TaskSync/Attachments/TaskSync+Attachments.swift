@@ -120,7 +120,7 @@ extension TaskSync {
     func setAttachment(
         _ attachment: String, of task: String, to value: Value?, as kind: UndoStep.Kind
     ) async throws {
-        let (userID, merge) = (configuration.userID, DocumentID.make(in: surroundings))
+        let (userID, merge) = (configuration.userID, DocumentID.make(in: environment))
         let now = configuration.wallClock()
         try await client.transaction { transaction in
             let step = try Self.setAttachment(

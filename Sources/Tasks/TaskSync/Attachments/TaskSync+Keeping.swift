@@ -72,7 +72,7 @@ extension TaskSync {
         let now = configuration.wallClock()
         try await exclusively {
             try await readFirst(task)
-            let (userID, merge) = (configuration.userID, DocumentID.make(in: surroundings))
+            let (userID, merge) = (configuration.userID, DocumentID.make(in: environment))
             let pending = try await pendingHistory()
             try await client.transaction { transaction in
                 let entries = try Self.history(of: task, pending, transaction)

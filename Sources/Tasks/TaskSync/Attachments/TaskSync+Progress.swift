@@ -35,7 +35,7 @@ extension TaskSync {
 
     /// Saves it, unless that was done within `pause`. Where that fails less is shown after a restart, and nothing is lost.
     func saveProgress(every pause: Duration) async {
-        let now = surroundings.now()
+        let now = environment.now()
         // What is over within the first of them needs none.
         guard let last = lastProgress, now - last >= pause else {
             if lastProgress == nil { lastProgress = now }

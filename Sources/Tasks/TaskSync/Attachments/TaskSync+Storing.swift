@@ -13,7 +13,7 @@ struct StoredTransfer: Sendable {
         /// In the store; with the stamp that the file had when its upload began.
         case upload(UploadedFile, FileStamp)
         /// Whole, verified and on the disk, as an incoming file of this name; with the marks of its chunks.
-        case download(incoming: String, ChunkMarks?)
+        case download(incoming: String, ChunkFingerprints?)
     }
 
     let id: String
@@ -21,7 +21,7 @@ struct StoredTransfer: Sendable {
     let run: Int
     let content: Content
 
-    var marks: ChunkMarks? {
+    var marks: ChunkFingerprints? {
         switch content {
         case .upload(let file, _): file.marks
         case .download(_, let marks): marks
@@ -71,9 +71,9 @@ extension TaskSync {
         guard !isStoredPlanned, let last = stored.last else { return }
         isStoredPlanned = true
         let wait = transfers[last.id].map { gatheringTime(of: $0.task) } ?? .zero
-        let (previous, early) = (lastStored, lastStored.map { $0 + wait - surroundings.now() } ?? .zero)
-        Task { [weak self, surroundings] in
-            if early > .zero { try? await surroundings.sleep(for: early) }
+        let (previous, early) = (lastStored, lastStored.map { $0 + wait - environment.now() } ?? .zero)
+        Task { [weak self, environment] in
+            if early > .zero { try? await environment.sleep(for: early) }
             try? await self?.takeStored(unlessTakenSince: previous)
         }
     }
@@ -87,7 +87,7 @@ extension TaskSync {
     private func takeStored() async throws {
         guard !stored.isEmpty else { return }
         try await exclusively {
-            lastStored = surroundings.now()
+            lastStored = environment.now()
             let batch = stored
             stored = []
             var uploads: [(StoredTransfer, UploadedFile, FileStamp)] = []
@@ -158,11 +158,11 @@ extension TaskSync {
         let groups = byTask.sorted { $0.key < $1.key }.map {
             (task: $0.key, uploads: $0.value, here: Set(attachments.rows(of: $0.key).keys))
         }
-        let (surroundings, userID, time) = (surroundings, configuration.userID, configuration.wallClock())
+        let (environment, userID, time) = (environment, configuration.userID, configuration.wallClock())
         let recorded = try await client.transaction { transaction in
             try groups.map {
                 try Self.record(
-                    $0.uploads, of: $0.task, beside: $0.here, namespace, userID, surroundings, time, transaction)
+                    $0.uploads, of: $0.task, beside: $0.here, namespace, userID, environment, time, transaction)
             }
         }
         let rows = recorded.flatMap(\.rows)
@@ -210,7 +210,7 @@ extension TaskSync {
 
     private static func record(
         _ uploads: [Upload], of task: String, beside here: Set<String>, _ namespace: ObjectNamespace, _ userID: String,
-        _ surroundings: Surroundings, _ time: Int64, _ transaction: ReplicaTransaction
+        _ environment: Environment, _ time: Int64, _ transaction: ReplicaTransaction
     ) throws -> Recorded {
         let name = try DocumentName(database: transaction.databaseName, collection: "tasks", id: task)
         let view = try transaction.document(name)
@@ -235,7 +235,7 @@ extension TaskSync {
         /// The file that another machine may be telling of at this moment has one id on both.
         func new(_ upload: Upload) -> String {
             let id = DocumentID.derived(from: "ferry attachment\n\(upload.file.sha256.hex)\n\(upload.name)")
-            return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: surroundings)
+            return present[id] == nil && !here.contains(id) ? id : DocumentID.make(in: environment)
         }
         var repaired: [FieldPath: Value?] = [:]
         var news: [(path: FieldPath, value: Value, displaced: Merge.DisplacedValue?)] = []
@@ -297,7 +297,7 @@ extension TaskSync {
             let history = TaskHistory.writes(
                 of: part.compactMap(\.displaced), from: before, task: name,
                 userID: before["userId"]?.stringValue ?? userID, replica: transaction.replicaID,
-                baseTime: view.updateTime, id: DocumentID.make(in: surroundings))
+                baseTime: view.updateTime, id: DocumentID.make(in: environment))
             let mutation = Mutation(
                 .merge, name, fields: fields, mask: Set(part.map(\.path)).sorted(), transforms: transforms,
                 companions: history)

@@ -146,8 +146,9 @@ extension TaskSync {
                 let earlier = attachments.row(of: transfer.task, named: transfer.name)
                 let upload = UploadTask(
                     file, to: objects, namespace: namespace, compression: configuration.compression,
-                    earlier: earlier?.contentKey, marks: earlier?.marks ?? ChunkMarks(), replaces: transfer.isRepair,
-                    inventory: inventory, surroundings: surroundings)
+                    earlier: earlier?.contentKey, marks: earlier?.marks ?? ChunkFingerprints(),
+                    replaces: transfer.isRepair,
+                    inventory: inventory, environment: environment)
                 transfer.isExecutable = file.isExecutable
                 transfer.work = .upload(upload)
                 transfer.size = stamp.size
@@ -168,7 +169,7 @@ extension TaskSync {
                     // It is put into its place together with others, and a small one onto the disk as well.
                     isSynced: transfer.size > Self.watchedSize,
                     modified: transfer.modifiedTime.map { FileTime(seconds: $0.seconds, nanoseconds: $0.nanos) },
-                    isExecutable: transfer.isExecutable, placement: { _ in }, surroundings: surroundings)
+                    isExecutable: transfer.isExecutable, placement: { _ in }, environment: environment)
                 transfer.work = .download(download)
                 follow(download, transfer) { .download(incoming: incoming, $0.marks) }
             }
@@ -284,7 +285,7 @@ extension TaskSync {
             return end(id, .failed("\(error)"))
         case .retryDamaged(let reports):
             if reports { reportDamage(transfer, "\(error)") }
-            pause = TransferFailure.pause(wrongAnswers: transfer.wrongAnswers, random: surroundings.fraction)
+            pause = TransferFailure.pause(wrongAnswers: transfer.wrongAnswers, random: environment.fraction)
         case .waitForSpace:
             note(
                 SyncProblem(
@@ -293,8 +294,8 @@ extension TaskSync {
                 for: "transfer \(transfer.pauseKey)")
             if let incoming = transfer.incoming { try? folder.removeIncoming(incoming) }
             transfer.snapshot = nil
-            pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
-        case .retry: pause = transfer.delay.next(random: surroundings.fraction, isOverloaded: false)
+            pause = transfer.delay.next(random: environment.fraction, isOverloaded: false)
+        case .retry: pause = transfer.delay.next(random: environment.fraction, isOverloaded: false)
         }
         transfer.isShortOfSpace = verdict == .waitForSpace
         transfer.earlier = transfer.isShortOfSpace ? 0 : transfer.bytesDone
@@ -302,7 +303,7 @@ extension TaskSync {
         transfers.change(id) { $0 = transfer }
         // Wakes the transfer up again; one that is over or was started meanwhile is left alone.
         Task {
-            try? await surroundings.sleep(for: pause)
+            try? await environment.sleep(for: pause)
             try? await self.exclusively {
                 guard let transfer = self.transfers[id], transfer.run == run, case .waiting = transfer.phase else {
                     return

@@ -18,7 +18,7 @@ extension TaskSync {
         }
         let names = files.map { $0.name ?? FileSystem.split($0.path).name }
         try await checkRoom(for: names, of: task)
-        let incoming = files.map { _ in "attach-\(DocumentID.make(in: surroundings))" }
+        let incoming = files.map { _ in "attach-\(DocumentID.make(in: environment))" }
         var left = Array(files.indices)
         copies.formUnion(incoming)
         defer {

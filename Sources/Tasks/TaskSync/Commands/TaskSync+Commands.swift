@@ -70,7 +70,7 @@ extension TaskSync {
         return try await exclusively {
             try requireRoot()
             var item = new
-            let id = edit.importKey.map(importedID) ?? DocumentID.make(in: surroundings)
+            let id = edit.importKey.map(importedID) ?? DocumentID.make(in: environment)
             if edit.importKey != nil { try await requireAbsence(of: id) }
             guard !isTrial else { return id }
             item.listId = try await list(named: edit.listName ?? "")

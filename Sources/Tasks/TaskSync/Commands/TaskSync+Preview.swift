@@ -103,7 +103,7 @@ extension TaskSync {
             index[path].flatMap { held[$0.task] == nil && catalog[$0.task]?.deletion == nil ? (path, $0.task) : nil }
         }
         var deletes = deleteGuard
-        let areHeld = deletes.holds(gone.count, of: index.count, at: surroundings.now() - start)
+        let areHeld = deletes.holds(gone.count, of: index.count, at: environment.now() - start)
         steps += gone.map { path, task in
             SyncStep(
                 areHeld ? .hold : .delete, path.string, task: task, areHeld ? "one of too many" : "its file is gone")

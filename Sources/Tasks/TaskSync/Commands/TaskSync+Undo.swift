@@ -97,7 +97,7 @@ extension TaskSync {
         let changes = !isChangedSince && !Self.hasSameContent(now, attachment.before)
         if !isTrial {
             if changes {
-                let (userID, merge) = (configuration.userID, DocumentID.make(in: surroundings))
+                let (userID, merge) = (configuration.userID, DocumentID.make(in: environment))
                 try await client.transaction { transaction in
                     _ = try Self.setAttachment(
                         attachment.id, of: step.task, to: attachment.before, as: .undo, userID: userID, merge: merge,

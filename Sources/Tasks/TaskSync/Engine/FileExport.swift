@@ -71,7 +71,7 @@ enum FileExport {
     private static func freePath(
         in directory: TaskPath, _ title: String, _ first: Int, _ isTaken: (TaskPath) throws -> Bool
     ) throws -> TaskPath {
-        for number in NameBook.numbers(from: first) {
+        for number in NameAllocator.numbers(from: first) {
             let path = try directory.appending(TaskFileName.file(for: title, number: number).name)
             if try !isTaken(path) { return path }
         }

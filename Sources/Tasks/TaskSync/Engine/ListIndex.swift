@@ -52,7 +52,7 @@ struct ListIndex {
         let parts = name.split(separator: "/").map(String.init)
         var path = TaskPath.root
         for part in parts.dropLast() { path = try path.appending(component(for: part, 1)) }
-        for number in NameBook.numbers(from: first) {
+        for number in NameAllocator.numbers(from: first) {
             let found = try path.appending(component(for: parts.last ?? "", number))
             if try !isTaken(found) { return found }
         }

@@ -236,7 +236,7 @@ extension TaskSync {
         let row = try await client.reading { try SyncTables($0).file(other) }
         guard var row, row.path == path else { return nil }
         retries.insert(other)
-        for number in NameBook.numbers(from: names.number(of: other)) {
+        for number in NameAllocator.numbers(from: names.number(of: other)) {
             let free = try path.parent.appending(TaskFileName.file(for: claim.title, number: number).name)
             guard free != path, index[free] == nil, !reserved.contains(free), try folder.stamp(free) == nil else {
                 continue

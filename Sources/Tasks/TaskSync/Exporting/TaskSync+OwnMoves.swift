@@ -141,7 +141,7 @@ extension TaskSync {
     /// Whether the rename of a directory is one of Ferry's own, each of which is told of once. Where the one that it went into has just
     /// got another name, which is still to be told, it is told of under the old one.
     func isOwnMove(_ from: TaskPath, _ to: TaskPath) -> Bool {
-        ownMoves.removeAll { $0.time + .seconds(60) < surroundings.now() }
+        ownMoves.removeAll { $0.time + .seconds(60) < environment.now() }
         let own = ownMoves.indices.filter { ownMoves[$0].from == from }
         let exact = own.first { ownMoves[$0].to == to }
         let isElsewhere = exact == nil && !own.isEmpty && (try? folder.hasDirectory(to)) == false

@@ -56,10 +56,10 @@ extension TaskSync {
         }
         guard !isRetryPlanned else { return }
         isRetryPlanned = true
-        let pause = retryDelay.next(random: surroundings.fraction, isOverloaded: false)
+        let pause = retryDelay.next(random: environment.fraction, isOverloaded: false)
         // Ends by itself after one look; a bridge that is gone is not held.
-        Task { [weak self, surroundings] in
-            try? await surroundings.sleep(for: pause)
+        Task { [weak self, environment] in
+            try? await environment.sleep(for: pause)
             try? await self?.retryNow()
         }
     }

@@ -33,14 +33,14 @@ extension TaskSync {
 
     func noteNewborn(_ tasks: [String]) {
         guard !tasks.isEmpty else { return }
-        let now = surroundings.now()
+        let now = environment.now()
         newborns = newborns.filter { $0.value.time + Self.returnTime > now }
         for task in tasks { newborns[task] = Newborn(time: now) }
     }
 
     /// Whether a task was made of a new file a moment ago and has nothing beside it, so that its file can be another task's.
     func isNewborn(_ task: String) -> Bool {
-        guard let newborn = newborns[task], surroundings.now() < newborn.time + Self.newbornTime,
+        guard let newborn = newborns[task], environment.now() < newborn.time + Self.newbornTime,
             attachments.rows(of: task).isEmpty, held[task] == nil
         else { return false }
         guard let directory = try? index.path(of: task)?.attachmentsDirectory() else { return true }
@@ -118,7 +118,7 @@ extension TaskSync {
 
     /// Remembers the files of tasks that are about to be deleted because they are gone.
     func noteDeleted(_ tasks: [String]) async throws {
-        let now = surroundings.now()
+        let now = environment.now()
         deletedFiles = deletedFiles.filter { $0.value.time + Self.returnTime > now }
         // Nobody makes so many again by hand, and what all of them said is in memory.
         let rows = try await client.reading { [tasks = tasks.prefix(Self.returnLimit)] transaction in
@@ -133,7 +133,7 @@ extension TaskSync {
 
     /// What was deleted under this name minutes ago, and is still in the trash.
     func deletedFile(_ path: TaskPath, claimed: [ImportedFile]) async throws -> DeletedFile? {
-        guard let deleted = deletedFiles[path], surroundings.now() < deleted.time + Self.returnTime,
+        guard let deleted = deletedFiles[path], environment.now() < deleted.time + Self.returnTime,
             index.path(of: deleted.row.task) == nil, !claimed.contains(where: { $0.task == deleted.row.task })
         else { return nil }
         let isTrashed = try await client.reading { transaction in

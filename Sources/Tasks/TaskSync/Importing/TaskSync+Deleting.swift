@@ -51,7 +51,7 @@ extension TaskSync {
     private func removeFiles(of tasks: [String]) async throws {
         guard !tasks.isEmpty else { return }
         if deleteGuard.holds(
-            tasks.count, following: changes.missingCount, of: index.count, at: surroundings.now() - start)
+            tasks.count, following: changes.missingCount, of: index.count, at: environment.now() - start)
         {
             try await hold(tasks)
         } else {

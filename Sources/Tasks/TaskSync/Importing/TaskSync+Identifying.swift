@@ -76,7 +76,7 @@ extension TaskSync {
         if let task = try await missingTask(like: content, named: path.name), try await isFree(task) {
             return (task, false)
         }
-        return (DocumentID.make(in: surroundings), true)
+        return (DocumentID.make(in: environment), true)
     }
 
     /// Whether there is a task of this id, which may be anything. The catalog may not know it yet, as while sync is paused.

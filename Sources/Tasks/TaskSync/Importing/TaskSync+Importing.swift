@@ -22,7 +22,7 @@ extension TaskSync {
     }
 
     /// Takes over a batch of settled changes.
-    func importChanges(_ batch: [SettledChange]) async throws {
+    func importChanges(_ batch: [DebouncedChange]) async throws {
         guard rootHold == nil else { return }
         logger.debug("settled: \(batch.count), the first of them \(batch.prefix(3))")
         var files: [TaskPath] = []
@@ -153,7 +153,7 @@ extension TaskSync {
             listIDs[file.path.parent] = try await list(at: file.path.parent)
         }
         let (files, directories, userID, hosts) = (imported, listIDs, configuration.userID, hosts)
-        let (surroundings, remembered, unfinished) = (surroundings, rememberedRetries, unfinishedWrites)
+        let (environment, remembered, unfinished) = (environment, rememberedRetries, unfinishedWrites)
         let time = configuration.wallClock()
         let (rows, madeLists, retries) = try await client.transaction { transaction in
             let tables = SyncTables(transaction)
@@ -167,7 +167,7 @@ extension TaskSync {
                 return row
             }
             let rows = try zip(files, shadows).map { file, row in
-                let merge = DocumentID.make(in: surroundings)
+                let merge = DocumentID.make(in: environment)
                 return try Self.take(
                     file, row, list: directories[file.path.parent] ?? nil, userID, hosts, merge, time, transaction,
                     tables)
@@ -237,7 +237,7 @@ extension TaskSync {
         // An empty one its editor was about to fill.
         if !saved.isEmpty, let file = try? TaskFile(parsing: saved, named: row.path.name) {
             let edit = ImportedFile(path: row.path, stamp: row.stamp, file: file, task: row.task, isNew: false)
-            let (userID, hosts, merge) = (configuration.userID, hosts, DocumentID.make(in: surroundings))
+            let (userID, hosts, merge) = (configuration.userID, hosts, DocumentID.make(in: environment))
             let time = configuration.wallClock()
             try await client.transaction { [row] transaction in
                 let tables = SyncTables(transaction)

@@ -15,7 +15,7 @@ extension TaskSync {
         let userID = configuration.userID
         let former = ListIndex.formerIDs(named: path.string, of: userID).filter { lists.path($0) == nil }
         let free = ListIndex.ids(named: path.string, of: userID).filter { lists.path($0) == nil }
-        let ids = free + ["\(userID).\(DocumentID.make(in: surroundings))"]
+        let ids = free + ["\(userID).\(DocumentID.make(in: environment))"]
         let returned = try await formerList(at: path)
         let view = try await client.transaction { transaction in
             if let returned {
@@ -123,7 +123,7 @@ extension TaskSync {
         }
         let strays = heirs.isEmpty ? [] : index.paths(beneath: to).filter { !folder.isAbsent($0) }
         let heirless = strays.compactMap { index[$0]?.task }
-        let (surroundings, hosts, userID, inherited) = (surroundings, hosts, configuration.userID, heirs)
+        let (environment, hosts, userID, inherited) = (environment, hosts, configuration.userID, heirs)
         try await client.transaction { transaction in
             let tables = SyncTables(transaction)
             for (task, path) in fileMoves {
@@ -148,7 +148,7 @@ extension TaskSync {
                 let rename = Mutation(
                     .merge, name, fields: ["name": .string(path.string)], mask: [FieldPath(key: "name")],
                     companions: Self.displaced(
-                        from: view, at: old, id: DocumentID.make(in: surroundings), replica: transaction.replicaID))
+                        from: view, at: old, id: DocumentID.make(in: environment), replica: transaction.replicaID))
                 // What its host refuses must not keep the others from their names.
                 if hosts[list] == nil { renames.append(rename) } else { try transaction.append(rename) }
             }

@@ -111,7 +111,7 @@ extension TaskSync {
                     retriedLists.insert(name)
                     return false
                 }
-                ownMoves.append((current, target, surroundings.now()))
+                ownMoves.append((current, target, environment.now()))
                 try await noteMove(current, to: target)
                 removeIfEmpty(current.parent)
                 retryLists(within: target, name.database)
@@ -190,7 +190,7 @@ extension TaskSync {
 
     /// Whether the directory of a list was first missed a moment ago: what has become of it is about to be told, and comes first.
     func isRecentlyMissed(_ list: String) -> Bool {
-        let now = surroundings.now()
+        let now = environment.now()
         let since = missedLists[list] ?? now
         missedLists[list] = since
         return now < since + .seconds(5)
@@ -223,7 +223,7 @@ extension TaskSync {
         let affected = listBook.set(
             view.name.id,
             name.map {
-                NameBook.Claim(place: "", title: $0, time: view.createTime, isExact: ListIndex.isExact($0))
+                NameAllocator.Claim(place: "", title: $0, time: view.createTime, isExact: ListIndex.isExact($0))
             })
         if !view.exists {
             misnamedLists.remove(view.name)

@@ -136,7 +136,7 @@ extension TaskSync {
     private func untilSent(_ document: DocumentName) async throws {
         for _ in 0..<40 {
             if try await client.reading({ try $0.pending(document).isEmpty }) { return }
-            try await surroundings.sleep(for: .milliseconds(250))
+            try await environment.sleep(for: .milliseconds(250))
         }
         throw TaskSyncError(
             .offline, "The list has not reached the server yet. Try again when 'ferry sync --wait' is done.")

@@ -52,7 +52,7 @@ enum SyncSchema {
         SQLiteMigration(
             "where the content of attachments is",
             sql: """
-                -- content: the key of its object; marks: of its chunks, see ChunkMarks. NULL: not known.
+                -- content: the key of its object; marks: of its chunks, see ChunkFingerprints. NULL: not known.
                 ALTER TABLE sync_attachment ADD COLUMN content TEXT;
                 ALTER TABLE sync_attachment ADD COLUMN marks BLOB;
                 """),
@@ -102,7 +102,7 @@ struct AttachmentRow: Sendable, Hashable {
     /// The key of the object through which the content is found, as far as it is known.
     var content: String?
     /// Of the chunks of a long file.
-    var marks: ChunkMarks?
+    var marks: ChunkFingerprints?
     var stamp: FileStamp
 
     var contentKey: ObjectKey? { content.flatMap { try? ObjectKey($0) } }

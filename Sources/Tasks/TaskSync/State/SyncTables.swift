@@ -151,7 +151,8 @@ struct SyncTables {
             rows.append(
                 AttachmentRow(
                     task: row.text(0), attachment: row.text(1), name: row.text(2), sha256: row.text(3),
-                    content: row.optionalText(11), marks: row.optionalBytes(12).flatMap { ChunkMarks(bytes: $0) },
+                    content: row.optionalText(11),
+                    marks: row.optionalBytes(12).flatMap { ChunkFingerprints(bytes: $0) },
                     stamp: Self.stamp(row, from: 4)))
         }
         return rows

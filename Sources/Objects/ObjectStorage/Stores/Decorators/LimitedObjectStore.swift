@@ -21,25 +21,25 @@ public final class LimitedObjectStore: ObjectStore {
     private let store: any ObjectStore
     private let up: Mutex<Rate>
     private let down: Mutex<Rate>
-    private let surroundings: Surroundings
+    private let environment: Environment
 
     /// Creates a limited view of `store`. Rates are in bytes per second; nil is no limit.
     public convenience init(_ store: any ObjectStore, up: Int? = nil, down: Int? = nil) {
-        self.init(store, up: up, down: down, surroundings: .system)
+        self.init(store, up: up, down: down, environment: .system)
     }
 
     /// Creates a limited view in another environment.
-    package init(_ store: any ObjectStore, up: Int? = nil, down: Int? = nil, surroundings: Surroundings) {
+    package init(_ store: any ObjectStore, up: Int? = nil, down: Int? = nil, environment: Environment) {
         self.store = store
-        self.surroundings = surroundings
-        self.up = Mutex(Rate(bucket: up.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) }))
-        self.down = Mutex(Rate(bucket: down.map { TokenBucket(bytesPerSecond: $0, now: surroundings.now()) }))
+        self.environment = environment
+        self.up = Mutex(Rate(bucket: up.map { TokenBucket(bytesPerSecond: $0, now: environment.now()) }))
+        self.down = Mutex(Rate(bucket: down.map { TokenBucket(bytesPerSecond: $0, now: environment.now()) }))
     }
 
     /// Changes the rates, in bytes per second; nil is no limit. A waiting operation continues
     /// within a second, a running one obeys the new rate from its next part on.
     public func limit(up: Int?, down: Int?) {
-        let now = surroundings.now()
+        let now = environment.now()
         self.up.withLock { $0.change(up.map { TokenBucket(bytesPerSecond: $0, now: now) }) }
         self.down.withLock { $0.change(down.map { TokenBucket(bytesPerSecond: $0, now: now) }) }
     }
@@ -86,12 +86,12 @@ public final class LimitedObjectStore: ObjectStore {
     public func delete(_ key: ObjectKey) async throws { try await store.delete(key) }
 
     private func pace(_ rate: borrowing Mutex<Rate>, _ count: Int) async throws {
-        let now = surroundings.now()
+        let now = environment.now()
         let (wait, version) = rate.withLock { ($0.bucket?.take(count, now: now) ?? .zero, $0.version) }
         var waited = Duration.zero
         while waited < wait, rate.withLock({ $0.version }) == version {
             waited = min(wait, waited + Self.slice)
-            try await surroundings.sleepUntil(now + waited)
+            try await environment.sleepUntil(now + waited)
         }
     }
 }

@@ -61,12 +61,12 @@ struct Download: Sendable {
 
     private func fetch(
         manifest id: ContentHash, _ progress: TransferProgress
-    ) async throws -> (size: Int64, ContentHash, ChunkMarks?) {
+    ) async throws -> (size: Int64, ContentHash, ChunkFingerprints?) {
         let manifest = try await fetchManifest(id, progress)
         try size.check(manifest.size, of: name)
         progress.begin(total: manifest.size)
         let isWorthMarking = manifest.chunks.count >= Manifest.chunksWorthMarking
-        var marks = isMarked && isWorthMarking ? ChunkMarks() : nil
+        var marks = isMarked && isWorthMarking ? ChunkFingerprints() : nil
         // Fetching a small file costs less than looking for its parts.
         var earlier: BaseFile?
         if manifest.chunks.count > 1, let base {
@@ -100,7 +100,7 @@ struct Download: Sendable {
     /// which covers what the sender has read, and otherwise with the id of the chunk.
     private func fetch(
         onlyChunk id: ContentHash, _ progress: TransferProgress
-    ) async throws -> (size: Int64, ContentHash, ChunkMarks?) {
+    ) async throws -> (size: Int64, ContentHash, ChunkFingerprints?) {
         let limit = Int(clamping: min(size.limit, Int64(ChunkSizes.standard.maximum)))
         let share = try await budget.take(limit)
         defer { share.shrink(to: 0) }
@@ -165,7 +165,7 @@ struct Download: Sendable {
     ///   - marks: Receives the fingerprints of all chunks, unless it is nil.
     private func fetchChunks(
         of manifest: Manifest, from base: BaseFile?, into file: PartialFile, verifyingEach verifies: Bool,
-        _ marks: inout ChunkMarks?, _ progress: TransferProgress
+        _ marks: inout ChunkFingerprints?, _ progress: TransferProgress
     ) async throws -> ContentHash {
         try await withThrowingTaskGroup(of: (Int, Fetched).self) { group in
             var whole = SHA256()

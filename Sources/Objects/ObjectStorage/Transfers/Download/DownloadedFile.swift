@@ -9,7 +9,7 @@ public struct DownloadedFile: Hashable, Sendable {
     /// The id of the manifest, or of the only chunk of a file without one.
     public let manifest: ContentHash
     /// The fingerprints of the chunks, if they were requested.
-    package var marks: ChunkMarks?
+    package var marks: ChunkFingerprints?
 
     /// Creates a result.
     public init(path: String, size: Int64, sha256: ContentHash, manifest: ContentHash) {

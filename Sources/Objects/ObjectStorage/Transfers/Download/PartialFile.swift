@@ -42,8 +42,9 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Writes bytes at an offset. Long runs of zeros are left out where the file has a hole anyway, so that a disk image of
-    /// which little is used takes no more of the disk here than where it came from.
+    /// Writes bytes at an offset. Long runs of zeros are left out where the file has a hole anyway,
+    /// so that a disk image of which little is used takes no more of the disk here than where it
+    /// came from.
     func write(_ bytes: ArraySlice<UInt8>, at offset: Int64) throws {
         do {
             try bytes.withUnsafeBytes { bytes in

@@ -2,8 +2,8 @@ import Glibc
 
 /// The parts of a buffer that have to be written to a file which is empty at that place, in order.
 ///
-/// What lies between them, and after the last one, is zero. Only zeros that fill a whole unit of 64 KiB of the buffer are left
-/// out: each part costs a call.
+/// What lies between them, and after the last one, is zero. Only zeros that fill a whole unit of 64
+/// KiB of the buffer are left out: each part costs a call.
 struct SparseRuns: Sequence, IteratorProtocol {
     private static let unit = 64 << 10
     private static let zeros = [UInt8](repeating: 0, count: unit)

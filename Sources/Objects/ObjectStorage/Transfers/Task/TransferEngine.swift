@@ -29,20 +29,20 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
     private let label: String
     private let direction: TransferSnapshot.Direction
     private let work: TransferWork<Outcome>
-    private let surroundings: Surroundings
+    private let environment: Environment
     private let state = Mutex(State())
     private let progress: TransferProgress
 
     init(
         id: TransferID, name: String, label: String = "", direction: TransferSnapshot.Direction, total: Int64?,
-        work: TransferWork<Outcome>, surroundings: Surroundings = .system
+        work: TransferWork<Outcome>, environment: Environment = .system
     ) {
         self.id = id
         self.name = name
         self.label = label
         self.direction = direction
         self.work = work
-        self.surroundings = surroundings
+        self.environment = environment
         let relay = ProgressRelay()
         progress = TransferProgress { relay.call() }
         progress.begin(total: total)
@@ -147,7 +147,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
     private func start(_ current: inout State) {
         current.problem = nil
         current.meter.restart()
-        current.task = Task(executorPreference: StorageThreads.preferred(in: surroundings)) { [self] in
+        current.task = Task(executorPreference: StorageThreads.preferred(in: environment)) { [self] in
             do {
                 let outcome = try await work.run(progress)
                 state.withLock { $0.success = outcome }
@@ -163,7 +163,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
     }
 
     private func clean() {
-        Task(executorPreference: StorageThreads.preferred(in: surroundings)) { [self] in
+        Task(executorPreference: StorageThreads.preferred(in: environment)) { [self] in
             await work.clean()
             handle(.cleaned)
         }
@@ -191,7 +191,7 @@ final class TransferEngine<Outcome: Sendable>: Sendable {
 
     private func show(force: Bool) {
         let ended: [AsyncStream<TransferSnapshot>.Continuation] = state.withLock { state in
-            let time = surroundings.now()
+            let time = environment.now()
             state.meter.add(progress.current.best, at: time)
             if !force, let last = state.lastShown, time - last < Self.interval { return [] }
             state.lastShown = time

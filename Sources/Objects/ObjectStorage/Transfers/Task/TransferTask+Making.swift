@@ -23,27 +23,28 @@ extension TransferTask where Outcome == UploadedFile {
     ///     damaged.
     package convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace, compression: CompressionPolicy,
-        earlier: ObjectKey? = nil, marks: ChunkMarks? = nil, replaces: Bool = false, inventory: ChunkInventory?,
-        surroundings: Surroundings
+        earlier: ObjectKey? = nil, marks: ChunkFingerprints? = nil, replaces: Bool = false, inventory: ChunkInventory?,
+        environment: Environment
     ) {
         // Measurements with simulated time say nothing about networks and compressors.
-        let isMeasurable = surroundings.executor == nil
+        let isMeasurable = environment.executor == nil
         self.init(
             file, to: store, namespace: namespace,
             compression: isMeasurable || compression != .automatic ? compression : .level(1), spool: "/var/tmp",
             sizes: .standard, earlier: earlier, marks: marks, replaces: replaces, inventory: inventory,
             namesOnlyChunk: true,
-            surroundings: surroundings)
+            environment: environment)
     }
 
     convenience init(
         _ file: File, to store: any ObjectStore, namespace: ObjectNamespace,
         compression: CompressionPolicy = .automatic, spool: String = "/var/tmp", sizes: ChunkSizes,
-        earlier: ObjectKey? = nil, marks: ChunkMarks? = nil, replaces: Bool = false, inventory: ChunkInventory? = nil,
+        earlier: ObjectKey? = nil, marks: ChunkFingerprints? = nil, replaces: Bool = false,
+        inventory: ChunkInventory? = nil,
         namesOnlyChunk: Bool = false,
-        surroundings: Surroundings = .system
+        environment: Environment = .system
     ) {
-        let limiter = LimitedObjectStore(store, surroundings: surroundings)
+        let limiter = LimitedObjectStore(store, environment: environment)
         let upload = Upload(
             store: limiter, namespace: namespace, policy: compression, sizes: sizes, ledger: MemoryLedger(),
             budget: .shared, namesOnlyChunk: namesOnlyChunk, replaces: replaces, earlier: earlier, marks: marks,
@@ -55,7 +56,7 @@ extension TransferTask where Outcome == UploadedFile {
             source.discard()
         }
         self.init(
-            name: file.name, direction: .up, total: file.size, work: work, limiter: limiter, surroundings: surroundings)
+            name: file.name, direction: .up, total: file.size, work: work, limiter: limiter, environment: environment)
     }
 }
 
@@ -83,7 +84,7 @@ extension TransferTask where Outcome == DownloadedFile {
             partial: partial,
             base: base,
             isSynced: isSynced,
-            placement: placement, surroundings: .system)
+            placement: placement, environment: .system)
     }
 
     /// Creates a download in another environment.
@@ -103,10 +104,10 @@ extension TransferTask where Outcome == DownloadedFile {
         namespace: ObjectNamespace,
         partial: String?, base: String?, baseListing: ObjectKey? = nil, isMarked: Bool = false, isSynced: Bool,
         modified: FileTime? = nil, isExecutable: Bool = false,
-        placement: (@Sendable (_ finished: String) async throws -> Void)?, surroundings: Surroundings
+        placement: (@Sendable (_ finished: String) async throws -> Void)?, environment: Environment
     ) {
         let name = name ?? FileSystem.split(destination).name
-        let limiter = LimitedObjectStore(store, surroundings: surroundings)
+        let limiter = LimitedObjectStore(store, environment: environment)
         let download = Download(
             store: limiter, namespace: namespace, content: content, name: name, destination: destination,
             partialPath: partial ?? Download.partialPath(for: destination, manifest: content.id),
@@ -120,6 +121,6 @@ extension TransferTask where Outcome == DownloadedFile {
             download.discard()
         }
         self.init(
-            name: name, direction: .down, total: nil, work: work, limiter: limiter, surroundings: surroundings)
+            name: name, direction: .down, total: nil, work: work, limiter: limiter, environment: environment)
     }
 }

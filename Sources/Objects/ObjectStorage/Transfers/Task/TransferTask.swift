@@ -55,11 +55,11 @@ public final class TransferTask<Outcome: Sendable>: TransferHandle {
     /// Creates a transfer outside a queue, which is not retried and ends with the process.
     convenience init(
         name: String, direction: TransferSnapshot.Direction, total: Int64?, work: TransferWork<Outcome>,
-        limiter: LimitedObjectStore, surroundings: Surroundings = .system
+        limiter: LimitedObjectStore, environment: Environment = .system
     ) {
         let id = TransferID.random()
         let engine = TransferEngine(
-            id: id, name: name, direction: direction, total: total, work: work, surroundings: surroundings)
+            id: id, name: name, direction: direction, total: total, work: work, environment: environment)
         engine.onEvent { [weak engine] event in
             if case .failed(let error) = event { engine?.giveUp(error) }
         }

@@ -27,16 +27,16 @@ package final class ChunkInventory: Sendable {
 
     private let store: any ObjectStore
     private let namespace: ObjectNamespace
-    private let surroundings: Surroundings
+    private let environment: Environment
     /// A mutex instead of an actor, because a change of executors for each question would be too
     /// slow.
     private let state = Mutex(State())
 
     /// Creates an inventory without a listing.
-    package init(store: any ObjectStore, namespace: ObjectNamespace, surroundings: Surroundings) {
+    package init(store: any ObjectStore, namespace: ObjectNamespace, environment: Environment) {
         self.store = store
         self.namespace = namespace
-        self.surroundings = surroundings
+        self.environment = environment
     }
 
     /// Returns the size of the object of a chunk. Returns nil if there is none or the listing does
@@ -49,7 +49,7 @@ package final class ChunkInventory: Sendable {
 
     /// Reports that this number of questions will follow, and lists the chunks if that is cheaper.
     func prepare(for questions: Int) async throws {
-        let now = surroundings.now()
+        let now = environment.now()
         guard state.withLock({ $0.mustList(for: questions, now) }) else { return }
         do {
             let sizes = try await list()

@@ -80,7 +80,7 @@ final class ChunkReader: Sendable {
     ///
     /// - Parameter marks: The fingerprints of the chunks of the earlier version; nil if they are
     ///   not known.
-    func follow(_ earlier: Manifest, marks: ChunkMarks? = nil) {
+    func follow(_ earlier: Manifest, marks: ChunkFingerprints? = nil) {
         let indices = earlier.chunks.enumerated().map { ($1.id, $0) }
         let marks = marks?.marks.count == earlier.chunks.count ? marks?.marks : nil
         state.withLock { state in

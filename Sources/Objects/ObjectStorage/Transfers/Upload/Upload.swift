@@ -26,7 +26,7 @@ struct Upload: Sendable {
     var earlier: ObjectKey?
     /// The fingerprints of the chunks of the earlier version, or an empty list; those of a long
     /// file are then computed for this version too. Nil: no fingerprints are computed.
-    var marks: ChunkMarks?
+    var marks: ChunkFingerprints?
     /// The inventory that several uploads share; nil for one that only this upload uses.
     var inventory: ChunkInventory?
 
@@ -75,7 +75,7 @@ struct Upload: Sendable {
     private struct Stored {
         let sha256: ContentHash
         let chunks: [ChunkReference]
-        var marks: ChunkMarks?
+        var marks: ChunkFingerprints?
         /// Whether the store lacked one of the chunks.
         let isNew: Bool
     }
@@ -84,7 +84,7 @@ struct Upload: Sendable {
         of source: any ByteSource, type: MIMEType, _ progress: TransferProgress
     ) async throws -> Stored {
         let likelyCount = source.size / Int64(sizes.normal)
-        let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, surroundings: .system)
+        let inventory = inventory ?? ChunkInventory(store: store, namespace: namespace, environment: .system)
         if !replaces { try await inventory.prepare(for: Int(clamping: likelyCount)) }
         let reader = ChunkReader(source, sizes: sizes)
         // Fetched while the first chunks are cut.
@@ -197,7 +197,7 @@ struct Upload: Sendable {
     /// Identifies chunks and adds their bytes to the hash of the whole. A result is nil if the
     /// chunk is not the expected one.
     private func identify(
-        _ batch: [Cut], _ marks: ChunkMarks?, _ whole: inout SHA256
+        _ batch: [Cut], _ marks: ChunkFingerprints?, _ whole: inout SHA256
     ) async -> [Identity?] {
         guard batch.count > 1, BufferPool.shared.hasOneUser else {
             var identities: [Identity?] = []
@@ -218,7 +218,7 @@ struct Upload: Sendable {
         return await identities
     }
 
-    private func identify(_ batch: [Cut], _ marks: ChunkMarks?) -> [Identity?] {
+    private func identify(_ batch: [Cut], _ marks: ChunkFingerprints?) -> [Identity?] {
         let unmarked = batch.filter { $0.chunk.expected?.mark == nil }
         var ids = SHA256.hash(each: unmarked.map { $0.chunk.object[...] }).map { ContentHash($0) }[...]
         return batch.map { cut in
@@ -229,7 +229,9 @@ struct Upload: Sendable {
     /// Identifies one chunk.
     ///
     /// - Parameter id: The id of the chunk; nil if its fingerprint is known and verified instead.
-    private func identify(_ chunk: ChunkReader.Chunk, _ marks: ChunkMarks?, _ id: ContentHash? = nil) -> Identity? {
+    private func identify(_ chunk: ChunkReader.Chunk, _ marks: ChunkFingerprints?, _ id: ContentHash? = nil)
+        -> Identity?
+    {
         let mark = marks?.mark(of: chunk.object.dropFirst(ChunkHeader.byteCount))
         guard let expected = chunk.expected else { return id.map { Identity(id: $0, mark: mark) } }
         let isRight = if let known = expected.mark { known == mark } else { id == expected.id }

@@ -13,7 +13,7 @@ public struct UploadedFile: Hashable, Sendable {
     /// The number of chunks.
     public let chunkCount: Int
     /// The fingerprints of the chunks, if they were requested.
-    package var marks: ChunkMarks?
+    package var marks: ChunkFingerprints?
 
     /// The id of the manifest, with which the file can be downloaded.
     public var manifest: ContentHash { content.id }

@@ -1,5 +1,5 @@
 /// A change that has come to rest, as the disk told it a moment ago.
-package enum SettledChange: Hashable, Sendable {
+package enum DebouncedChange: Hashable, Sendable {
     /// A directory was renamed: all paths beneath the old one are beneath the new one now. Precedes what happened there.
     case directoryMoved(from: TaskPath, to: TaskPath)
     case directoryAppeared(TaskPath)

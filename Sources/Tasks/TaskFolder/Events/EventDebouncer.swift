@@ -5,7 +5,7 @@
 ///
 /// Events only say where to look; what is reported is what was seen on the disk. So a rename-over save, a delete followed
 /// by a create and an editor's backup dance all come out as one `changed`.
-package struct FolderEventSettler: Sendable {
+package struct EventDebouncer: Sendable {
     /// What was seen at a path.
     package enum Observation: Hashable, Sendable {
         case file(FileStamp)
@@ -66,7 +66,7 @@ package struct FolderEventSettler: Sendable {
     private var expected: [Move: Duration] = [:]
     /// When the last of the files that were found will have settled, as far as is known.
     private var foundSettles: Duration = .zero
-    private var settled: [SettledChange] = []
+    private var settled: [DebouncedChange] = []
 
     package init(times: SettleTimes = SettleTimes()) { self.times = times }
 
@@ -87,7 +87,7 @@ package struct FolderEventSettler: Sendable {
 
     /// At most `limit` settled changes, in an order in which they can be applied. One scan sees what all that were asked for until
     /// now would have seen: only the last is among them.
-    package mutating func take(_ limit: Int = .max) -> [SettledChange] {
+    package mutating func take(_ limit: Int = .max) -> [DebouncedChange] {
         let taken = settled.prefix(limit)
         defer { settled.removeFirst(taken.count) }
         guard let scan = taken.lastIndex(where: \.isScan) else { return Array(taken) }

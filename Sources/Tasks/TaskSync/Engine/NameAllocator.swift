@@ -2,7 +2,7 @@ import DocumentModel
 
 /// Which of those that want the same name in the same place gets which: one whose title is exactly the name comes before one of whose
 /// title the name was made, and then the one that the remote knows longest. The first has the name itself, the next ones `Name (2)`, `Name (3)` … Follows from the documents alone, so that every machine comes to the same names. Pure.
-struct NameBook {
+struct NameAllocator {
     /// What somebody wants to be called.
     struct Claim: Equatable {
         /// Where: names in other places do not matter.

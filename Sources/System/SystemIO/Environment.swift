@@ -6,7 +6,7 @@ import Synchronization
 /// executor.
 ///
 /// They are passed in as one value, so that tests can replace all three and repeat a run exactly.
-package struct Surroundings: Sendable {
+package struct Environment: Sendable {
     /// Returns the time of a monotonic clock that continues while the machine sleeps. Only
     /// differences between readings are meaningful.
     package var now: @Sendable () -> Duration
@@ -35,7 +35,7 @@ package struct Surroundings: Sendable {
     }
 
     /// The clocks and the random source of this machine.
-    package static let system = Surroundings(
+    package static let system = Environment(
         now: { ContinuousClock.now - start },
         sleepUntil: { try await Task.sleep(until: start + $0, tolerance: .zero, clock: .continuous) },
         wallClock: {
@@ -58,6 +58,6 @@ package struct Surroundings: Sendable {
     }
 }
 
-extension Surroundings: RandomNumberGenerator {
+extension Environment: RandomNumberGenerator {
     package func next() -> UInt64 { random() }
 }

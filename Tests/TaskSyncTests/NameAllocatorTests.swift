@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct NameBookTests {
     @Test func `names that differ in Unicode form only are two, also one after the other`() {
-        var book = NameBook { title, number in number == 1 ? title : "\(title) (\(number))" }
+        var book = NameAllocator { title, number in number == 1 ? title : "\(title) (\(number))" }
         let forms = ["Caf\u{e9}", "Cafe\u{301}"]
         _ = book.set("a", .init(place: "", title: forms[0], time: nil))
         _ = book.set("b", .init(place: "", title: forms[1], time: nil))
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `a title that is the name comes before one that has to be mapped to it, whenever it came`() {
-        var book = NameBook { title, number in
+        var book = NameAllocator { title, number in
             let name = title.replacing("/", with: "-")
             return number == 1 ? name : "\(name) (\(number))"
         }

@@ -5,7 +5,7 @@ import Cryptography
 ///
 /// A fingerprint is a GMAC of the chunk under a random secret key, one per file. The fingerprints
 /// never leave the device.
-package struct ChunkMarks: Hashable, Sendable {
+package struct ChunkFingerprints: Hashable, Sendable {
     private let key: [UInt8]
     var marks: [[UInt8]]
 
