@@ -84,7 +84,7 @@ extension TaskSync {
         var left: [String] = []
         for task in tasks {
             let size = index.path(of: task).flatMap { index[$0] }?.stamp.size ?? -1
-            let others = (bySize[size] ?? []).prefix(100).filter { $0 != task && isNewborn($0) }
+            let others = (bySize[size] ?? []).prefix(100).filter { $0 != task && isNewborn($0, after: task) }
             if try await !continues(task, others) { left.append(task) }
         }
         return left
