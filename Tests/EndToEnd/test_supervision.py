@@ -84,12 +84,14 @@ def test_closed_standard_descriptors_are_never_given_to_files_or_sockets(root, l
     ]
     (root / "Tasks").mkdir()
     for program in programs:
-        program.start(wait=False, prefix=("sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-'))
+        # `status --watch` ends as soon as it cannot print, so it keeps its standard output.
+        closed = {0: "<&-", 1: ">&-", 2: "2>&-"} if program.name != "ferry" else {0: "<&-", 2: "2>&-"}
+        program.start(wait=False, prefix=("sh", "-c", f'exec "$0" "$@" {" ".join(closed.values())}'))
         descriptors = Path(f"/proc/{program.process.pid}/fd")
         # The runtime's descriptor, a file's, or a socket's is there by the time that there is a fourth one.
         until(lambda: (descriptors / "3").exists() and os.readlink(descriptors.parent / "exe").endswith(program.name),
               lambda: f"{program.name} to open a descriptor: {list(descriptors.iterdir())}")
-        assert [os.readlink(descriptors / str(number)) for number in range(3)] == ["/dev/null"] * 3, program.name
+        assert {os.readlink(descriptors / str(number)) for number in closed} == {"/dev/null"}, program.name
         program.kill()
 
 
