@@ -94,7 +94,8 @@ struct LockTable {
         _ id: TransactionID, age: UInt64, readTime: Int64? = nil, at now: Duration
     ) throws(DocumentStoreError) {
         if let account = id.account, count(of: account) >= limits.account.transactions {
-            for id in usage[account]?.transactions ?? [] where isOver(id, at: now) { end(id) }
+            // Aborted transactions are kept only to notify their owners.
+            for id in usage[account]?.transactions ?? [] where isOver(id, at: now) || isAborted(id) { end(id) }
             guard count(of: account) < limits.account.transactions else {
                 throw .limitReached(
                     limits.account.transactions, "open transactions",
@@ -125,12 +126,6 @@ struct LockTable {
         serials[transaction.serial] = nil
         usage[transaction.account]?.transactions.remove(id)
         if usage[transaction.account]?.transactions.isEmpty == true { usage[transaction.account] = nil }
-    }
-
-    /// Ends the earlier attempt of a retried transaction, if it was aborted and its owner has not
-    /// been notified.
-    mutating func endIfAborted(_ id: TransactionID) {
-        if isAborted(id) { end(id) }
     }
 
     /// Whether a transaction was aborted and its owner has not been notified yet.

@@ -50,7 +50,6 @@ final class TransactionRegistry: Sendable {
         return try state.withLock { state throws(DocumentStoreError) in
             state.lastAge = max(UInt64(clamping: wallTime), state.lastAge + 1)
             let age = retry?.number ?? state.lastAge
-            if let retry { state.locks.endIfAborted(retry) }
             let id = TransactionID(.readWrite, number: age, account: account, key: key)
             try state.locks.begin(id, age: age, at: now)
             return id
