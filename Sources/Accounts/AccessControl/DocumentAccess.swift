@@ -78,7 +78,8 @@ package struct DocumentAccess: DocumentAccessPolicy {
         }
     }
 
-    /// Whether a change adds no references to objects of others but to these: whoever can reference an object can read it.
+    /// Whether a change adds no references to objects of others but to these: whoever can reference
+    /// an object can read it.
     private static func addsOnly(
         _ readable: Set<ObjectReference>, in change: ProposedChange, of task: Document?, by caller: Caller
     ) -> Bool {
@@ -93,8 +94,8 @@ package struct DocumentAccess: DocumentAccessPolicy {
         return known.reduce(added) { $0.subtracting($1) }.isEmpty
     }
 
-    /// Whether a document is a task or below one. Only there are references to objects checked when they are written, so only
-    /// there do they open anything.
+    /// Whether a document is a task or below one. Only there are references to objects checked when
+    /// they are written, so only there do they open anything.
     static func isAmongTasks(_ name: DocumentName) -> Bool {
         name.collectionPath == "tasks" || name.root?.collectionPath == "tasks"
     }
@@ -113,8 +114,8 @@ package struct DocumentAccess: DocumentAccessPolicy {
 
     func noteStored(_ changes: Set<Int>) { objects?.changes.note(changes) }
 
-    /// Looks at writes before they are tried: whether a precondition holds must not tell a user what lies in the namespace of
-    /// another one, and nobody may flood others with invitations.
+    /// Looks at writes before they are tried: whether a precondition holds must not tell a user
+    /// what lies in the namespace of another one, and nobody may flood others with invitations.
     ///
     /// The number of invitations is that of the moment: commits that run at the same time may together exceed a limit.
     ///
@@ -207,8 +208,9 @@ package struct DocumentAccess: DocumentAccessPolicy {
         }
     }
 
-    /// Reading documents by name as they are now or, with `past`, as they were: then the rules must allow it as everything
-    /// was, and as everything is now. What no longer exists is judged as it was, too, by the lists of now.
+    /// Reading documents by name as they are now or, with `past`, as they were: then the rules must
+    /// allow it as everything was, and as everything is now. What no longer exists is judged as it
+    /// was, too, by the lists of now.
     package func check(
         get names: [DocumentName], asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
@@ -222,8 +224,8 @@ package struct DocumentAccess: DocumentAccessPolicy {
         try await check(get: names, documents, in: store, by: caller)
     }
 
-    /// Whether every possible result of the query may be read. With `past`, the rules must allow the query now and as of then,
-    /// and each result of then now too.
+    /// Whether every possible result of the query may be read. With `past`, the rules must allow
+    /// the query now and as of then, and each result of then now too.
     package func check(
         list query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
     ) async throws {
@@ -261,7 +263,8 @@ package struct DocumentAccess: DocumentAccessPolicy {
         try caller == .administrator || rules.isForEver(Self.asCollection(query), by: caller.requester)
     }
 
-    /// A collection group is judged as a collection: the rules see to it that what it finds names its owner and list truthfully.
+    /// A collection group is judged as a collection: the rules see to it that what it finds names
+    /// its owner and list truthfully.
     private static func asCollection(_ query: Query) -> Query {
         var query = query
         if query.parent.path.isEmpty { query.allDescendants = false }

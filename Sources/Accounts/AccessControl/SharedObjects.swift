@@ -3,13 +3,14 @@ package import DocumentStore
 import FirestoreServer
 import ObjectStorage
 
-/// Decides which objects of others a user may read: those that the user's own tasks, the tasks of a list in which both take
-/// part, or the history below these reference now.
+/// Decides which objects of others a user may read: those that the user's own tasks, the tasks of a
+/// list in which both take part, or the history below these reference now.
 ///
-/// A task of the user's own may only have got such a reference while the user could read the object (see
-/// `DocumentAccess.prepare`), so an attachment stays with its task when its uploader leaves the list. A reference names an
-/// object itself, or a manifest that lists it. What tasks reference is kept in memory, so that a request costs the reading of
-/// one list and one task; it is collected again at most once for each change.
+/// A task of the user's own may only have got such a reference while the user could read the object
+/// (see `DocumentAccess.prepare`), so an attachment stays with its task when its uploader leaves
+/// the list. A reference names an object itself, or a manifest that lists it. What tasks reference
+/// is kept in memory, so that a request costs the reading of one list and one task; it is collected
+/// again at most once for each change.
 package actor SharedObjects {
     /// Tasks whose references are collected together.
     private enum Scope: Hashable {
@@ -56,13 +57,14 @@ package actor SharedObjects {
     private struct Index: Sendable {
         /// The changes that had been counted when it was collected.
         let count: UInt64
-        /// When it may be collected again: one that took long is not collected again for some time, so that nobody keeps the
-        /// server busy with it.
+        /// When it may be collected again: one that took long is not collected again for some time,
+        /// so that nobody keeps the server busy with it.
         var renewal: ContinuousClock.Instant?
         var places: [ObjectReference: DocumentName] = [:]
         var manifests: [ObjectReference] = []
-        /// By the first bytes of a chunk's hash, the position in `manifests` of one that lists it. The owner of the manifest owns the
-        /// chunks and has put both there, so a hash that only begins alike opens nothing to others that they could ask for.
+        /// By the first bytes of a chunk's hash, the position in `manifests` of one that lists it.
+        /// The owner of the manifest owns the chunks and has put both there, so a hash that only
+        /// begins alike opens nothing to others that they could ask for.
         var chunks: [UInt64: UInt32] = [:]
         /// The same for further manifests that list it.
         var otherManifests: [UInt64: [UInt32]] = [:]
@@ -159,8 +161,8 @@ package actor SharedObjects {
 
     // MARK: What tasks reference
 
-    /// Collects what the tasks of a scope reference now. A collection that is in progress is waited for, so that there is one at
-    /// a time.
+    /// Collects what the tasks of a scope reference now. A collection that is in progress is waited
+    /// for, so that there is one at a time.
     private func collected(_ scope: Scope) async throws -> Index {
         let key = scope.key
         while let running = collecting[key] {

@@ -2,11 +2,12 @@ import DocumentModel
 import DocumentStore
 import Synchronization
 
-/// Counts the changes of lists, of their tasks and of who takes part in them, so that what was read of them is known to be
-/// out of date.
+/// Counts the changes of lists, of their tasks and of who takes part in them, so that what was read
+/// of them is known to be out of date.
 ///
-/// A change is counted when it is about to be stored and again when it has been: what is read in between may be either. Lists and
-/// users share counters, so a count may also rise for another one's change.
+/// A change is counted when it is about to be stored and again when it has been: what is read in
+/// between may be either. Lists and users share counters, so a count may also rise for another
+/// one's change.
 final class SharingChanges: Sendable {
     private static let size = 1 << 12
     private let counts = Mutex([UInt64](repeating: 0, count: size))

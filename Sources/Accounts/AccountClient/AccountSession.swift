@@ -180,7 +180,8 @@ package actor AccountSession {
 
     // MARK: parts
 
-    /// Calls with an ID token, and with a new one where the server does not take that: its clock was set, or its keys are others.
+    /// Calls with an ID token, and with a new one where the server does not take that: its clock
+    /// was set, or its keys are others.
     private func withToken<Result: Sendable>(_ call: (String) async throws -> Result) async throws -> Result {
         let token = try await idToken()
         do {

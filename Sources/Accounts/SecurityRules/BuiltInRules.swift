@@ -2,19 +2,21 @@ package import DocumentModel
 
 /// Who may read and write which documents. Pure: documents that a decision needs are asked for.
 ///
-/// A top-level document belongs to the user in its `userId`; what lies below it belongs to the same user. Users read and
-/// write what belongs to them, and query only for that.
+/// A top-level document belongs to the user in its `userId`; what lies below it belongs to the same
+/// user. Users read and write what belongs to them, and query only for that.
 ///
-/// A list may be shared: the users in its `sharedWith` read and write the tasks that are in it (by `listId`) and belong to its
-/// owner, with all that lies below them. They may also change the list itself, but not whose it is, what others are called, or with
-/// whom it is shared, except that each may leave it. A user becomes a member only by adding himself while an invitation of the owner's to him
-/// exists; the owner can only remove members. See `Invitation`.
+/// A list may be shared: the users in its `sharedWith` read and write the tasks that are in it (by
+/// `listId`) and belong to its owner, with all that lies below them. They may also change the list
+/// itself, but not whose it is, what others are called, or with whom it is shared, except that each
+/// may leave it. A user becomes a member only by adding himself while an invitation of the owner's
+/// to him exists; the owner can only remove members. See `Invitation`.
 ///
-/// An id of a list, task, device, block or invitation with a dot in it lies in the namespace of the user whose id comes before
-/// the dot: nobody else may create it, or learn whether it exists.
+/// An id of a list, task, device, block or invitation with a dot in it lies in the namespace of the
+/// user whose id comes before the dot: nobody else may create it, or learn whether it exists.
 package struct BuiltInRules: Sendable {
-    /// Returns a document as it is before a commit. For the top-level document above another one that does not exist before,
-    /// the document as the commit makes it. It is asked for the top-level document above another one and for what `lists` and
+    /// Returns a document as it is before a commit. For the top-level document above another one
+    /// that does not exist before, the document as the commit makes it. It is asked for the
+    /// top-level document above another one and for what `lists` and
     /// `names(deciding:before:after:for:)` return.
     package typealias Lookup = (DocumentName) throws -> Document?
 
@@ -132,9 +134,10 @@ package struct BuiltInRules: Sendable {
 
     /// Whether a document below `root` names no other owner than the root's or its writer.
     ///
-    /// Collection groups are searched by the owner and the list that each document names. The list needs no rule: the store
-    /// gives every document below a task the list of that task, in the commit that changes either. So two machines that move
-    /// one task to different lists are both heard.
+    /// Collection groups are searched by the owner and the list that each document names. The list
+    /// needs no rule: the store gives every document below a task the list of that task, in the
+    /// commit that changes either. So two machines that move one task to different lists are both
+    /// heard.
     private static func isTruthful(_ document: Document, below root: Document, _ user: String) -> Bool {
         let named = document[owner]
         return named == nil || named == .string(user) || named == root[owner]
@@ -142,9 +145,10 @@ package struct BuiltInRules: Sendable {
 
     // MARK: Queries
 
-    /// Whether every result that the query can have may be shown: it looks below a document that is open to the user, or each
-    /// alternative of its filter demands, in one top-level collection, the user's `userId`, or a list that is shared with the
-    /// user and its owner, or the lists that are.
+    /// Whether every result that the query can have may be shown: it looks below a document that is
+    /// open to the user, or each alternative of its filter demands, in one top-level collection,
+    /// the user's `userId`, or a list that is shared with the user and its owner, or the lists that
+    /// are.
     package func allowsQuery(_ query: Query, by requester: Requester, lookup: Lookup) throws -> Bool {
         guard case .user(let user) = requester else { return requester == .administrator }
         if let parent = Self.document(of: query.parent) {

@@ -1,10 +1,11 @@
 package import DocumentModel
 
-/// An invitation to a list, as `invitations/{from}.{to}.{list id}`: `from` and `to` are user ids, `listId` names the list,
-/// `listName`, `fromName` and `toName` are texts to show, `createdTime` is when it was made.
+/// An invitation to a list, as `invitations/{from}.{to}.{list id}`: `from` and `to` are user ids,
+/// `listId` names the list, `listName`, `fromName` and `toName` are texts to show, `createdTime` is
+/// when it was made.
 ///
-/// The owner of the list creates and deletes it, the recipient accepts it by adding himself to the list, or declines it by
-/// deleting it. Nobody else can read it or learn whether it exists.
+/// The owner of the list creates and deletes it, the recipient accepts it by adding himself to the
+/// list, or declines it by deleting it. Nobody else can read it or learn whether it exists.
 package enum Invitation {
     package static let collection = "invitations"
     /// Users whose invitations a user does not want, as `blocks/{user}.{other}`; their `userId` is the user.
@@ -92,8 +93,8 @@ extension BuiltInRules {
             || name.collectionPath == Invitation.collection && Invitation.isParty(user, toID: name.id)
     }
 
-    /// Whether an invitation may be changed so: its sender makes it of a list of his own to somebody who is not in it and has not
-    /// blocked him; both may delete it.
+    /// Whether an invitation may be changed so: its sender makes it of a list of his own to
+    /// somebody who is not in it and has not blocked him; both may delete it.
     static func allowsInvitation(
         _ name: DocumentName, from before: Document?, to after: Document?, by user: String, _ address: String?,
         _ lookup: Lookup

@@ -26,8 +26,8 @@ package struct DocumentLines {
     private static let bufferSize = 1 << 20
     private static let batch = 400
 
-    /// Writes all documents of a database file, as of one moment; a server may run on it. Answers how many, and the paths of
-    /// damaged documents, which are left out.
+    /// Writes all documents of a database file, as of one moment; a server may run on it. Answers
+    /// how many, and the paths of damaged documents, which are left out.
     package func write(
         documentsOf path: String, to output: borrowing FileDescriptor
     ) throws -> (count: Int, damaged: [String]) {
@@ -46,7 +46,8 @@ package struct DocumentLines {
         return (count, damaged)
     }
 
-    /// Stores the documents of a file; those of the same names are replaced. Nothing is stored unless all lines are good.
+    /// Stores the documents of a file; those of the same names are replaced. Nothing is stored
+    /// unless all lines are good.
     ///
     /// - Throws: `FormatError` for a line that is no document of the database.
     package func read(_ path: String, into store: any DocumentStore) async throws -> Int {

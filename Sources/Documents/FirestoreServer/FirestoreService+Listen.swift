@@ -116,8 +116,8 @@ extension FirestoreService {
         try await call.send(ListenResponse.targetChange(remove).encoded())
     }
 
-    /// Ends a stream, by throwing, when the caller's token does, so that the client comes back with a new one, or when the
-    /// account is disabled or its sessions are ended.
+    /// Ends a stream, by throwing, when the caller's token does, so that the client comes back with
+    /// a new one, or when the account is disabled or its sessions are ended.
     func watch(_ caller: Caller, _ call: GRPCServerCall) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

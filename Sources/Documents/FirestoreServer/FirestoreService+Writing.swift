@@ -107,8 +107,9 @@ extension FirestoreService {
 
     /// The Write stream: a handshake, then one atomic commit a request, in order.
     ///
-    /// A token counts the commits that were answered. A client that lost its stream names it and the last token in a new
-    /// handshake and sends what was not answered again: what was committed all the same is answered as it was, once.
+    /// A token counts the commits that were answered. A client that lost its stream names it and
+    /// the last token in a new handshake and sends what was not answered again: what was committed
+    /// all the same is answered as it was, once.
     func write(_ call: GRPCServerCall) async throws {
         let caller = try authenticator.admit(call)
         guard let first = try await call.next() else { return }

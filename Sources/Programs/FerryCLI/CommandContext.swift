@@ -20,8 +20,8 @@ struct CommandContext: Sendable {
         terminal.print(JSON.object(object).text)
     }
 
-    /// Prints rows of cells: aligned on a terminal, separated by tabs elsewhere. What a cell says may come from another person, and
-    /// is shown as `printable`.
+    /// Prints rows of cells: aligned on a terminal, separated by tabs elsewhere. What a cell says
+    /// may come from another person, and is shown as `printable`.
     func show(rows: [[String]], indent: String = "") {
         guard terminal.isInteractive else {
             for row in rows.map({ $0.map(\.printable) }) {
@@ -100,7 +100,8 @@ extension Argument {
 
 /// Where the daemon listens.
 enum SocketPath {
-    /// The option, `FERRY_SOCKET`, or `ferry/ferryd.sock` in the user's runtime directory; for a system service `/run/ferry`.
+    /// The option, `FERRY_SOCKET`, or `ferry/ferryd.sock` in the user's runtime directory; for a
+    /// system service `/run/ferry`.
     static func resolve(_ option: String?) -> String {
         if let path = option ?? ProcessEnvironment["FERRY_SOCKET"], !path.isEmpty { return path }
         if let runtime = ProcessEnvironment["XDG_RUNTIME_DIR"], !runtime.isEmpty {

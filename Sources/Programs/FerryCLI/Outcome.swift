@@ -15,8 +15,8 @@ struct Outcome<Result> {
 }
 
 extension CommandContext {
-    /// Does something with each of several things. The failures are written to standard error; where only one thing is named,
-    /// its error is thrown.
+    /// Does something with each of several things. The failures are written to standard error;
+    /// where only one thing is named, its error is thrown.
     func each<Result>(_ names: [String], _ body: (String) async throws -> Result) async throws -> Outcome<Result> {
         var outcome = Outcome<Result>()
         for name in names {

@@ -5,7 +5,8 @@ import SystemIO
 
 /// A channel's connection, and the calls that wait for it.
 ///
-/// `@unchecked Sendable`: what is not constant, atomic or behind the lock is touched on the loop's thread only, and by `deinit`.
+/// `@unchecked Sendable`: what is not constant, atomic or behind the lock is touched on the loop's
+/// thread only, and by `deinit`.
 final class ChannelCore: @unchecked Sendable {
     private typealias Waiting = (call: ClientCallCore, batch: Outgoing)
 

@@ -203,7 +203,8 @@ final class ClientCallCore: @unchecked Sendable {
         }
     }
 
-    /// Ends the call on this side; the first end counts. Messages that have come can still be read, unless they are discarded.
+    /// Ends the call on this side; the first end counts. Messages that have come can still be read,
+    /// unless they are discarded.
     func end(_ status: GRPCStatus, trailers: GRPCMetadata = [:], discardingMessages: Bool = false) {
         _ = isFirstEnd(status, trailers: trailers, discardingMessages: discardingMessages)
     }

@@ -3,8 +3,9 @@ import Glibc
 
 /// A connection to one server, made when the first call needs it and made again after it is lost.
 ///
-/// Calls are started by path, `/package.Service/Method`, with messages already encoded. All channels of a process share
-/// the thread that reads and writes their connections. Dropping the last reference closes the channel when its calls have ended.
+/// Calls are started by path, `/package.Service/Method`, with messages already encoded. All
+/// channels of a process share the thread that reads and writes their connections. Dropping the
+/// last reference closes the channel when its calls have ended.
 package final class GRPCChannel: Sendable {
     /// What was given as `host:port`.
     package let target: String
@@ -12,8 +13,8 @@ package final class GRPCChannel: Sendable {
 
     /// Creates a channel, which connects when a call needs it.
     ///
-    /// Connections go through the proxy that `grpc_proxy`, `https_proxy` or `http_proxy` names in the environment, except to
-    /// this machine and to what `no_grpc_proxy` or `no_proxy` lists.
+    /// Connections go through the proxy that `grpc_proxy`, `https_proxy` or `http_proxy` names in
+    /// the environment, except to this machine and to what `no_grpc_proxy` or `no_proxy` lists.
     ///
     /// - Parameter target: `host:port` or `[v6 address]:port`. A name is looked up for each connection.
     package convenience init(

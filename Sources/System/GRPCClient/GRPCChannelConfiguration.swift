@@ -20,7 +20,8 @@ package struct GRPCChannelConfiguration: Sendable {
     package var maximumReceiveSize: Int? = 16 << 20
     /// Largest message sent, in bytes; nil is no limit.
     package var maximumSendSize: Int?
-    /// Largest sum of the names and values of the headers or the trailers of an answer, and of 32 for each field, in bytes.
+    /// Largest sum of the names and values of the headers or the trailers of an answer, and of 32
+    /// for each field, in bytes.
     package var maximumMetadataSize = 64 << 10
     /// Wait after a failed connection attempt; it grows from the first to the second, with jitter.
     package var reconnectBackoff: ClosedRange<Duration> = .seconds(1) ... .seconds(30)

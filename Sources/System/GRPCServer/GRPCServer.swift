@@ -7,8 +7,8 @@ import Synchronization
 ///     …
 ///     await server.shutdown(within: .seconds(5))
 ///
-/// Each call is handled by a task of its own, on the thread that reads its connection: a handler must not block. Dropping
-/// the last reference cancels all calls and stops the server.
+/// Each call is handled by a task of its own, on the thread that reads its connection: a handler
+/// must not block. Dropping the last reference cancels all calls and stops the server.
 package final class GRPCServer: Sendable {
     private let configuration: GRPCServerConfiguration
     private let resolve: @Sendable (String) -> GRPCMethod?

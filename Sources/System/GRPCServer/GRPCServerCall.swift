@@ -20,8 +20,8 @@ package final class GRPCServerCall: MessageSource {
     package var deadline: ContinuousClock.Instant? { core.deadline }
     /// The client's address as the transport writes it, for example `ipv4:127.0.0.1:50123`.
     ///
-    /// Behind a trusted proxy this is the address that the proxy names in `x-forwarded-for` or `forwarded`; its port is 0
-    /// if the proxy does not tell it.
+    /// Behind a trusted proxy this is the address that the proxy names in `x-forwarded-for` or
+    /// `forwarded`; its port is 0 if the proxy does not tell it.
     package var peer: String { core.peer }
     /// Whether the client went away or the call failed; false after an ordinary end.
     package var isCancelled: Bool { core.isCancelled }

@@ -25,9 +25,10 @@ package struct GRPCServerConfiguration: Sendable {
     package var maximumStreamsPerConnection = 10_000
     /// The same before that.
     package var maximumStreamsBeforeSignIn = 100
-    /// Looks at the metadata of a call before any message of it is taken. Returns the caller, which `GRPCServerCall.caller`
-    /// then has; throws the status that the call ends with. It runs on the thread of the connection and must not wait.
-    /// Without it every connection counts as signed in, and limits count by address.
+    /// Looks at the metadata of a call before any message of it is taken. Returns the caller, which
+    /// `GRPCServerCall.caller` then has; throws the status that the call ends with. It runs on the
+    /// thread of the connection and must not wait. Without it every connection counts as signed in,
+    /// and limits count by address.
     package var authorize: (@Sendable (_ metadata: GRPCMetadata) throws(GRPCStatus) -> any GRPCCaller)?
     package var limits = Limits()
     /// Whose word on a call's client is taken; see `GRPCServerCall.peer`.

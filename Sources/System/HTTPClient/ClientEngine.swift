@@ -3,11 +3,11 @@ import HTTPMessages
 import Synchronization
 import SystemIO
 
-/// A network loop that runs all transfers of a client through libcurl, which names the sockets and times to wait for; only what is
-/// ready is looked at. Everyone else leaves work for the loop.
+/// A network loop that runs all transfers of a client through libcurl, which names the sockets and
+/// times to wait for; only what is ready is looked at. Everyone else leaves work for the loop.
 ///
-/// `@unchecked Sendable`: what is not behind the lock is used on the loop's thread only, or by nobody else: before there is a
-/// loop, and after.
+/// `@unchecked Sendable`: what is not behind the lock is used on the loop's thread only, or by
+/// nobody else: before there is a loop, and after.
 final class ClientEngine: @unchecked Sendable {
     let configuration: HTTPClient.Configuration
     /// Nil before the first transfer.
@@ -114,7 +114,8 @@ final class ClientEngine: @unchecked Sendable {
     }
 
     private func call(_ socket: curl_socket_t, _ events: Int32) {
-        // Unlike its other functions this one of libcurl's cannot do without: it may be wanted still when all is given back.
+        // Unlike its other functions this one of libcurl's cannot do without: it may be wanted
+        // still when all is given back.
         guard let multi else { return }
         var running: Int32 = 0
         curl_multi_socket_action(multi, socket, events, &running)

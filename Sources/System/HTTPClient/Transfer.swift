@@ -4,8 +4,8 @@ import Synchronization
 
 /// One exchange: what libcurl's callbacks (on the engine's thread) and the tasks at both ends of the bodies share.
 ///
-/// `@unchecked Sendable`: `request`, `easy`, `lists` and the variables below them are used by the engine's thread alone, once it has the
-/// exchange; all else is immutable or in `state`.
+/// `@unchecked Sendable`: `request`, `easy`, `lists` and the variables below them are used by the
+/// engine's thread alone, once it has the exchange; all else is immutable or in `state`.
 final class Transfer: @unchecked Sendable {
     struct State {
         var head: CheckedContinuation<(HTTPStatus, HTTPHeaders), any Error>?
@@ -105,8 +105,8 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Appends the rest of the body to `bytes`, each byte where it is to stay: nothing rests meanwhile, however long it is. If the exchange
-    /// fails, what came before that is in `bytes`.
+    /// Appends the rest of the body to `bytes`, each byte where it is to stay: nothing rests
+    /// meanwhile, however long it is. If the exchange fails, what came before that is in `bytes`.
     func collectRest(into bytes: inout [UInt8]) async throws {
         do {
             let rest = try await withTaskCancellationHandler {

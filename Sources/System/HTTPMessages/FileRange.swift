@@ -2,9 +2,10 @@ import Glibc
 
 /// A span of an open file that is sent as a body. The file must not shrink below the span while it is sent.
 ///
-/// A span without an owner goes to the socket by sendfile(2), which hands over references to the pages of the file: the client
-/// receives what the pages hold when they leave the machine, which can be long after the response counts as sent. The bytes of
-/// such a span must never change. A span with an owner is copied, and its bytes may change once the owner is released.
+/// A span without an owner goes to the socket by sendfile(2), which hands over references to the
+/// pages of the file: the client receives what the pages hold when they leave the machine, which
+/// can be long after the response counts as sent. The bytes of such a span must never change. A
+/// span with an owner is copied, and its bytes may change once the owner is released.
 package final class FileRange: Sendable {
     package let descriptor: Int32
     package let offset: Int64

@@ -90,8 +90,8 @@ package struct HTTPBody: Sendable, AsyncSequence {
         return whole
     }
 
-    /// Appends what has not been read yet, and what of it came before a failure. There is no limit but its `length`, which the caller
-    /// has looked at: it comes as fast as it can.
+    /// Appends what has not been read yet, and what of it came before a failure. There is no limit
+    /// but its `length`, which the caller has looked at: it comes as fast as it can.
     package func appendRest(to bytes: inout [UInt8]) async throws {
         if let collectRest { return try await collectRest(&bytes) }
         for try await chunk in self { bytes += chunk }

@@ -9,8 +9,8 @@ package struct HTTPRequest: Sendable {
     /// Connects to this Unix socket; the URL then only gives path and `Host`.
     package var socketPath: String?
     package var timeouts: Timeouts
-    /// Whether a response whose body is short is wanted only once it is whole: that wakes who waits for it once, not for
-    /// each part.
+    /// Whether a response whose body is short is wanted only once it is whole: that wakes who waits
+    /// for it once, not for each part.
     package var prefersWhole = false
 
     package struct Timeouts: Sendable {

@@ -47,8 +47,8 @@ final class Connection: Sendable {
         return client == proxy ? peer : HTTPPeer(client)
     }
 
-    /// The request line of the next request is there. The limit for the header of a connection's first request includes the
-    /// time before.
+    /// The request line of the next request is there. The limit for the header of a connection's
+    /// first request includes the time before.
     func begin(_ exchange: Exchange) {
         state.withLock { state in
             state.current = exchange
@@ -139,8 +139,9 @@ final class Connection: Sendable {
         return true
     }
 
-    /// Tells libmicrohttpd that the client has closed its side. It takes a short read for the last news of a socket, and so
-    /// would forget this, or wait for it in vain, if there were bytes to read before.
+    /// Tells libmicrohttpd that the client has closed its side. It takes a short read for the last
+    /// news of a socket, and so would forget this, or wait for it in vain, if there were bytes to
+    /// read before.
     /// - Returns: false while there are such bytes; to be called again when libmicrohttpd has run.
     func tellEnd() -> Bool {
         state.withLock { state in

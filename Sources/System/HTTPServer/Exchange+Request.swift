@@ -141,8 +141,8 @@ extension Exchange {
         return goesOn
     }
 
-    /// Appends the rest of the body, each byte where it is to stay: nothing rests meanwhile, so the caller has seen how long it is. Of one
-    /// that breaks off nothing is left.
+    /// Appends the rest of the body, each byte where it is to stay: nothing rests meanwhile, so the
+    /// caller has seen how long it is. Of one that breaks off nothing is left.
     private func collectRest(into bytes: inout [UInt8]) async throws {
         var room: [UInt8] = []
         swap(&room, &bytes)

@@ -49,9 +49,9 @@ extension Exchange {
 
     /// The request is whole (or was refused): answers it, or lets the connection rest until there is an answer.
     ///
-    /// It rests only when libmicrohttpd asks a second time. Before that, it has not noted that it is to read no more, and
-    /// would do so first when the connection goes on; it would then find that a client has closed its side, and drop the
-    /// connection.
+    /// It rests only when libmicrohttpd asks a second time. Before that, it has not noted that it
+    /// is to read no more, and would do so first when the connection goes on; it would then find
+    /// that a client has closed its side, and drop the connection.
     func answerOrWait() -> Bool {
         typealias Result = (HTTPResponse?, CheckedContinuation<[UInt8]?, any Error>?, Task<Void, Never>?)
         let (response, reader, task) = state.withLock { state -> Result in
@@ -121,7 +121,8 @@ extension Exchange {
     /// Longer ones are sent from where they are: copying them into new memory costs as much as sending them.
     private static let copiedLimit = 16 << 10
 
-    /// Keeps the array as it is until the library has sent it: the storage of one that nobody changes stays in its place.
+    /// Keeps the array as it is until the library has sent it: the storage of one that nobody
+    /// changes stays in its place.
     private func makeShared(_ bytes: [UInt8]) -> OpaquePointer? {
         let kept = Unmanaged.passRetained(KeptBytes(bytes))
         let made = bytes.withUnsafeBytes {
@@ -139,8 +140,8 @@ extension Exchange {
         init(_ bytes: [UInt8]) { self.bytes = bytes }
     }
 
-    /// A file that is read into a buffer, to be encrypted or because its bytes may change; left to itself, libmicrohttpd takes
-    /// 4 KiB at a time.
+    /// A file that is read into a buffer, to be encrypted or because its bytes may change; left to
+    /// itself, libmicrohttpd takes 4 KiB at a time.
     private func makeFile(_ range: FileRange) -> OpaquePointer? {
         let context = Unmanaged.passRetained(range)
         let made = MHD_create_response_from_callback(

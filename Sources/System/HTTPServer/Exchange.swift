@@ -49,8 +49,9 @@ final class Exchange: @unchecked Sendable {
         /// All that is to come is gathered in `incoming` before the reader gets any of it.
         var collectsRest = false
 
-        /// Whether there is something for a reader. A body of announced length comes in few, long parts, as each costs its reader a
-        /// turn, and often a write; of one without, each piece at once.
+        /// Whether there is something for a reader. A body of announced length comes in few, long
+        /// parts, as each costs its reader a turn, and often a write; of one without, each piece at
+        /// once.
         var hasPart: Bool {
             guard !incoming.isEmpty else { return false }
             let isLast = incomingTotal == incomingExpected

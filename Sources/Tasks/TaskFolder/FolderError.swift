@@ -43,7 +43,8 @@ package struct FolderError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// Whether the same call may succeed later by itself, or when somebody frees what lacks or takes away what is in the way.
+    /// Whether the same call may succeed later by itself, or when somebody frees what lacks or
+    /// takes away what is in the way.
     package var isTransient: Bool {
         switch code {
         case .invalidName, .tooLarge: false

@@ -23,8 +23,9 @@ package struct TaskCatalog: Sendable {
         package var time: Timestamp?
     }
 
-    /// Keeps an entry outside of the table, whose free places would be as large: of a hundred thousand there are as many more.
-    /// Thousands of them are sorted and handed on without being copied.
+    /// Keeps an entry outside of the table, whose free places would be as large: of a hundred
+    /// thousand there are as many more. Thousands of them are sorted and handed on without being
+    /// copied.
     package final class Box: Sendable {
         package let entry: Entry
 
@@ -36,8 +37,8 @@ package struct TaskCatalog: Sendable {
     package private(set) var listNames: [String: String] = [:]
     /// Who uses the lists that have several users, by id.
     package private(set) var sharing: [String: ListSharing] = [:]
-    /// How many tasks are not in the trash, of those how many are to be done, and how many are in the trash: kept, because they
-    /// are asked for at every change.
+    /// How many tasks are not in the trash, of those how many are to be done, and how many are in
+    /// the trash: kept, because they are asked for at every change.
     package private(set) var count = 0
     package private(set) var openCount = 0
     package var trashedCount: Int { boxes.count - count }

@@ -2,8 +2,8 @@ import DocumentClient
 import DocumentModel
 import TaskModel
 
-/// What is kept in memory of a task, as its document says it. Made apart from where it is kept, so that a hundred thousand
-/// documents can be read on one thread and taken in on another.
+/// What is kept in memory of a task, as its document says it. Made apart from where it is kept, so
+/// that a hundred thousand documents can be read on one thread and taken in on another.
 struct TaskFacts: Sendable {
     /// The fields of a document that it looks at.
     static let fields: Set<String> = [

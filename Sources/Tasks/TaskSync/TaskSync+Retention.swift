@@ -5,8 +5,9 @@ import SystemService
 import TaskFolder
 import TaskModel
 
-/// What has been in the trash for long enough goes for good: of documents by a transaction on the remote, of files here. What was
-/// put aside goes like the files of the trash, and incoming files when nothing waits for them.
+/// What has been in the trash for long enough goes for good: of documents by a transaction on the
+/// remote, of files here. What was put aside goes like the files of the trash, and incoming files
+/// when nothing waits for them.
 extension TaskSync {
     /// Looks now and then, but not at once: a machine that has been off for long first hears what others did meanwhile.
     func followRetention() async throws {
@@ -23,8 +24,8 @@ extension TaskSync {
         Retention(days: configuration.trashDays).end(since: time)
     }
 
-    /// Deletes what has been in the trash for as long as it is kept. Does nothing while the directory or the remote is not the known one,
-    /// or the replica is not as the remote has it.
+    /// Deletes what has been in the trash for as long as it is kept. Does nothing while the
+    /// directory or the remote is not the known one, or the replica is not as the remote has it.
     func emptyTrash() async throws {
         let retention = Retention(days: configuration.trashDays)
         guard retention.days > 0, rootHold == nil, !isPaused, await client.currentStatus.isCurrent,
@@ -116,7 +117,8 @@ extension TaskSync {
         note(SyncProblem(code: "trash", subject: ".ferry", message: message, hint: hint), for: Self.trashProblem)
     }
 
-    /// How much was put aside here, and when the first of it goes for good; nil where that is never, or nothing counts yet.
+    /// How much was put aside here, and when the first of it goes for good; nil where that is
+    /// never, or nothing counts yet.
     package func recovered() async throws -> (count: Int, goes: Timestamp?) {
         defer { releaseWhenIdle() }
         let names = try folder.recoveredNames()
@@ -125,8 +127,9 @@ extension TaskSync {
         return (names.count, names.compactMap { seen[Self.key(ofRecovered: $0)]?.remote }.min().flatMap(trashKeeps))
     }
 
-    /// Deletes what downloads have left that were given up or are not wanted any more, and copies that a crash cut short, whose
-    /// command has failed: nothing of it is anybody's only copy, so it need not be kept. In one go: no transfer begins meanwhile.
+    /// Deletes what downloads have left that were given up or are not wanted any more, and copies
+    /// that a crash cut short, whose command has failed: nothing of it is anybody's only copy, so
+    /// it need not be kept. In one go: no transfer begins meanwhile.
     func removeUnwantedIncoming() {
         guard rootHold == nil else { return }
         let wanted = Set(transfers.transfers.values.filter { !$0.phase.isOver }.compactMap(\.incoming))

@@ -88,8 +88,8 @@ extension TaskSync {
         return Set(known.filter { folder.isAbsent($0) })
     }
 
-    /// In a directory that was bound anew nothing that is absent was deleted: it is written again. As long as something cannot be read,
-    /// what is absent may be in that, and stays known.
+    /// In a directory that was bound anew nothing that is absent was deleted: it is written again.
+    /// As long as something cannot be read, what is absent may be in that, and stays known.
     ///
     /// - Parameter absent: what was not there when the scan began that has now looked at everything. What went meanwhile is told of.
     func forgetAbsentSinceBinding(_ absent: Set<TaskPath>) async throws {

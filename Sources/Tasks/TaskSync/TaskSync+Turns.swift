@@ -12,9 +12,10 @@ extension TaskSync {
         var lastID: UInt64 = 0
     }
 
-    /// Runs `body` when no other turn is running; turns come in the order in which they were asked for. Throws `CancellationError`
-    /// where the task is cancelled before its turn comes. A failure of the state file is the last turn's, and ends `run`: what is
-    /// in memory may be more than the file has, and must not be written to it by another turn.
+    /// Runs `body` when no other turn is running; turns come in the order in which they were asked
+    /// for. Throws `CancellationError` where the task is cancelled before its turn comes. A failure
+    /// of the state file is the last turn's, and ends `run`: what is in memory may be more than the
+    /// file has, and must not be written to it by another turn.
     ///
     /// - Parameter name: of the turn, for whoever asks what it is that takes so long.
     func exclusively<Result: Sendable>(
@@ -38,8 +39,9 @@ extension TaskSync {
         }
     }
 
-    /// Closes the tasks directory, so that its file system can be unmounted: at once while syncing is paused, otherwise after some
-    /// seconds without a turn. To be called after whatever may have opened it.
+    /// Closes the tasks directory, so that its file system can be unmounted: at once while syncing
+    /// is paused, otherwise after some seconds without a turn. To be called after whatever may have
+    /// opened it.
     func releaseWhenIdle() {
         lastTurn = environment.now()
         if isPaused { folder.release() } else { planRelease() }

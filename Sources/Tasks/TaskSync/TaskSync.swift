@@ -10,16 +10,18 @@ import TaskModel
 
 /// The two-way bridge between a tasks directory and its documents.
 ///
-/// Files are compared with their shadows: what differs is what the user changed, and goes into the client's journal in the
-/// transaction that advances the shadow. Documents that changed, here or elsewhere, are written to files; a file that changed
-/// meanwhile is read first. All of it happens in turns, one at a time.
+/// Files are compared with their shadows: what differs is what the user changed, and goes into the
+/// client's journal in the transaction that advances the shadow. Documents that changed, here or
+/// elsewhere, are written to files; a file that changed meanwhile is read first. All of it happens
+/// in turns, one at a time.
 package actor TaskSync {
     package struct Configuration: Sendable {
         /// The user's id: whose documents these are.
         package var userID: String
         /// For the marker.
         package var remote: String
-        /// Take the directory as it is although it is not the one remembered: files are united with documents, nothing is deleted.
+        /// Take the directory as it is although it is not the one remembered: files are united with
+        /// documents, nothing is deleted.
         package var rebinds: Bool
         /// Attachments up to this many bytes come by themselves, others when they are fetched; nil: all.
         package var downloadsUpTo: Int64?
@@ -27,18 +29,19 @@ package actor TaskSync {
         package var compression: CompressionPolicy
         /// For so many days the trash keeps what is in it; 0: for ever.
         package var trashDays: Int
-        /// Names the store that objects are in, if it is not the remote's own. Once it is another, every file that is here is
-        /// offered to that.
+        /// Names the store that objects are in, if it is not the remote's own. Once it is another,
+        /// every file that is here is offered to that.
         package var objectStore: String
-        /// Lists of others that this machine follows at most: each takes two of the 1,000 listen targets that a server allows a
-        /// connection.
+        /// Lists of others that this machine follows at most: each takes two of the 1,000 listen
+        /// targets that a server allows a connection.
         package var followedLists = 400
         /// Whether the state file was opened for repair; see `repairTables`.
         package var repairs = false
-        /// Names this boot of the machine; `nil` if it is not known. A run in the same boot as the one before it finds no file that
-        /// a power cut has left empty.
+        /// Names this boot of the machine; `nil` if it is not known. A run in the same boot as the
+        /// one before it finds no file that a power cut has left empty.
         package var bootID: String?
-        /// The local clock in seconds since 1970, for showing; and where it is behind, the trash keeps things for longer.
+        /// The local clock in seconds since 1970, for showing; and where it is behind, the trash
+        /// keeps things for longer.
         package var wallClock: @Sendable () -> Int64
 
         package init(
@@ -95,23 +98,27 @@ package actor TaskSync {
     }
     /// Directories of lists that were renamed from here a moment ago.
     var ownMoves: [(from: TaskPath, to: TaskPath, time: Duration)] = []
-    /// Names that tasks' files had until Ferry renamed them: an editor may still have such a file open under its old name.
+    /// Names that tasks' files had until Ferry renamed them: an editor may still have such a file
+    /// open under its old name.
     var vacated: Set<TaskPath> = []
     /// What the last run was about to put into files, and has not noted: by task.
     var unfinishedWrites: [String: [UInt8]] = [:]
     /// A move that the last run announced, and of which nobody could see yet whether it was made.
     var unfinishedMoves: [(from: TaskPath, to: TaskPath)] = []
-    /// Directories that nobody has looked into since the machine started: a power cut may have left known files in them empty.
+    /// Directories that nobody has looked into since the machine started: a power cut may have left
+    /// known files in them empty.
     var unexplored: [TaskPath] = [.root]
     /// Directories that the last scan could not list.
     var unlisted: Set<TaskPath> = []
-    /// Those of them in which no known file can be, with the times of their last changes when that was so; see `noteUnlisted`.
+    /// Those of them in which no known file can be, with the times of their last changes when that
+    /// was so; see `noteUnlisted`.
     var unreadable: [TaskPath: FileTime] = [:]
     /// Files with the identifiers of tasks that are not known here, while the server has not told of all there are.
     var unidentified: Set<TaskPath> = []
     /// Whether the state file says that this boot has been looked at for such files.
     var isBootNoted = false
-    /// By task, files that a power cut has left empty and that could not be filled yet, as on a full disk; see `fillEmptied`.
+    /// By task, files that a power cut has left empty and that could not be filled yet, as on a
+    /// full disk; see `fillEmptied`.
     var unfilled: [String: (path: TaskPath, stamp: FileStamp)] = [:]
     /// Lists whose directories have other names than they should, because those are taken.
     var misnamedLists: Set<DocumentName> = []
@@ -165,13 +172,15 @@ package actor TaskSync {
     var movedFrom: [TaskPath: TaskPath] = [:]
     /// Directories of attachments that were renamed in the batch of changes that is being taken over.
     var movedAttachmentDirectories: Set<TaskPath> = []
-    /// Tasks that moved out of directories that were gone by then, with their attachments, by the paths that their files had there.
+    /// Tasks that moved out of directories that were gone by then, with their attachments, by the
+    /// paths that their files had there.
     var strandedAttachments: [TaskPath: String] = [:]
     /// By task; see `trashBeside`.
     var leftBeside: [String: LeftBeside] = [:]
     /// The transfers that somebody paused, by `Transfer.pauseKey`.
     var pausedTransfers: Set<String> = []
-    /// Files that somebody attached by a command although their names are those of unfinished ones, by `Transfer.pauseKey`.
+    /// Files that somebody attached by a command although their names are those of unfinished ones,
+    /// by `Transfer.pauseKey`.
     var attachedPartials: Set<String> = []
     /// The versions of files whose uploads a user has cancelled, by `partialKey`.
     var declined: [String: LeftBeside.Version] = [:]
@@ -271,7 +280,8 @@ package actor TaskSync {
         }
     }
 
-    /// Reads what the state file knows; until then there are no tasks to show or to change. `run` does it if nobody has.
+    /// Reads what the state file knows; until then there are no tasks to show or to change. `run`
+    /// does it if nobody has.
     package func load() async throws {
         guard !isLoaded else { return }
         let objectStore = configuration.objectStore
@@ -447,7 +457,8 @@ package actor TaskSync {
         throw CancellationError()
     }
 
-    /// Whichever turn found that the directory is not the known one: looks until it is, then takes in what happened meanwhile.
+    /// Whichever turn found that the directory is not the known one: looks until it is, then takes
+    /// in what happened meanwhile.
     private func followHold() async throws {
         for await _ in holdBeginnings {
             while rootHold != nil {

@@ -261,8 +261,8 @@ final class AccountStore: Sendable {
         }
     }
 
-    /// Sets the password that a code is for, uses the code up, and ends all sessions. Returns false where the code was used
-    /// or expired meanwhile.
+    /// Sets the password that a code is for, uses the code up, and ends all sessions. Returns false
+    /// where the code was used or expired meanwhile.
     func setPassword(_ hash: PasswordHash, passwordCode digest: [UInt8], now: Int64) async throws -> Bool {
         try await database.transaction { database in
             let account = try database.first(

@@ -30,7 +30,8 @@ package final class Accounts: Sendable {
         /// Whether callers from this machine are a proxy's.
         var isBehindProxy = false
 
-        /// Whether sign-ups from an address are counted. Without a proxy, programs on this machine are the operator's own.
+        /// Whether sign-ups from an address are counted. Without a proxy, programs on this machine
+        /// are the operator's own.
         func counts(_ address: NetworkAddress) -> Bool { limitsSignUps && (isBehindProxy || !address.isLoopback) }
     }
 
@@ -180,8 +181,9 @@ package final class Accounts: Sendable {
         return account
     }
 
-    /// The id of the account with an e-mail address; nil: there is none. For users who are signed in. Unknown addresses are
-    /// counted for the account and for the network address, so that fresh accounts do not help to try many.
+    /// The id of the account with an e-mail address; nil: there is none. For users who are signed
+    /// in. Unknown addresses are counted for the account and for the network address, so that fresh
+    /// accounts do not help to try many.
     package func userID(
         of email: String, for token: VerifiedToken, address: NetworkAddress, now: Int64
     ) async throws -> String? {
@@ -286,7 +288,8 @@ package final class Accounts: Sendable {
         return account
     }
 
-    /// Sets the password of the account that a code is for; the code is used up, and all sessions end. Returns the account.
+    /// Sets the password of the account that a code is for; the code is used up, and all sessions
+    /// end. Returns the account.
     ///
     /// - Throws: `IdentityError` with `.invalidCode`, `.weakPassword`, `.userDisabled`.
     package func resetPassword(

@@ -13,8 +13,8 @@ struct FairQueue<Key: Hashable & Sendable, Element: Sendable>: Sendable {
         self.limitPerKey = limitPerKey
     }
 
-    /// Adds an element, unless the key has too many. Where the queue is full, the newest element of the busiest key gives way to
-    /// a less busy one.
+    /// Adds an element, unless the key has too many. Where the queue is full, the newest element of
+    /// the busiest key gives way to a less busy one.
     ///
     /// - Returns: the element that is refused: the new one, or the one that gave way; nil: none.
     mutating func append(_ element: Element, for key: Key) -> Element? {

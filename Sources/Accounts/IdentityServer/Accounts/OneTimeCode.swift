@@ -2,8 +2,8 @@ import Cryptography
 
 /// A secret that an administrator hands to a user: an invitation, or leave to set a password.
 ///
-/// Four groups of five letters and digits, 100 random bits, none of which are easily mistaken. At rest there is only a hash, and
-/// since the bits are random that needs no stretching.
+/// Four groups of five letters and digits, 100 random bits, none of which are easily mistaken. At
+/// rest there is only a hash, and since the bits are random that needs no stretching.
 enum OneTimeCode {
     private static let alphabet = Array("23456789abcdefghjkmnpqrstuvwxyz".utf8) + [UInt8(ascii: "0")]
 

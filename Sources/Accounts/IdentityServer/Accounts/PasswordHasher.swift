@@ -2,8 +2,9 @@ import IdentityProtocol
 import SQLite
 import Synchronization
 
-/// Stretches passwords one at a time on a thread of its own, in turn by the callers' addresses, so that a flood of sign-ins from
-/// one address neither delays the others by more than one hash each nor takes memory.
+/// Stretches passwords one at a time on a thread of its own, in turn by the callers' addresses, so
+/// that a flood of sign-ins from one address neither delays the others by more than one hash each
+/// nor takes memory.
 final class PasswordHasher: Sendable {
     /// Requests that wait at most, of all addresses and of one.
     static let limit = 200

@@ -1,11 +1,13 @@
 /// Decides when a sign-in may be tried. Pure: time is passed in, in seconds.
 ///
-/// Failures count for the pair of account and network address, so an account's owner can sign in from elsewhere however
-/// often others fail in the owner's name, and others behind the same address can sign in to theirs. After `freeFailures` the
-/// pair waits 1, 2, 4 … seconds, at most `longestDelay`, before its next attempt.
+/// Failures count for the pair of account and network address, so an account's owner can sign in
+/// from elsewhere however often others fail in the owner's name, and others behind the same address
+/// can sign in to theirs. After `freeFailures` the pair waits 1, 2, 4 … seconds, at most
+/// `longestDelay`, before its next attempt.
 ///
-/// An address that fails for many accounts tries common passwords on all of them. Past `accountsPerAddress` within `memory`
-/// it may only sign in to accounts that it signed in to before.
+/// An address that fails for many accounts tries common passwords on all of them. Past
+/// `accountsPerAddress` within `memory` it may only sign in to accounts that it signed in to
+/// before.
 struct SignInLimiter: Sendable {
     static let freeFailures = 5
     static let longestDelay: Int64 = 900
@@ -46,7 +48,8 @@ struct SignInLimiter: Sendable {
         return max(1, oldest + Self.memory - now)
     }
 
-    /// What happened before the clock was set back, by a time that is yet to come, counts no more: nobody is to wait for that.
+    /// What happened before the clock was set back, by a time that is yet to come, counts no more:
+    /// nobody is to wait for that.
     private func isPast(_ time: Int64, _ now: Int64) -> Bool { time <= now + 60 }
 
     /// - Parameter exists: whether there is such an account; made-up ones endanger none, and must not use up the allowance

@@ -1,6 +1,7 @@
 /// Allowances that are used up by events and refill with time, one for each key. Pure: time is passed in.
 ///
-/// Memory is bounded: past `keyLimit` keys the fullest allowances are forgotten first, which only makes them full again.
+/// Memory is bounded: past `keyLimit` keys the fullest allowances are forgotten first, which only
+/// makes them full again.
 package struct TokenBuckets: Sendable {
     private struct Bucket {
         var level: Double

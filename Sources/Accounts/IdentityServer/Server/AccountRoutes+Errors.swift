@@ -34,7 +34,8 @@ extension AccountRoutes {
         return Self.error(code == .tooManyAttempts ? .tooManyRequests : .badRequest, text)
     }
 
-    /// The errors whose message follows the name, as ` : ` and text: what a person has to do cannot be told from the name.
+    /// The errors whose message follows the name, as ` : ` and text: what a person has to do cannot
+    /// be told from the name.
     private static let explained: Set<IdentityError.Code> = [
         .tooManyAttempts, .notAllowed, .signUpRestricted, .invalidCode,
     ]

@@ -3,8 +3,9 @@ import SQLite
 import SystemIO
 
 extension IdentityService {
-    /// Examines the state in `directory`, also while a server runs on it: whether each key signs what it verifies, and whether
-    /// what the tables say of one another holds. Changes nothing. Returns what is wrong, one line each.
+    /// Examines the state in `directory`, also while a server runs on it: whether each key signs
+    /// what it verifies, and whether what the tables say of one another holds. Changes nothing.
+    /// Returns what is wrong, one line each.
     ///
     /// - Throws: `SQLiteError` where the accounts cannot be read, also because the disk is full.
     package static func check(directory: String) throws -> [String] {
@@ -39,8 +40,8 @@ extension IdentityService {
 }
 
 extension SigningKeys {
-    /// What is wrong with keys that can be read: whether their numbers belong together, and what each signs is verified with its public
-    /// half.
+    /// What is wrong with keys that can be read: whether their numbers belong together, and what
+    /// each signs is verified with its public half.
     fileprivate func selfTest() throws -> [String] {
         let message = Array("ferry self-test".utf8)
         return try keys.compactMap { key in

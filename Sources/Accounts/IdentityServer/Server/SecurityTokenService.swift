@@ -4,8 +4,9 @@ import HTTPServer
 import IdentityProtocol
 import XML
 
-/// STS `AssumeRoleWithWebIdentity` (AWS's query API of 2011-06-15): an ID token for credentials of the object store that
-/// reach the user's own prefix only. The role and its session name are taken as they come.
+/// STS `AssumeRoleWithWebIdentity` (AWS's query API of 2011-06-15): an ID token for credentials of
+/// the object store that reach the user's own prefix only. The role and its session name are taken
+/// as they come.
 struct SecurityTokenService: Sendable {
     let server: IdentityService
 

@@ -4,9 +4,10 @@ import Synchronization
 
 /// Makes and recognises the credentials of the object store.
 ///
-/// Nothing is stored for a temporary credential: its session token is `base64url(payload).base64url(HMAC(secret, payload))`
-/// with the payload `{"k": access key, "u": user, "i": issued, "e": expires, "a": anonymous}`, and its secret key is an HMAC over the
-/// access key and the payload. Administrators' keys are rows whose secrets are derived the same way.
+/// Nothing is stored for a temporary credential: its session token is
+/// `base64url(payload).base64url(HMAC(secret, payload))` with the payload `{"k": access key, "u":
+/// user, "i": issued, "e": expires, "a": anonymous}`, and its secret key is an HMAC over the access
+/// key and the payload. Administrators' keys are rows whose secrets are derived the same way.
 package final class StorageCredentials: Sendable {
     /// As AWS's: from 15 minutes to 12 hours.
     package static let lifetimes: ClosedRange<Int64> = 900...43200

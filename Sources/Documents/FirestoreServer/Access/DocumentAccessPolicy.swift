@@ -4,11 +4,11 @@ package import FirestoreProtocol
 
 /// Decides what callers may read and write.
 ///
-/// Each check throws `DocumentStoreError.permissionDenied` for what is not allowed. A read of a past moment, `past`, must be
-/// allowed by the documents of that moment and by those of now.
+/// Each check throws `DocumentStoreError.permissionDenied` for what is not allowed. A read of a
+/// past moment, `past`, must be allowed by the documents of that moment and by those of now.
 package protocol DocumentAccessPolicy: Sendable {
-    /// Checks a read of documents by name, by what it found: `documents` has the same order, and nil for a document that does
-    /// not exist.
+    /// Checks a read of documents by name, by what it found: `documents` has the same order, and
+    /// nil for a document that does not exist.
     func check(
         get names: [DocumentName], _ documents: [EncodedDocument?], in store: any DocumentStore, by caller: Caller
     ) async throws
@@ -47,8 +47,8 @@ package protocol DocumentAccessPolicy: Sendable {
 package protocol CommitReview: Sendable {
     /// Decides by what the commit found and would leave.
     ///
-    /// Called on the store's writer, once for each time that the commit, or a write of a batch, is tried. It must be quick and
-    /// must not wait.
+    /// Called on the store's writer, once for each time that the commit, or a write of a batch, is
+    /// tried. It must be quick and must not wait.
     func check(_ commit: borrowing ProposedCommit) throws
 
     /// Ends the review. Called once, after the commit was stored or refused.

@@ -3,8 +3,9 @@ import DocumentStore
 import FirestoreProtocol
 import Synchronization
 
-/// Applies the rules to the targets of one listen stream, when they are added and again where a change may have taken the
-/// right away: whose a document is, or the one above it, is known from its content only.
+/// Applies the rules to the targets of one listen stream, when they are added and again where a
+/// change may have taken the right away: whose a document is, or the one above it, is known from
+/// its content only.
 final class ListenAccess: Sendable {
     private struct State {
         struct Entry {
@@ -146,8 +147,8 @@ final class ListenAccess: Sendable {
         }
     }
 
-    /// Of a document that has left its targets: with its content for those who may still read it. It may have left because it is
-    /// somebody else's now.
+    /// Of a document that has left its targets: with its content for those who may still read it.
+    /// It may have left because it is somebody else's now.
     private func gone(_ document: EncodedDocument, _ removed: [Int32]) async throws -> ListenEvent {
         try await isAllowed(.documents([document.name]), document)
             ? .changed(document, targetIDs: [], removedTargetIDs: removed)

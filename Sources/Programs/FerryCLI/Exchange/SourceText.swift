@@ -15,7 +15,8 @@ enum SourceText {
         return nil
     }
 
-    /// The lines without their endings: `\n` and `\r\n`; where `\r` is one too, a lone one as well. No other character ends a line.
+    /// The lines without their endings: `\n` and `\r\n`; where `\r` is one too, a lone one as well.
+    /// No other character ends a line.
     static func lines(_ bytes: ArraySlice<UInt8>, carriageReturnsEnd: Bool) -> [ArraySlice<UInt8>] {
         var lines: [ArraySlice<UInt8>] = []
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {

@@ -1,7 +1,8 @@
 import Control
 import JSON
 
-/// One line of NDJSON: a task as `ferry export` and `ferry list --ndjson` write it, or another program with the same members.
+/// One line of NDJSON: a task as `ferry export` and `ferry list --ndjson` write it, or another
+/// program with the same members.
 enum TaskRecord {
     /// What a record may have besides `task`.
     private static let members: Set<String> = [

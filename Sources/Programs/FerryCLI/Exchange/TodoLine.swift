@@ -1,10 +1,12 @@
 import Control
 
-/// One line of a todo.txt file (the format of todotxt.org): `x 2026-11-21 (A) 2026-11-01 Call Anna +work @phone due:2026-12-01`.
+/// One line of a todo.txt file (the format of todotxt.org): `x 2026-11-21 (A) 2026-11-01 Call Anna
+/// +work @phone due:2026-12-01`.
 ///
-/// A is high, B medium, all later letters low; from D on the letter is kept in the field `todoPriority`. A project `+work` becomes the
-/// tag `work`, a context `@phone` the tag `@phone`. The two dates before the text become the fields `completedDate` and
-/// `createdDate`. Every other word stays in the title.
+/// A is high, B medium, all later letters low; from D on the letter is kept in the field
+/// `todoPriority`. A project `+work` becomes the tag `work`, a context `@phone` the tag `@phone`.
+/// The two dates before the text become the fields `completedDate` and `createdDate`. Every other
+/// word stays in the title.
 enum TodoLine {
     /// nil for a line without words.
     static func record(_ line: String) -> (change: TaskChange, changes: [String])? {

@@ -1,6 +1,7 @@
 import Glibc
 
-/// What Ctrl-C says before the program ends with 130: what goes on without it. And what must not stay when the program is ended.
+/// What Ctrl-C says before the program ends with 130: what goes on without it. And what must not
+/// stay when the program is ended.
 enum Interruption {
     /// Read by the signals' handler, so they are a string that is there from the start and one that is never freed.
     nonisolated(unsafe) private static var words: StaticString = ""

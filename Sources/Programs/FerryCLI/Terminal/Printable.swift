@@ -2,9 +2,10 @@ extension String {
     /// The text with everything escaped that a terminal would act on or hide: control characters, line and paragraph
     /// separators, and format characters, such as those that turn the direction of text or have no width.
     ///
-    /// Every text that may come from another person is printed through this, so that a title can neither steer the terminal
-    /// nor look like another one. What scripts and emoji need stays: a joiner within an emoji or between letters of a script
-    /// that joins them, and the tags of a flag.
+    /// Every text that may come from another person is printed through this, so that a title can
+    /// neither steer the terminal nor look like another one. What scripts and emoji need stays: a
+    /// joiner within an emoji or between letters of a script that joins them, and the tags of a
+    /// flag.
     var printable: String {
         if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
         guard unicodeScalars.contains(where: { $0.isUnprintable }) else { return self }
@@ -34,7 +35,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether its script writes a word differently with a joiner or a non-joiner: Arabic and its relatives, those of India.
+    /// Whether its script writes a word differently with a joiner or a non-joiner: Arabic and its
+    /// relatives, those of India.
     fileprivate var isJoining: Bool {
         (0x0600..<0x1200).contains(value)
             && (properties.isAlphabetic || properties.canonicalCombiningClass != .notReordered)

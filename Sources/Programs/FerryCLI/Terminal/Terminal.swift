@@ -1,7 +1,8 @@
 import Glibc
 import SystemIO
 
-/// Where a command writes: data on standard output, chatter on standard error; colour and width as they should be there.
+/// Where a command writes: data on standard output, chatter on standard error; colour and width as
+/// they should be there.
 struct Terminal: Sendable {
     /// Standard output is a terminal: tables are for people, prompts are possible.
     let isInteractive: Bool

@@ -3,8 +3,9 @@ import Control
 
 /// Splits the words of `add` and `set`: `+tag`, `-tag`, `key:value`, `FIELD=VALUE`, and plain words.
 ///
-/// A word with a key that is not known, such as `https://…`, and one with nothing right after the colon, such as `List: milk`, are
-/// plain; a leading backslash makes any word plain. No word is dropped: what cannot be understood is an error.
+/// A word with a key that is not known, such as `https://…`, and one with nothing right after the
+/// colon, such as `List: milk`, are plain; a leading backslash makes any word plain. No word is
+/// dropped: what cannot be understood is an error.
 struct TaskWords {
     private(set) var plain: [String] = []
     private(set) var change = TaskChange()
@@ -46,7 +47,8 @@ struct TaskWords {
         }
     }
 
-    /// The changes of a task. Known fields are understood with `:` and with `=`; any other `FIELD=VALUE` is a custom field.
+    /// The changes of a task. Known fields are understood with `:` and with `=`; any other
+    /// `FIELD=VALUE` is a custom field.
     init(changes words: [String], due: DueWords) throws(UsageError) {
         for word in words {
             if try takeMark(word, removesTags: true) { continue }

@@ -1,8 +1,8 @@
 import CommandLineTool
 import SystemService
 
-/// One setting: a flag, a key of the configuration file and a variable of the environment with the same name. Help, manual
-/// pages and the check of unknown keys come from this one declaration.
+/// One setting: a flag, a key of the configuration file and a variable of the environment with the
+/// same name. Help, manual pages and the check of unknown keys come from this one declaration.
 struct Setting: Sendable, Hashable {
     let name: String
     let value: String

@@ -86,7 +86,8 @@ final class EventHub: Sendable {
             continuation.finish()
             return stream
         }
-        // Not at once: a cancellation calls this with the listener's task locked, which `publish` wakes under its own lock.
+        // Not at once: a cancellation calls this with the listener's task locked, which `publish`
+        // wakes under its own lock.
         continuation.onTermination = { [weak self] _ in
             Task { self?.drop(id) }
         }

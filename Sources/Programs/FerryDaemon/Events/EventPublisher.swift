@@ -77,8 +77,9 @@ struct EventPublisher: Service {
     /// As many news of tasks as are taken in one look.
     private static let limit = 500
 
-    /// Publishes what is new since the last look, or since the stack began to run; what waits for a person since before that is
-    /// no news. It goes on while nobody listens, because who comes back asks for what was missed.
+    /// Publishes what is new since the last look, or since the stack began to run; what waits for a
+    /// person since before that is no news. It goes on while nobody listens, because who comes back
+    /// asks for what was missed.
     private func look(at stack: SyncStack, after old: Seen?, _ firstSequence: Int64) async throws -> Seen {
         let transfers = await stack.sync.takeTransfersByID(SeenTransfer.init)
         let conflicts = await stack.sync.conflictCount > 0 ? try await stack.sync.conflicts() : []

@@ -22,7 +22,8 @@ struct EventRing {
         return event
     }
 
-    /// The events after one that was seen; none where some of them are not known any more, so that a reader starts afresh.
+    /// The events after one that was seen; none where some of them are not known any more, so that
+    /// a reader starts afresh.
     func events(after id: UInt64) -> [ControlEvent] {
         guard let first = events.first, id >= first.id - 1, id <= lastID else { return [] }
         return events.filter { $0.id > id }

@@ -1,8 +1,8 @@
 import Control
 import TaskSync
 
-/// A transfer as listeners know it. One that is begun again under its id may have failed again before anybody looks, and then reads
-/// as it did: the run tells that there is news.
+/// A transfer as listeners know it. One that is begun again under its id may have failed again
+/// before anybody looks, and then reads as it did: the run tells that there is news.
 struct SeenTransfer: Sendable, Equatable {
     let summary: TransferSummary
     private let run: Int

@@ -1,8 +1,8 @@
 import Control
 import SystemService
 
-/// What the log tells of the daemon's state: each state once when it begins and once when it ends, however often it is looked at
-/// and however many tasks it concerns. Pure.
+/// What the log tells of the daemon's state: each state once when it begins and once when it ends,
+/// however often it is looked at and however many tasks it concerns. Pure.
 struct StateLog {
     struct Line: Sendable, Hashable {
         let level: LogLevel

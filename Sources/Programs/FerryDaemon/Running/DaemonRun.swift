@@ -113,7 +113,8 @@ struct DaemonRun {
         withExtendedLifetime(state) {}
     }
 
-    /// A tasks directory is made for a new user only: where one was known, its absence is a fault that must not be covered.
+    /// A tasks directory is made for a new user only: where one was known, its absence is a fault
+    /// that must not be covered.
     private func prepareTasksDirectory(_ state: StateDirectory) throws {
         do throws(SystemError) {
             guard try state.isNew, !FileSystem.exists(configuration.tasks) else { return }

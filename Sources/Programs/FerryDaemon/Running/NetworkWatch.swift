@@ -45,8 +45,8 @@ struct NetworkWatch: Service {
         let raw = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard raw >= 0 else { throw SystemError(errno: errno, operation: "open a netlink socket") }
         let descriptor = FileDescriptor(owning: raw, path: "netlink")
-        // struct sockaddr_nl: family, padding, port (0: the kernel chooses), groups. RTMGRP_LINK, RTMGRP_IPV4_IFADDR and
-        // RTMGRP_IPV6_IFADDR of linux/rtnetlink.h.
+        // struct sockaddr_nl: family, padding, port (0: the kernel chooses), groups. RTMGRP_LINK,
+        // RTMGRP_IPV4_IFADDR and RTMGRP_IPV6_IFADDR of linux/rtnetlink.h.
         let groups: UInt32 = 0x1 | 0x10 | 0x100
         var address: (UInt16, UInt16, UInt32, UInt32) = (UInt16(AF_NETLINK), 0, 0, groups)
         let size = socklen_t(MemoryLayout.size(ofValue: address))

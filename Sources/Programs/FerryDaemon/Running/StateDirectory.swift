@@ -41,8 +41,8 @@ final class StateDirectory: Sendable {
     var lastAnonymous: String { "\(path)/anonymous" }
     private var settings: String { "\(path)/settings.json" }
 
-    /// The replica of one server, database and account: another one is another file, so its first sync unites and deletes
-    /// nothing.
+    /// The replica of one server, database and account: another one is another file, so its first
+    /// sync unites and deletes nothing.
     func replica(of identity: String) -> String {
         "\(path)/replica-\(SHA256.hash(identity).hex.prefix(16)).db"
     }

@@ -8,8 +8,8 @@ import SystemIO
 import TaskModel
 import TaskSync
 
-/// Looks whether everything that the daemon needs is as it should be. Each check is one line and, where something is wrong, the
-/// step that helps.
+/// Looks whether everything that the daemon needs is as it should be. Each check is one line and,
+/// where something is wrong, the step that helps.
 struct Checkup {
     let configuration: DaemonConfiguration
     let status: DaemonStatus

@@ -123,8 +123,8 @@ extension DaemonService {
 }
 
 extension DaemonStatus {
-    /// What does not move although everything else has: it waits for a person. Conflicts have travelled, and of files that cannot
-    /// be read nothing is known that could.
+    /// What does not move although everything else has: it waits for a person. Conflicts have
+    /// travelled, and of files that cannot be read nothing is known that could.
     var left: ControlError? {
         let stuck = problems.filter { Self.stuckCodes.contains($0.code) || $0.code.hasPrefix("attachment-") }
         let parts = [

@@ -167,8 +167,8 @@ extension TaskSync {
         }
     }
 
-    /// What the catalog has of these tasks, and the names of all lists. Not the whole catalog: whoever holds that makes the next
-    /// change copy it.
+    /// What the catalog has of these tasks, and the names of all lists. Not the whole catalog:
+    /// whoever holds that makes the next change copy it.
     func entries(of ids: [String]) -> (entries: [TaskCatalog.Entry], listNames: [String: String]) {
         (ids.compactMap { catalog[$0] }, catalog.listNames)
     }

@@ -1,7 +1,7 @@
 import SystemIO
 
-/// Other programs that keep directories in step, known by what they leave in them. Two at work on one directory bring each other's
-/// copies and conflict files.
+/// Other programs that keep directories in step, known by what they leave in them. Two at work on
+/// one directory bring each other's copies and conflict files.
 enum OtherSync {
     /// The program that the names in a directory tell of.
     static func program(among names: [String]) -> String? {

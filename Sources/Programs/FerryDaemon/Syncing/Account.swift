@@ -118,7 +118,8 @@ actor Account {
                 try await session.signIn(server: found.identity, code: code, password: password, accepting: accept)
             } else if let email = request.email, request.create {
                 do { try accept(nil) } catch let conflict {
-                    // That the address has an account already, perhaps the one that the tasks belong to, is the clearer answer.
+                    // That the address has an account already, perhaps the one that the tasks
+                    // belong to, is the clearer answer.
                     let exists = IdentityError(.emailExists, "The address has an account.")
                     do {
                         try await session.signIn(
@@ -232,7 +233,8 @@ actor Account {
             }
             let keys = try await session.storageCredential()
             lastKeys = (keys.accessKey, .now)
-            // The session knows when the keys end, by a clock that nobody sets: the store is to ask it often, which costs nothing.
+            // The session knows when the keys end, by a clock that nobody sets: the store is to ask
+            // it often, which costs nothing.
             let ask = Self.keysInterval + Self.keysMargin
             return S3Credentials(
                 accessKey: keys.accessKey, secretKey: keys.secretKey, sessionToken: keys.sessionToken,
@@ -246,7 +248,8 @@ actor Account {
         }
     }
 
-    /// The anonymous account that this machine was last signed out of. Nothing leads back to it, so its tasks go on in the next.
+    /// The anonymous account that this machine was last signed out of. Nothing leads back to it, so
+    /// its tasks go on in the next.
     private var lastAnonymous: String? {
         guard let bytes = try? FileSystem.readIfPresent(state.lastAnonymous, limit: 1024) else { return nil }
         return String(validating: bytes, as: UTF8.self)
@@ -257,8 +260,9 @@ actor Account {
         if otherAccounts != nil { _ = await findOtherAccounts() }
     }
 
-    /// Why the session is kept although the server does not know it: other accounts are there than those that it was opened with.
-    /// Who put an empty directory in the place of the data, or has not mounted it yet, will put that back.
+    /// Why the session is kept although the server does not know it: other accounts are there than
+    /// those that it was opened with. Who put an empty directory in the place of the data, or has
+    /// not mounted it yet, will put that back.
     private func findOtherAccounts() async -> String? {
         guard let known = server, let found = try? await discovery.describe(known.url),
             found.hasOtherAccounts(than: known)

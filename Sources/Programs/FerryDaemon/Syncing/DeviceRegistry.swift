@@ -1,8 +1,9 @@
 import DocumentClient
 import DocumentModel
 
-/// The machines of an account, as `devices/{user}.{replica}` tells, or `devices/{replica}` of machines that were there before: `userId`, `name`, `version`, `createdTime`, `lastSeenTime`. They give
-/// the replicas that histories name a name that people know.
+/// The machines of an account, as `devices/{user}.{replica}` tells, or `devices/{replica}` of
+/// machines that were there before: `userId`, `name`, `version`, `createdTime`, `lastSeenTime`.
+/// They give the replicas that histories name a name that people know.
 struct DeviceRegistry: Sendable {
     struct Device: Sendable, Hashable {
         /// Of its replica.

@@ -1,7 +1,7 @@
 import DocumentClient
 
-/// The changes that the server refuses because the account uses as much as it may. They are kept, and sent again once in a while,
-/// because nothing tells when there is room.
+/// The changes that the server refuses because the account uses as much as it may. They are kept,
+/// and sent again once in a while, because nothing tells when there is room.
 extension DocumentDatabase {
     /// Why each of them was refused, in the server's words.
     func refusedForQuota() throws -> [String] {

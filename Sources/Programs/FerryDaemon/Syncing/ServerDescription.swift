@@ -12,12 +12,13 @@ struct ServerDescription: Sendable, Hashable {
     var objects: String
     var bucket: String
     var region: String
-    /// Whether the server keeps the objects and gives keys for them; otherwise they are in another store, and the machine has
-    /// keys of its own.
+    /// Whether the server keeps the objects and gives keys for them; otherwise they are in another
+    /// store, and the machine has keys of its own.
     var keepsObjects: Bool
     /// The URL of the identity server; it also gives storage keys.
     var identity: String
-    /// Names the set of accounts that the server has; a server on an empty directory has another. nil where it does not say.
+    /// Names the set of accounts that the server has; a server on an empty directory has another.
+    /// nil where it does not say.
     var accounts: String?
 
     /// From a discovery document; nil where it is none.
@@ -76,7 +77,8 @@ struct ServerDescription: Sendable, Hashable {
     /// The URL of the bucket.
     var objectsPlace: String { "\(objects)/\(bucket)" }
 
-    /// Names the replica of one account. The address is not in it, because a server may get another: ids of accounts are random,
-    /// and whether a server has what this one had is seen by its lineage.
+    /// Names the replica of one account. The address is not in it, because a server may get
+    /// another: ids of accounts are random, and whether a server has what this one had is seen by
+    /// its lineage.
     func identity(of userID: String) -> String { "projects/\(project)/databases/\(database) \(userID)" }
 }

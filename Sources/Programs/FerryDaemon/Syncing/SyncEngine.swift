@@ -61,8 +61,8 @@ actor SyncEngine {
 
     // MARK: Starting and stopping
 
-    /// Starts the stack of whoever is signed in. Returns once its state is open, or has failed to open; the network is not
-    /// waited for.
+    /// Starts the stack of whoever is signed in. Returns once its state is open, or has failed to
+    /// open; the network is not waited for.
     ///
     /// - Parameter takesOver: the tasks directory may bear the mark of another account, which this one then unites with its own.
     func start(takesOver: Bool = false) async {

@@ -9,7 +9,8 @@ import SystemService
 import TaskFolder
 import TaskSync
 
-/// Everything that keeps one account's tasks in step: the replica with its client, the bridge to the files, the object store.
+/// Everything that keeps one account's tasks in step: the replica with its client, the bridge to
+/// the files, the object store.
 final class SyncStack: Sendable {
     let client: DocumentDatabase
     let sync: TaskSync

@@ -14,7 +14,8 @@ enum Clocks {
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 
-    /// How long this machine has slept since it was booted, in milliseconds: what one clock counts and the other does not.
+    /// How long this machine has slept since it was booted, in milliseconds: what one clock counts
+    /// and the other does not.
     static func sleptMilliseconds() -> Int64 { milliseconds(CLOCK_BOOTTIME) - milliseconds(CLOCK_MONOTONIC) }
 
     private static func milliseconds(_ clock: Int32) -> Int64 {

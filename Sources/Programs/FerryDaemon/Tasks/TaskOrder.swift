@@ -1,7 +1,8 @@
 import TaskModel
 import TaskSync
 
-/// The order of lists: what is due first comes first, then what is more important, then by title; what is done comes last.
+/// The order of lists: what is due first comes first, then what is more important, then by title;
+/// what is done comes last.
 struct TaskOrder: Comparable {
     private let isCompleted: Bool
     /// Days since 1970; what has no date comes after everything that has.

@@ -24,8 +24,8 @@ enum Administration {
         return .success
     }
 
-    /// The directory that the arguments name. Root acts as the user whom it belongs to, so that the server can go on using what is
-    /// written there.
+    /// The directory that the arguments name. Root acts as the user whom it belongs to, so that the
+    /// server can go on using what is written there.
     static func dataDirectory(_ arguments: ParsedArguments, create: Bool = false) throws -> String {
         let path = try ConfigurationReader(arguments).administeredDirectory()
         umask(0o077)

@@ -1,6 +1,7 @@
 /// Numbers with units, as options take them.
 enum Amount {
-    /// Bytes: a whole number, with `K`, `M`, `G` or `T` for powers of 1024. nil for anything else, and for what is too large.
+    /// Bytes: a whole number, with `K`, `M`, `G` or `T` for powers of 1024. nil for anything else,
+    /// and for what is too large.
     static func bytes(_ text: String) -> Int64? {
         let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
         return number(text, units: units, upTo: 1 << 60)

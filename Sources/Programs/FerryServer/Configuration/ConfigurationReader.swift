@@ -6,7 +6,8 @@ import SystemIO
 import SystemService
 import YAML
 
-/// Reads the configuration from the command line and a YAML file. Every setting has one name in both; the command line wins.
+/// Reads the configuration from the command line and a YAML file. Every setting has one name in
+/// both; the command line wins.
 struct ConfigurationReader {
     /// From flags; absent ones are not in it.
     private let flags: ParsedArguments

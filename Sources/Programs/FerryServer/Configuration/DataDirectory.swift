@@ -3,8 +3,8 @@ import SystemIO
 
 /// The directory with all that a server keeps, of mode 0700 and for one server at a time.
 ///
-/// `documents/` the databases, `objects/` the buckets, `accounts/` the users, their sessions and the keys that sign their tokens,
-/// `lock` the id of the process that serves from it.
+/// `documents/` the databases, `objects/` the buckets, `accounts/` the users, their sessions and
+/// the keys that sign their tokens, `lock` the id of the process that serves from it.
 final class DataDirectory: Sendable {
     let path: String
     private let lock: FileLock

@@ -1,6 +1,7 @@
 import ObjectStorage
 
-/// A bucket of another S3 store, where attachments are kept instead of on this server. Machines reach it with keys of their own.
+/// A bucket of another S3 store, where attachments are kept instead of on this server. Machines
+/// reach it with keys of their own.
 struct ForeignBucket: Sendable, Hashable, CustomStringConvertible {
     /// Scheme, host, and port if it is not the scheme's own.
     let url: String

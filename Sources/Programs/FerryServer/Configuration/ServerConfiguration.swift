@@ -20,8 +20,9 @@ struct ServerConfiguration: Sendable, Hashable {
     var published: PublishedAddresses?
     /// Proxies whose word on a client's address is taken.
     var trustedProxies = TrustedProxies()
-    /// Behaves as Google's emulator does for clients with FIRESTORE_EMULATOR_HOST: `Bearer owner` is an administrator, ID tokens
-    /// need no signature, databases appear on first use. On loopback only.
+    /// Behaves as Google's emulator does for clients with FIRESTORE_EMULATOR_HOST: `Bearer owner`
+    /// is an administrator, ID tokens need no signature, databases appear on first use. On loopback
+    /// only.
     var isEmulator = false
     /// The audience of ID tokens and the project of the database.
     var project = "ferry"

@@ -17,8 +17,8 @@ struct CollectionReport: Sendable {
     var expiredUploads = 0
     /// What is missing or damaged, or why somebody's objects were left alone.
     var problems: [String] = []
-    /// The chunks and manifests that are missing although something refers to them, and the manifests that are damaged. Part of
-    /// `problems`.
+    /// The chunks and manifests that are missing although something refers to them, and the
+    /// manifests that are damaged. Part of `problems`.
     var missing: [String] = []
 
     mutating func add(missing: [String]) {

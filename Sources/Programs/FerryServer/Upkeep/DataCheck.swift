@@ -10,7 +10,8 @@ import SystemIO
 /// Something that is wrong with a server's data.
 struct DataProblem: Sendable, Hashable, CustomStringConvertible {
     let description: String
-    /// Whether everything else can be used as it is: a document, an object or an index is damaged, but no file as a whole.
+    /// Whether everything else can be used as it is: a document, an object or an index is damaged,
+    /// but no file as a whole.
     let isContained: Bool
 
     init(_ description: String, isContained: Bool) {
@@ -19,9 +20,10 @@ struct DataProblem: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Looks for damage in a data directory or a backup, whether or not a server runs on it: whether all files are there, each
-/// database's file is whole, what documents, their indexes and their log say of one another holds, keys and accounts can be used, and
-/// the objects that documents refer to are there.
+/// Looks for damage in a data directory or a backup, whether or not a server runs on it: whether
+/// all files are there, each database's file is whole, what documents, their indexes and their log
+/// say of one another holds, keys and accounts can be used, and the objects that documents refer to
+/// are there.
 struct DataCheck {
     let layout: DataLayout
     /// Reads every object and compares it with its checksum or entity tag, not just its size.
@@ -118,7 +120,8 @@ struct DataCheck {
         }
     }
 
-    /// Whether the checksums that came with the object are those of its bytes; nil where none did, or only those of its parts.
+    /// Whether the checksums that came with the object are those of its bytes; nil where none did,
+    /// or only those of its parts.
     private func hasChecksum(_ headers: [String: String], _ object: borrowing StoredObject) throws -> Bool? {
         let (values, kind) = ObjectRecord.checksums(in: headers)
         guard !values.isEmpty, kind == .whole else { return nil }
@@ -130,8 +133,9 @@ struct DataCheck {
 
     /// Whether the entity tag is one of the bytes; nil where it does not tell.
     ///
-    /// Entity tags are MD5 sums, or begin with half a SHA-256 and end with `-1`. Those of objects put in parts tell nothing, unless
-    /// there was one part: then they end like that, too, and begin with the MD5 of what the part's tag began with.
+    /// Entity tags are MD5 sums, or begin with half a SHA-256 and end with `-1`. Those of objects
+    /// put in parts tell nothing, unless there was one part: then they end like that, too, and
+    /// begin with the MD5 of what the part's tag began with.
     private func hasTag(_ etag: String, _ object: borrowing StoredObject) throws -> Bool? {
         let isOnePart = etag.hasSuffix("-1") && etag.utf8.count == 34
         guard isOnePart || etag.utf8.count == 32 else { return nil }

@@ -4,10 +4,11 @@ import DocumentStore
 import SQLite
 import SystemIO
 
-/// Copies all data of a server, which may be running, to a new directory of the same layout: a backup, or back from one.
+/// Copies all data of a server, which may be running, to a new directory of the same layout: a
+/// backup, or back from one.
 ///
-/// The copy appears under its name when it is complete, checked and on the disk. Documents are copied before objects, so that
-/// none refers to an object that is not in the copy.
+/// The copy appears under its name when it is complete, checked and on the disk. Documents are
+/// copied before objects, so that none refers to an object that is not in the copy.
 struct DataCopy {
     let source: DataLayout
     let target: DataLayout
@@ -25,7 +26,8 @@ struct DataCopy {
     /// Objects that are replaced while they are copied are looked up anew this many times.
     private static let rounds = 20
 
-    /// Damaged documents and objects are copied as they are, and told; where a whole file is damaged nothing is left behind.
+    /// Damaged documents and objects are copied as they are, and told; where a whole file is
+    /// damaged nothing is left behind.
     ///
     /// - Throws: `ServerError`, also where the target is there already.
     func run() throws -> Summary {
@@ -92,8 +94,8 @@ struct DataCopy {
         try database.backUp(to: copy)
     }
 
-    /// Copies what the index in `partial` refers to and is not there yet; false where something is gone, because its object was
-    /// replaced since.
+    /// Copies what the index in `partial` refers to and is not there yet; false where something is
+    /// gone, because its object was replaced since.
     private func copyObjects(to partial: DataLayout, _ copied: inout Set<String>, _ summary: inout Summary) throws
         -> Bool
     {

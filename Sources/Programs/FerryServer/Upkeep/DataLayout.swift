@@ -35,8 +35,8 @@ struct DataLayout: Sendable {
         DocumentDatabaseFile(DatabaseName(project: "any"), path: path)
     }
 
-    /// Calls `body` with each file of an object or part that the index at `index` knows, its size and its entity tag, and the
-    /// headers that are kept with an object.
+    /// Calls `body` with each file of an object or part that the index at `index` knows, its size
+    /// and its entity tag, and the headers that are kept with an object.
     static func forEachFile(
         in index: String,
         _ body: (_ file: String, _ size: Int64, _ etag: String, _ headers: [String: String]) throws -> Void

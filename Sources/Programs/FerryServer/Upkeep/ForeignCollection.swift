@@ -1,8 +1,8 @@
 import ObjectStorage
 import SystemIO
 
-/// The same as `ObjectCollection` in a bucket of another S3 store, with keys of the server's own; see `ObjectCollector`. Beside a running
-/// server, too, but not beside another one of its kind.
+/// The same as `ObjectCollection` in a bucket of another S3 store, with keys of the server's own;
+/// see `ObjectCollector`. Beside a running server, too, but not beside another one of its kind.
 struct ForeignCollection: Sendable {
     let layout: DataLayout
     let store: any ObjectStore
@@ -81,8 +81,8 @@ struct ForeignCollection: Sendable {
         for object in outcome.removed { report.removed.add(object.size) }
     }
 
-    /// What the manifests among `objects` list that documents refer to. Throws where one cannot be read, as nobody knows then what it
-    /// needs.
+    /// What the manifests among `objects` list that documents refer to. Throws where one cannot be
+    /// read, as nobody knows then what it needs.
     private func chunks(
         of objects: some Sequence<ContentReference>, in namespace: ObjectNamespace, _ references: ObjectReferences
     ) async throws -> Set<ContentHash> {

@@ -138,7 +138,8 @@ struct ObjectCollection {
         _ = try? FileSystem.remove("\(layout.objects)/files/\(file)")
     }
 
-    /// Adds the chunks of the manifests to `needed`; false where one cannot be read, so that nobody knows what it needs.
+    /// Adds the chunks of the manifests to `needed`; false where one cannot be read, so that nobody
+    /// knows what it needs.
     private func chunks(
         of manifests: [Stored], _ database: SQLiteDatabase, _ needed: inout Set<ContentHash>,
         _ report: inout CollectionReport

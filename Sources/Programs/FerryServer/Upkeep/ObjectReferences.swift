@@ -1,16 +1,17 @@
 import ObjectStorage
 import SQLite
 
-/// The manifests, and the only chunks of files, that documents refer to: of tasks, those in the trash included, of their history, and of versions that are kept for
-/// reads in the past.
+/// The manifests, and the only chunks of files, that documents refer to: of tasks, those in the
+/// trash included, of their history, and of versions that are kept for reads in the past.
 ///
 /// Looked for in the bytes of all documents of all databases, whatever their fields are called: what only looks like a
 /// reference keeps an object for longer than needed, what was overlooked would lose one.
 struct ObjectReferences {
     private(set) var manifests: Set<ContentHash> = []
     private(set) var chunks: Set<ContentHash> = []
-    /// What documents refer to as they are now. Without the rest a read of the past lacks an object, which is no damage: the
-    /// objects of a deleted account go before the log of its documents does.
+    /// What documents refer to as they are now. Without the rest a read of the past lacks an
+    /// object, which is no damage: the objects of a deleted account go before the log of its
+    /// documents does.
     private(set) var present: (manifests: Set<ContentHash>, chunks: Set<ContentHash>) = ([], [])
     /// Those of `users` of whom any document speaks.
     private(set) var usersWithDocuments: Set<String> = []

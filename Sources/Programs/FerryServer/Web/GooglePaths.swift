@@ -2,8 +2,9 @@ import HTTPMessages
 import HTTPServer
 import JSON
 
-/// The paths at which Google's client libraries and emulators call. An operation that this server does not know is answered there as
-/// Google would: a library that found S3's XML instead would report a broken answer and not what is missing.
+/// The paths at which Google's client libraries and emulators call. An operation that this server
+/// does not know is answered there as Google would: a library that found S3's XML instead would
+/// report a broken answer and not what is missing.
 enum GooglePaths {
     /// The first parts of the paths. Buckets cannot have these names.
     private static let roots: Set<String> = [

@@ -4,7 +4,8 @@ import JSON
 import S3Server
 import SystemIO
 
-/// Where a running server can be reached, as `GET /.well-known/ferry` tells it: one URL is all that `ferry login` needs.
+/// Where a running server can be reached, as `GET /.well-known/ferry` tells it: one URL is all that
+/// `ferry login` needs.
 struct ServerEndpoints: Sendable {
     let http: ListenAddress
     var documents: ListenAddress
@@ -21,8 +22,9 @@ struct ServerEndpoints: Sendable {
     /// The server's own URL.
     var url: String { published?.web.description ?? "\(isSecure ? "https" : "http")://\(http)" }
 
-    /// The document for a client. Where nothing is published it is for one that reached the server under the host of its
-    /// request: that name works for the client where `0.0.0.0`, or an address behind a NAT, would not.
+    /// The document for a client. Where nothing is published it is for one that reached the server
+    /// under the host of its request: that name works for the client where `0.0.0.0`, or an address
+    /// behind a NAT, would not.
     ///
     /// - Parameter accounts: names the set of accounts, so that machines notice that it is not the one that they signed in to.
     func discovery(for request: HTTPServerRequest, accounts: String) -> JSON {

@@ -2,8 +2,8 @@ import HTTPMessages
 import HTTPServer
 import Synchronization
 
-/// What the HTTP port answers with: nothing but "not yet" until it is opened, because the port is bound before all that needs to
-/// know its number is ready.
+/// What the HTTP port answers with: nothing but "not yet" until it is opened, because the port is
+/// bound before all that needs to know its number is ready.
 final class Site: Sendable {
     private let handler = Mutex<WebHandler?>(nil)
 

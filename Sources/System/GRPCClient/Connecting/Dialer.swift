@@ -4,8 +4,9 @@ import SystemIO
 
 /// One attempt to connect to a server: looks its name up, and tries the addresses in turn.
 ///
-/// The next address is tried when the one before has failed, or after 250 ms without an answer (RFC 8305), so that a network
-/// without working IPv6 costs a moment only. The first connection that is made counts.
+/// The next address is tried when the one before has failed, or after 250 ms without an answer (RFC
+/// 8305), so that a network without working IPv6 costs a moment only. The first connection that is
+/// made counts.
 ///
 /// `@unchecked Sendable`: everything is called on the loop's thread.
 final class Dialer: @unchecked Sendable {

@@ -7,9 +7,10 @@ struct HTTPProxy: Hashable, Sendable {
     /// The value of `Proxy-Authorization`, if the proxy's address names a user.
     let authorization: String?
 
-    /// Returns the proxy that the environment names for a server, as the gRPC libraries read it: the first of `grpc_proxy`,
-    /// `https_proxy` and `http_proxy` that is set, unless `no_grpc_proxy` or `no_proxy` names the server's host or a domain
-    /// above it. Servers on this machine have none.
+    /// Returns the proxy that the environment names for a server, as the gRPC libraries read it:
+    /// the first of `grpc_proxy`, `https_proxy` and `http_proxy` that is set, unless
+    /// `no_grpc_proxy` or `no_proxy` names the server's host or a domain above it. Servers on this
+    /// machine have none.
     static func of(_ endpoint: Endpoint, environment: (String) -> String?) -> HTTPProxy? {
         func first(_ names: String...) -> String? { names.lazy.compactMap(environment).first { !$0.isEmpty } }
         guard !endpoint.isLocal,

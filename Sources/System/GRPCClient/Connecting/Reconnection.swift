@@ -2,8 +2,9 @@ import GRPCProtocol
 
 /// When a channel connects, and what calls do meanwhile. A pure machine; randomness comes in as a value.
 ///
-/// A channel connects when a call needs it. After an attempt that failed, the next one is not made before a pause that grows
-/// with each failure in a row; calls fail meanwhile, unless they are made to wait.
+/// A channel connects when a call needs it. After an attempt that failed, the next one is not made
+/// before a pause that grows with each failure in a row; calls fail meanwhile, unless they are made
+/// to wait.
 struct Reconnection {
     enum Answer: Equatable {
         /// There is a connection.

@@ -39,7 +39,8 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
     private var pinged: ContinuousClock.Instant?
 
     private static let readSize = 64 << 10
-    /// Then what has come is worked on, and other connections have their turn; the loop tells at once that more is there.
+    /// Then what has come is worked on, and other connections have their turn; the loop tells at
+    /// once that more is there.
     private static let readsInARow = 4
     /// What waits in the process before the socket takes it.
     private static let outputLimit = 256 << 10
@@ -144,8 +145,8 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         sendSoon()
     }
 
-    /// What a server may send ahead of the reader of one call, and what may be on its way on a connection. The latter does not
-    /// wait for readers, so that calls do not wait for each other.
+    /// What a server may send ahead of the reader of one call, and what may be on its way on a
+    /// connection. The latter does not wait for readers, so that calls do not wait for each other.
     private static let streamWindow: Int32 = 1 << 20
     private static let connectionWindow: Int32 = 4 << 20
 

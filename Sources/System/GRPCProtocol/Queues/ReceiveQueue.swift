@@ -7,8 +7,8 @@ package enum Received: Sendable, Equatable {
     case busy
 }
 
-/// The messages that have arrived and were not read, and when to ask the connection for the next. A pure machine: the caller
-/// starts a receive whenever it is told to.
+/// The messages that have arrived and were not read, and when to ask the connection for the next. A
+/// pure machine: the caller starts a receive whenever it is told to.
 ///
 /// The first message is asked for by the reader. A reader that asks again is reading a stream, and from then on the
 /// connection is asked ahead of it, up to a limit, so that it need not be woken for each message.

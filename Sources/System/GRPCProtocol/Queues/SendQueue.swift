@@ -23,8 +23,8 @@ package struct Outgoing: Sendable {
     package var size: Int { 256 + (message?.count ?? 0) }
 }
 
-/// The order of a call's sends, of which the connection takes one at a time. A pure machine: what is to be started comes out
-/// of each function, and the caller starts it.
+/// The order of a call's sends, of which the connection takes one at a time. A pure machine: what
+/// is to be started comes out of each function, and the caller starts it.
 ///
 /// A few messages may wait here while the connection is busy with one, so that a sender need not be woken for each
 /// and several can go out in one write.

@@ -8,8 +8,9 @@ package enum MessageEncoding: String, CaseIterable {
     /// The value of `grpc-accept-encoding`.
     package static let accepted = allCases.map(\.rawValue).joined(separator: ",")
 
-    /// The message that a `MessageReader` of this encoding has found. To be called when it is wanted: what waits to be read is as
-    /// small as it was sent, so that a client cannot fill the memory with little.
+    /// The message that a `MessageReader` of this encoding has found. To be called when it is
+    /// wanted: what waits to be read is as small as it was sent, so that a client cannot fill the
+    /// memory with little.
     /// - Parameter limit: its largest size, in bytes; nil for none.
     /// - Throws: `resourceExhausted` for a message over the limit, `internal` for one that cannot be read.
     package func decoded(_ message: [UInt8], limit: Int?) throws(GRPCStatus) -> [UInt8] {

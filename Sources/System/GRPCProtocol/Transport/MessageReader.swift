@@ -19,8 +19,8 @@ package struct MessageReader {
     /// Bytes of a message that is not whole yet.
     package var unfinished: Int { message.count }
 
-    /// Takes bytes in, and calls `body` with each message that is whole now; where it may be compressed with its flag in front, for
-    /// `MessageEncoding.decoded`.
+    /// Takes bytes in, and calls `body` with each message that is whole now; where it may be
+    /// compressed with its flag in front, for `MessageEncoding.decoded`.
     /// - Throws: `resourceExhausted` for a message over the limit, `internal` for a wrong flag. Nothing can be read after that.
     package mutating func append(
         _ bytes: UnsafeBufferPointer<UInt8>, _ body: ([UInt8]) -> Void

@@ -55,7 +55,8 @@ struct RequestHead {
         }
     }
 
-    /// To be called after the last field. What was wrong before stands: of headers that are too large the rest was not read.
+    /// To be called after the last field. What was wrong before stands: of headers that are too
+    /// large the rest was not read.
     mutating func end() {
         guard case nil = problem else { return }
         if !isPost { problem = .http(405) } else if !isGRPC { problem = .http(415) }

@@ -45,8 +45,8 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     /// How long a client may take to answer the notice that the server stops.
     private static let noticeLimit = Duration.seconds(1)
     private static let readSize = 64 << 10
-    /// Then what has come is worked on, and other connections have their turn; the loop tells at once that more is there. A
-    /// read takes all that TLS has decrypted.
+    /// Then what has come is worked on, and other connections have their turn; the loop tells at
+    /// once that more is there. A read takes all that TLS has decrypted.
     private static let readsInARow = 4
     /// What waits in the process before the socket takes it.
     private static let outputLimit = 256 << 10
@@ -247,8 +247,9 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
 
     // MARK: The end
 
-    /// Takes no more calls, and closes once those under way have ended: calls that were on their way to the server when its
-    /// notice was on its way to the client are taken, too. RFC 9113, 6.8.
+    /// Takes no more calls, and closes once those under way have ended: calls that were on their
+    /// way to the server when its notice was on its way to the client are taken, too. RFC 9113,
+    /// 6.8.
     func shutDown() {
         guard leaving == nil, let session else { return }
         leaving = .now

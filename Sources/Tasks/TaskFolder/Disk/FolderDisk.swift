@@ -6,8 +6,9 @@ package protocol FolderDisk: AnyObject, Sendable {
     /// Finds the root by its path again; all later calls mean the directory found. `.notFound` where there is none.
     func openRoot() throws(SystemError) -> RootIdentity
 
-    /// Closes what is kept open between calls, which would keep the file system busy. The next call opens it again, and throws
-    /// `.unreachable` where another directory has the root's path by then.
+    /// Closes what is kept open between calls, which would keep the file system busy. The next call
+    /// opens it again, and throws `.unreachable` where another directory has the root's path by
+    /// then.
     func release()
 
     /// Whether there is something to release.
@@ -22,8 +23,8 @@ package protocol FolderDisk: AnyObject, Sendable {
         _ body: (DirectoryEntry, FileStatus?) -> Void
     ) throws(SystemError) -> Result<Int32?, SystemError>
 
-    /// The same disk for calls that follow upon each other at once, as for many files of one directory: what was found of the way to one
-    /// file serves for the next. Not to be kept.
+    /// The same disk for calls that follow upon each other at once, as for many files of one
+    /// directory: what was found of the way to one file serves for the next. Not to be kept.
     func together() -> Self
 
     /// About the name itself, links not followed.
@@ -53,8 +54,9 @@ package protocol FolderDisk: AnyObject, Sendable {
     /// Waits until the names in it are on the disk.
     func synchronizeDirectory(_ directory: String) throws(SystemError)
 
-    /// Renames a file or directory. If the target is on another file system, as where a list's directory is a mount point,
-    /// it is copied there and then removed, except in the mode `.exchanging`.
+    /// Renames a file or directory. If the target is on another file system, as where a list's
+    /// directory is a mount point, it is copied there and then removed, except in the mode
+    /// `.exchanging`.
     ///
     /// - Returns: What was copied and the copy; nil after a rename.
     func move(_ path: String, to target: String, _ mode: Directory.RenameMode) throws(SystemError) -> CopiedMove?

@@ -64,7 +64,8 @@ package final class KernelDisk: FolderDisk {
     private func directory() throws(SystemError) -> Directory {
         if let directory = root.withLock({ $0 }) { return directory }
         let (found, identity) = try findRoot()
-        // Closed in between. What is at the path by now may be another one, in which nothing that is absent was deleted.
+        // Closed in between. What is at the path by now may be another one, in which nothing that
+        // is absent was deleted.
         let known = self.identity.withLock { known in
             if known == nil { known = identity }
             return known

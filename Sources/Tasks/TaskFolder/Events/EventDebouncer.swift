@@ -3,8 +3,8 @@
 ///
 ///     handle(event, at: now) … while nextDeadline <= now { for path in duePaths(at: now) { observe(path, …, at: now) } } … take()
 ///
-/// Events only say where to look; what is reported is what was seen on the disk. So a rename-over save, a delete followed
-/// by a create and an editor's backup dance all come out as one `changed`.
+/// Events only say where to look; what is reported is what was seen on the disk. So a rename-over
+/// save, a delete followed by a create and an editor's backup dance all come out as one `changed`.
 package struct EventDebouncer: Sendable {
     /// What was seen at a path.
     package enum Observation: Hashable, Sendable {
@@ -28,8 +28,9 @@ package struct EventDebouncer: Sendable {
         var isDue = false
         /// Open for writing, as far as is known.
         var isWriting = false
-        /// It may have had content before: something else than a creation came first, or it was closed and written again. One that came
-        /// from a name where it lay untouched has what it had there.
+        /// It may have had content before: something else than a creation came first, or it was
+        /// closed and written again. One that came from a name where it lay untouched has what it
+        /// had there.
         var isKnown: Bool
         var removed: Duration?
         /// By a rename whose other half nobody saw, or when nobody looked.
@@ -62,7 +63,8 @@ package struct EventDebouncer: Sendable {
     private var leaving: [UInt32: Leaving] = [:]
     /// Where the file that was at a path has gone to: that is reported before anything new at the path.
     private var movedAway: [TaskPath: TaskPath] = [:]
-    /// Moves that whoever takes what has settled makes itself, and that are still to be told of, each with the time until which they may.
+    /// Moves that whoever takes what has settled makes itself, and that are still to be told of,
+    /// each with the time until which they may.
     private var expected: [Move: Duration] = [:]
     /// When the last of the files that were found will have settled, as far as is known.
     private var foundSettles: Duration = .zero
@@ -85,8 +87,8 @@ package struct EventDebouncer: Sendable {
     /// When to call `duePaths` next; nil while nothing waits.
     package var nextDeadline: Duration? { queue.first?.deadline }
 
-    /// At most `limit` settled changes, in an order in which they can be applied. One scan sees what all that were asked for until
-    /// now would have seen: only the last is among them.
+    /// At most `limit` settled changes, in an order in which they can be applied. One scan sees
+    /// what all that were asked for until now would have seen: only the last is among them.
     package mutating func take(_ limit: Int = .max) -> [DebouncedChange] {
         let taken = settled.prefix(limit)
         defer { settled.removeFirst(taken.count) }
@@ -115,7 +117,8 @@ package struct EventDebouncer: Sendable {
         case .removed(let path):
             remove(path, at: now)
         case .movedFrom(let path, let cookie):
-            // What takes a name whose file has left for where nobody saw it is another file, and new wherever it arrives.
+            // What takes a name whose file has left for where nobody saw it is another file, and
+            // new wherever it arrives.
             let state = pending[path]
             if state?.isMovedAway != true {
                 let isUntouched = state.map { $0.origin != nil && !$0.isKnown } ?? true
@@ -153,8 +156,9 @@ package struct EventDebouncer: Sendable {
         if pending.count > times.limit { giveUp() }
     }
 
-    /// A move that whoever takes what has settled is about to make, and knows of then: it comes out as a change of the file at its new
-    /// path. One of which nobody tells, as where the queue is too short, is forgotten after a while.
+    /// A move that whoever takes what has settled is about to make, and knows of then: it comes out
+    /// as a change of the file at its new path. One of which nobody tells, as where the queue is
+    /// too short, is forgotten after a while.
     package mutating func expectMove(_ from: TaskPath, to: TaskPath, at now: Duration) {
         if expected.count >= 1024 { expected = expected.filter { $0.value > now } }
         expected[Move(from: from, to: to)] = now + .seconds(60)
@@ -269,7 +273,8 @@ package struct EventDebouncer: Sendable {
     }
 
     private mutating func arrive(_ path: TaskPath, from source: Leaving?, at now: Duration) {
-        // It replaces what was there, or nothing: an empty file here may be the first half of a save, unless it was empty before.
+        // It replaces what was there, or nothing: an empty file here may be the first half of a
+        // save, unless it was empty before.
         if let replaced = pending[path]?.origin, movedAway[replaced] == path {
             movedAway[replaced] = nil
             // What had come from there a moment before is gone.

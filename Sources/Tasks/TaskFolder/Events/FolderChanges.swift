@@ -39,8 +39,8 @@ package final class FolderChanges: Sendable {
         }
     }
 
-    /// How many paths are gone and will be reported as removed unless they come back: whoever is told of a few removals can tell
-    /// whether they are the first of many.
+    /// How many paths are gone and will be reported as removed unless they come back: whoever is
+    /// told of a few removals can tell whether they are the first of many.
     package var missingCount: Int { debouncer.withLock { $0.missingCount } }
 
     /// Those paths.
@@ -66,8 +66,8 @@ package final class FolderChanges: Sendable {
         wakeUp.set()
     }
 
-    /// Files that the reader has read without having been told of them, as in a scan: if one of them is empty when it settles, it was not
-    /// before.
+    /// Files that the reader has read without having been told of them, as in a scan: if one of
+    /// them is empty when it settles, it was not before.
     package func noteRead(_ paths: [TaskPath]) {
         debouncer.withLock { debouncer in
             for path in paths { debouncer.handleRead(path) }
@@ -99,7 +99,8 @@ package final class FolderChanges: Sendable {
             return debouncer.duePaths(at: now, limit: limit)
         }
         let seen = zip(due, folder.stamps(due).map(Self.observation))
-        // What was there may have got another name by then, and something else the one that was looked at: that is told by now.
+        // What was there may have got another name by then, and something else the one that was
+        // looked at: that is told by now.
         let later = due.isEmpty ? [] : try folder.takeEvents()
         debouncer.withLock { debouncer in
             for event in later { debouncer.handle(event, at: now) }

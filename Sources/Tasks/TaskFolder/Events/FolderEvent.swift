@@ -1,5 +1,5 @@
-/// A change in the tree as it was seen, before it has settled. A hint where to look, not a fact: whoever acts on it looks
-/// at the file first.
+/// A change in the tree as it was seen, before it has settled. A hint where to look, not a fact:
+/// whoever acts on it looks at the file first.
 package enum FolderEvent: Hashable, Sendable {
     // MARK: Task files and attachments
 

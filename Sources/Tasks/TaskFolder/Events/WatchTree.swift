@@ -17,8 +17,8 @@ struct WatchTree {
         self.root = root
     }
 
-    /// A directory in another one. A number that is known already is moved there; a number that stood for the same place
-    /// and is another directory now is forgotten.
+    /// A directory in another one. A number that is known already is moved there; a number that
+    /// stood for the same place and is another directory now is forgotten.
     mutating func insert(_ watch: Int32, name: String, in parent: Int32) {
         let name = ExactText(name)
         guard nodes[parent] != nil, watch != root else { return }

@@ -32,8 +32,9 @@ extension DiskTaskFolder {
             else { return .exists }
             try translating { () throws(SystemError) in try disk.rename(path.string, to: target.string, .replacing) }
         }
-        // Another task's file was put in its place between the look and the rename: that one goes back. One that does not say whose
-        // it is may as well be new here, where the one that was moved has got yet another name.
+        // Another task's file was put in its place between the look and the rename: that one goes
+        // back. One that does not say whose it is may as well be new here, where the one that was
+        // moved has got yet another name.
         if !isDirectory, let there = try status(target), !FileStamp(there).isFile(of: FileStamp(before)),
             (try? identifier(target)) ?? nil != nil, try renameExclusively(target.string, to: path.string).isDone
         {
@@ -65,8 +66,8 @@ extension DiskTaskFolder {
         try synchronizeMove(path, to: other)
     }
 
-    /// One of the two directories may have got another name meanwhile: the move is made nevertheless, and all of the file system is
-    /// written to the disk instead.
+    /// One of the two directories may have got another name meanwhile: the move is made
+    /// nevertheless, and all of the file system is written to the disk instead.
     func synchronizeMove(_ path: TaskPath, to target: TaskPath) throws(FolderError) {
         do throws(SystemError) {
             try disk.synchronizeDirectory(target.parent.string)

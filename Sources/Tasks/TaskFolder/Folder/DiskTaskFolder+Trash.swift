@@ -59,7 +59,8 @@ extension DiskTaskFolder {
         return directory
     }
 
-    /// Moves a file that another one has replaced, and that has a temporary name since, to the trash; false where that fails.
+    /// Moves a file that another one has replaced, and that has a temporary name since, to the
+    /// trash; false where that fails.
     func trash(replaced temporary: String, of path: TaskPath) -> Bool {
         do throws(SystemError) {
             let directory = try makeDirectory(of: TrashEntry(name: nextTrashName(), origins: [path]))

@@ -29,8 +29,8 @@ extension DiskTaskFolder {
         try await disk.waitForEvents()
     }
 
-    /// Watches a new directory, then lists it, and so on for what is in it: what appeared before the watch is seen by the
-    /// listing, what comes after it by the watch.
+    /// Watches a new directory, then lists it, and so on for what is in it: what appeared before
+    /// the watch is seen by the listing, what comes after it by the watch.
     private func welcome(_ arrival: WatchState.Arrival, _ events: inout [FolderEvent]) {
         var left = [arrival]
         while let directory = left.popLast() {

@@ -172,7 +172,8 @@ extension DiskTaskFolder {
         trashesReplaced: Bool = false, discard: ((String) -> Void)? = nil
     ) throws(FolderError) -> WriteOutcome {
         let discard = { [disk] (temporary: String) in
-            // What an exchange displaced, and could not be put back, is not ours to discard: the next start puts it aside.
+            // What an exchange displaced, and could not be put back, is not ours to discard: the
+            // next start puts it aside.
             guard let now = try? disk.status(temporary), FileStamp(now).hasContent(of: stamp) else { return }
             if let discard { discard(temporary) } else { try? disk.remove(temporary) }
         }
@@ -203,8 +204,8 @@ extension DiskTaskFolder {
         return .written(try stampAfterWriting(path, stamp))
     }
 
-    /// The rename has moved the time of change, so the stamp is taken again; but an edit that came right after it must not
-    /// be taken for our echo.
+    /// The rename has moved the time of change, so the stamp is taken again; but an edit that came
+    /// right after it must not be taken for our echo.
     private func stampAfterWriting(_ path: TaskPath, _ stamp: FileStamp) throws(FolderError) -> FileStamp {
         guard let now = try status(path).map({ FileStamp($0) }), now.hasContent(of: stamp) else { return stamp }
         return now
@@ -227,8 +228,9 @@ extension DiskTaskFolder {
         return (true, try translating { () throws(SystemError) in try disk.move(path, to: target, .replacing) })
     }
 
-    /// Exchanges the new file with the expected one and looks at what came out. Nil where it was the expected one, which
-    /// is removed, or goes to the trash; otherwise everything is as before, the new file under its temporary name, unless that was taken away.
+    /// Exchanges the new file with the expected one and looks at what came out. Nil where it was
+    /// the expected one, which is removed, or goes to the trash; otherwise everything is as before,
+    /// the new file under its temporary name, unless that was taken away.
     ///
     /// The race that is left: a program that holds the old file open and writes to it after the check writes to a file
     /// that has no name any more.
@@ -255,7 +257,8 @@ extension DiskTaskFolder {
                     return nil
                 }
             } catch {
-                // The directory has got another name just now, and ours has gone with it: what it displaced is put aside at the next start.
+                // The directory has got another name just now, and ours has gone with it: what it
+                // displaced is put aside at the next start.
                 if error.code == .notFound { return nil }
                 throw error
             }

@@ -31,8 +31,8 @@ package struct IncomingFile: Sendable {
     package var expecting: FileExpectation
     /// Where it replaces a file, whose mode it takes: whether it can be run even if that could not.
     package var isExecutable: Bool
-    /// Whether the file that it replaces goes to the trash, if the file system can exchange two files; a failure of that is no
-    /// failure of the write.
+    /// Whether the file that it replaces goes to the trash, if the file system can exchange two
+    /// files; a failure of that is no failure of the write.
     package var trashesReplaced: Bool
 
     package init(
@@ -53,8 +53,9 @@ package enum WriteOutcome: Hashable, Sendable {
     case written(FileStamp)
     /// Not done, since the file is not as expected: read it and merge again. Nil where it does not exist.
     case changed(FileStamp?)
-    /// Done, in a moment in which somebody saved the file, and moved, removed or edited what was written: what was saved came too late
-    /// to stand in its place, and is an edit of what the file said before.
+    /// Done, in a moment in which somebody saved the file, and moved, removed or edited what was
+    /// written: what was saved came too late to stand in its place, and is an edit of what the file
+    /// said before.
     case overtaken(FileStamp, saved: [UInt8])
 }
 

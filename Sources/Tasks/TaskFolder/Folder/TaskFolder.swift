@@ -14,8 +14,9 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// Writes the marker, replacing one that is there. Never done implicitly.
     func claim(_ marker: RootMarker) throws(FolderError)
 
-    /// Closes what is kept open between calls, so that the file system can be unmounted; watches stay, and do not keep it busy.
-    /// The next call opens the directory again, and fails where another one has its path by then.
+    /// Closes what is kept open between calls, so that the file system can be unmounted; watches
+    /// stay, and do not keep it busy. The next call opens the directory again, and fails where
+    /// another one has its path by then.
     func release()
 
     /// Whether something is open that `release` would close.
@@ -37,19 +38,20 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// One consistent state of a file of at most 1 MiB, with its stamp; `.unstable` where writers do not pause.
     func read(_ path: TaskPath) throws(FolderError) -> TaskFileContent
 
-    /// Writes each file in one step or not at all, the lot of them durable when this returns. One result for each
-    /// write, in order; the failure of one does not stop the others. Their directories must be there: one that has just got another
-    /// name is not made anew.
+    /// Writes each file in one step or not at all, the lot of them durable when this returns. One
+    /// result for each write, in order; the failure of one does not stop the others. Their
+    /// directories must be there: one that has just got another name is not made anew.
     func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>]
 
-    /// Renames a file or directory and never replaces anything. The directory that a file goes to must be there: one that has just got
-    /// another name is not made anew. Those above a directory's new place are made.
+    /// Renames a file or directory and never replaces anything. The directory that a file goes to
+    /// must be there: one that has just got another name is not made anew. Those above a
+    /// directory's new place are made.
     func move(
         _ path: TaskPath, to target: TaskPath, expecting expectation: FileExpectation
     ) throws(FolderError) -> MoveOutcome
 
-    /// Exchanges the names of two directories of attachments. Where the file system cannot do that in one step, one of them has a
-    /// third name meanwhile.
+    /// Exchanges the names of two directories of attachments. Where the file system cannot do that
+    /// in one step, one of them has a third name meanwhile.
     func exchange(_ path: TaskPath, _ other: TaskPath) throws(FolderError)
 
     // MARK: Directories
@@ -57,8 +59,8 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// Makes the directory and those above it; fine where it exists.
     func makeDirectory(_ path: TaskPath) throws(FolderError)
 
-    /// True where it is gone afterwards; false where anything is in it but temporary files of writes that failed, which go to
-    /// `.ferry/recovered`.
+    /// True where it is gone afterwards; false where anything is in it but temporary files of
+    /// writes that failed, which go to `.ferry/recovered`.
     func removeDirectoryIfEmpty(_ path: TaskPath) throws(FolderError) -> Bool
 
     /// When something last moved into or out of a directory, or its mode changed; nil where there is none.
@@ -78,17 +80,18 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// The entries, oldest first.
     func trashEntries() throws(FolderError) -> [TrashEntry]
 
-    /// The files in the last directory of an entry, but for those whose names cannot be synced; none where there is no such entry or
-    /// directory.
+    /// The files in the last directory of an entry, but for those whose names cannot be synced;
+    /// none where there is no such entry or directory.
     func trashedFiles(_ entry: TrashEntry) throws(FolderError) -> [(name: String, stamp: FileStamp)]
 
-    /// Moves one of these to `target`, whose directory is made if it is not there; false where there is no such file, or something is
-    /// there already.
+    /// Moves one of these to `target`, whose directory is made if it is not there; false where
+    /// there is no such file, or something is there already.
     func takeFromTrash(_ entry: TrashEntry, _ name: String, to target: TaskPath) throws(FolderError) -> Bool
 
-    /// Puts those of missing files back that moves to the trash took away although they had been saved since, and did not put back
-    /// themselves, since the process died or a directory got another name. Answers which are back. What cannot be put back, as where
-    /// something is there already, stays.
+    /// Puts those of missing files back that moves to the trash took away although they had been
+    /// saved since, and did not put back themselves, since the process died or a directory got
+    /// another name. Answers which are back. What cannot be put back, as where something is there
+    /// already, stays.
     ///
     /// - Parameter missing: what is known of each.
     func takeBackFromTrash(_ missing: [TaskPath: FileStamp]) throws(FolderError) -> [TaskPath]
@@ -98,7 +101,8 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     // MARK: Put aside
 
-    /// What is in `.ferry/recovered`, by names that are used once only: files, or directories that were named like temporary files.
+    /// What is in `.ferry/recovered`, by names that are used once only: files, or directories that
+    /// were named like temporary files.
     func recoveredNames() throws(FolderError) -> [String]
 
     /// Deletes one of them for good, with all that is in it; fine where it is gone already.
@@ -130,8 +134,9 @@ package protocol TaskFolder: AnyObject, Sendable {
     /// Opens a file of any size for reading. Whoever has read it to the end compares `isUnchanged`.
     func openSnapshot(_ path: TaskPath) throws(FolderError) -> FileSnapshot
 
-    /// Opens, or makes, a file in `.ferry/incoming` on the tree's own file system, for a download or a copy under way. It
-    /// outlives a restart, and never has what was displaced. `name` is a valid name.
+    /// Opens, or makes, a file in `.ferry/incoming` on the tree's own file system, for a download
+    /// or a copy under way. It outlives a restart, and never has what was displaced. `name` is a
+    /// valid name.
     func openIncoming(_ name: String) throws(FolderError) -> FileDescriptor
 
     /// Where this process can open a file that is there by itself, for whoever moves many bytes.
@@ -142,8 +147,8 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     func incomingNames() throws(FolderError) -> [String]
 
-    /// Puts incoming files into their places as `write` does, on the disk before they are seen; they share their syncs. One
-    /// that is not as expected stays where it is.
+    /// Puts incoming files into their places as `write` does, on the disk before they are seen;
+    /// they share their syncs. One that is not as expected stays where it is.
     func placeIncoming(_ files: [IncomingFile]) -> [Result<WriteOutcome, FolderError>]
 
     /// Fine where it is gone already.
@@ -151,8 +156,8 @@ package protocol TaskFolder: AnyObject, Sendable {
 
     // MARK: Events
 
-    /// Begins to collect events; each `scan` to watch arms the watches from now on. `.limit` where this user has no watch queue
-    /// left: go on without, each such scan asks again.
+    /// Begins to collect events; each `scan` to watch arms the watches from now on. `.limit` where
+    /// this user has no watch queue left: go on without, each such scan asks again.
     func startWatching() throws(FolderError)
 
     /// Whether the last scan to watch could watch each directory; otherwise only scans find all changes.

@@ -17,8 +17,8 @@ package enum TrashOutcome: Hashable, Sendable {
     case changed(TaskPath, FileStamp?)
 }
 
-/// Files and directories that went to the trash together: `.ferry/trash/<name>` with the items and a file `origins` that
-/// has the path of each, a line an item.
+/// Files and directories that went to the trash together: `.ferry/trash/<name>` with the items and
+/// a file `origins` that has the path of each, a line an item.
 package struct TrashEntry: Hashable, Sendable {
     /// Of the directory in the trash.
     package var name: String

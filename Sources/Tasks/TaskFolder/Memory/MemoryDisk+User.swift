@@ -1,7 +1,8 @@
 import Synchronization
 package import SystemIO
 
-/// What a user and the user's programs do to the tree behind Ferry's back; every other call of the disk will do as well.
+/// What a user and the user's programs do to the tree behind Ferry's back; every other call of the
+/// disk will do as well.
 extension MemoryDisk {
     /// How a program saves a file.
     package enum SaveHabit: CaseIterable, Sendable {

@@ -1,8 +1,8 @@
 import Synchronization
 package import SystemIO
 
-/// A file system in memory with the same rules, errors and events as the kernel's. Deterministic: the same calls give the
-/// same names, inodes and times.
+/// A file system in memory with the same rules, errors and events as the kernel's. Deterministic:
+/// the same calls give the same names, inodes and times.
 package final class MemoryDisk: FolderDisk {
     let tree = Mutex(MemoryTree())
     private let bell = AsyncSignal()
@@ -100,7 +100,8 @@ package final class MemoryDisk: FolderDisk {
             guard node.size <= limit else { throw SystemError(.tooLarge, operation: "read", path: path) }
             return (inode, try MemoryDisk.bytes(node), status)
         }
-        // Others may write between the two looks, as they may on a real disk. A file that has lost its name stays as it is.
+        // Others may write between the two looks, as they may on a real disk. A file that has lost
+        // its name stays as it is.
         let after = try change("examine after reading", path) { tree throws(SystemError) in
             tree.status(of: inode) ?? before
         }
@@ -139,7 +140,8 @@ package final class MemoryDisk: FolderDisk {
         return try file.open(options.subtracting([.create, .exclusive]))
     }
 
-    /// Of a file that was opened for writing this is where it is written; of any other it is a copy of what it says now.
+    /// Of a file that was opened for writing this is where it is written; of any other it is a copy
+    /// of what it says now.
     package func absolutePath(of path: String) throws(SystemError) -> String {
         let (inode, node) = try change("open", path) { tree throws(SystemError) -> (UInt64, MemoryNode) in
             let inode = try tree.find(path, "open")

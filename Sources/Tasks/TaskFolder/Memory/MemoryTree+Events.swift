@@ -61,8 +61,8 @@ extension MemoryTree {
 
     // MARK: Power cuts
 
-    /// Directories between which something was moved come onto the disk together, as with a journal: what moves is neither lost nor
-    /// in both.
+    /// Directories between which something was moved come onto the disk together, as with a
+    /// journal: what moves is neither lost nor in both.
     mutating func synchronize(_ inode: UInt64) {
         var left = [inode]
         while let inode = left.popLast() {

@@ -13,8 +13,9 @@ package struct RootIdentity: Hashable, Sendable {
 
     /// Whether this is the directory remembered from an earlier run, given that both have the same marker.
     ///
-    /// Device numbers may differ after a reboot; then the id of the file system decides. FUSE and NFS have no such id and
-    /// a new device number at each mount (gocryptfs, sshfs, bindfs): there the marker and the inode are all there is.
+    /// Device numbers may differ after a reboot; then the id of the file system decides. FUSE and
+    /// NFS have no such id and a new device number at each mount (gocryptfs, sshfs, bindfs): there
+    /// the marker and the inode are all there is.
     package func isSame(as remembered: RootIdentity) -> Bool {
         inode == remembered.inode && (device == remembered.device || fileSystem == remembered.fileSystem)
     }

@@ -6,8 +6,9 @@ enum StableCopy {
     private static let attempts = 3
     private static let block = 1 << 20
 
-    /// Makes the empty `target` what `source` was at one moment. What has only grown since it was looked at, as logs do, is copied
-    /// as far as it went then; a file whose bytes change while they are read is read again.
+    /// Makes the empty `target` what `source` was at one moment. What has only grown since it was
+    /// looked at, as logs do, is copied as far as it went then; a file whose bytes change while
+    /// they are read is read again.
     /// - Parameter afterBlock: called after each block that was read.
     /// - Throws: `TaskSyncError` where it changes every time; `SystemError`.
     static func copy(

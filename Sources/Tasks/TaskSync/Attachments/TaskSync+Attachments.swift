@@ -66,7 +66,8 @@ extension TaskSync {
         for orphan in attachments.takeOrphans(of: path) { await noteAttachment(orphan) }
     }
 
-    /// Directories of attachments have new names; what is in them belongs to other tasks now. One look finds it for all of them.
+    /// Directories of attachments have new names; what is in them belongs to other tasks now. One
+    /// look finds it for all of them.
     func noteMovedAttachments() async {
         guard !movedAttachmentDirectories.isEmpty else { return }
         let directories = movedAttachmentDirectories
@@ -135,7 +136,8 @@ extension TaskSync {
         return try? file.attachmentsDirectory().appending(row.name)
     }
 
-    /// The stamp of an attachment's file: as it is now where only its mode, its owner or its attributes have changed since.
+    /// The stamp of an attachment's file: as it is now where only its mode, its owner or its
+    /// attributes have changed since.
     func stamp(of row: AttachmentRow, at path: TaskPath) -> FileStamp {
         guard let now = try? folder.stamp(path), now.hasContent(of: row.stamp) else { return row.stamp }
         return now
@@ -234,7 +236,8 @@ extension TaskSync {
         }
     }
 
-    /// Gives directories of attachments their new names, each only once that is free; the last ones of a circle exchange theirs.
+    /// Gives directories of attachments their new names, each only once that is free; the last ones
+    /// of a circle exchange theirs.
     private func arrangeAttachments(_ names: [TaskPath: TaskPath]) {
         var wanted = names
         while true {
@@ -399,7 +402,8 @@ extension TaskSync {
         _ = try? folder.removeDirectoryIfEmpty(path.parent)
     }
 
-    /// A name from elsewhere as a file's name: no path, not hidden, not too long; `name (2).ext` where the first is taken.
+    /// A name from elsewhere as a file's name: no path, not hidden, not too long; `name (2).ext`
+    /// where the first is taken.
     static func fileName(_ name: String, _ number: Int) -> String {
         let safe = TaskFileName.attachment(for: name)
         return TaskFileName.attachment(for: TaskPath.isIgnored(safe) ? "\(safe)-" : safe, number: number)

@@ -2,8 +2,8 @@ import DocumentClient
 import SystemIO
 import TaskFolder
 
-/// Files whose uploads a user has cancelled. They stay where they are, on this machine only, until they change or their transfers are
-/// resumed.
+/// Files whose uploads a user has cancelled. They stay where they are, on this machine only, until
+/// they change or their transfers are resumed.
 extension TaskSync {
     /// Remembers, across restarts, that this version of an upload's file stays on this machine; or forgets it.
     func setDeclined(_ transfer: Transfer, _ isDeclined: Bool) async throws {

@@ -3,8 +3,8 @@ import DocumentModel
 import Merge
 import TaskModel
 
-/// Attachments are values: what a user removes or replaces stays in the history of its task, on every machine, and commands bring it
-/// back. The server keeps the content of what a history names.
+/// Attachments are values: what a user removes or replaces stays in the history of its task, on
+/// every machine, and commands bring it back. The server keeps the content of what a history names.
 extension TaskSync {
     /// Gives a task another attachment under an id, or none, and keeps the one it had in the task's history.
     ///
@@ -42,8 +42,8 @@ extension TaskSync {
         return left.sha256 == right.sha256 && left.manifest == right.manifest
     }
 
-    /// The attachments that users removed or replaced, newest first, each content of an attachment once. Those of tasks that are in
-    /// the trash themselves are left out.
+    /// The attachments that users removed or replaced, newest first, each content of an attachment
+    /// once. Those of tasks that are in the trash themselves are left out.
     package func trashedAttachments() async throws -> [Displacement] {
         let pending = try await pendingHistory()
         let found = try await client.reading { transaction in

@@ -3,8 +3,8 @@ import SystemIO
 import SystemService
 import TaskFolder
 
-/// What lay beside a task's file when that went, in an entry of the local trash. What nobody had been told of by then is nowhere
-/// else, and comes back with the task.
+/// What lay beside a task's file when that went, in an entry of the local trash. What nobody had
+/// been told of by then is nowhere else, and comes back with the task.
 struct LeftBeside: Sendable, Equatable {
     /// Of what the remote has: a file with another size or time is another version.
     struct Version: Sendable, Equatable {
@@ -35,8 +35,8 @@ struct LeftBeside: Sendable, Equatable {
         self.told = told
     }
 
-    /// From a line for the entry, one for where the files were, and one for each that was told of; nil for anything else. No name
-    /// has a line break in it.
+    /// From a line for the entry, one for where the files were, and one for each that was told of;
+    /// nil for anything else. No name has a line break in it.
     init?(saved text: String) {
         let lines = text.split(separator: "\n")
         guard lines.count >= 2, let directory = try? TaskPath(String(lines[1])) else { return nil }
@@ -58,7 +58,8 @@ struct LeftBeside: Sendable, Equatable {
 }
 
 extension TaskSync {
-    /// Moves what is beside the files of tasks to the local trash, alone or together with these, and remembers what it was.
+    /// Moves what is beside the files of tasks to the local trash, alone or together with these,
+    /// and remembers what it was.
     func trashBeside(_ task: String, _ path: TaskPath, with file: TrashItem? = nil) async throws -> TrashOutcome? {
         var items = file.map { [$0] } ?? []
         let name = folder.nextTrashName()
@@ -73,7 +74,8 @@ extension TaskSync {
         return items.isEmpty ? nil : try folder.trash(items, as: name)
     }
 
-    /// The file of a task is there again: what went with it, and nobody had been told of, comes back beside it and is told of then.
+    /// The file of a task is there again: what went with it, and nobody had been told of, comes
+    /// back beside it and is told of then.
     func bringBackLeft(of task: String, beside path: TaskPath) async throws {
         guard let left = leftBeside[task], !folder.isAbsent(path) else { return }
         do {
@@ -94,8 +96,8 @@ extension TaskSync {
         try await forgetLeft(of: [task])
     }
 
-    /// A deleted file is there again: the attachments that the remote has, too, come back with it from the local trash. Those that
-    /// cannot are fetched.
+    /// A deleted file is there again: the attachments that the remote has, too, come back with it
+    /// from the local trash. Those that cannot are fetched.
     func bringBack(_ rows: [AttachmentRow], of task: String, beside path: TaskPath) async throws {
         guard let left = leftBeside[task], let target = try? path.attachmentsDirectory() else { return }
         var back: [AttachmentRow] = []

@@ -6,7 +6,8 @@ import TaskModel
 
 /// Files of attachments have the names that `AttachmentNames` gives them.
 extension TaskSync {
-    /// Renames the files of a task whose names are not those that all machines give them, as far as their places are free.
+    /// Renames the files of a task whose names are not those that all machines give them, as far as
+    /// their places are free.
     ///
     /// - Parameter wanted: The attachments of the task's document, by id.
     func renameAttachments(of task: String, _ wanted: [String: Value]) async throws {

@@ -33,7 +33,8 @@ extension TaskSync {
         return Dictionary(pairs) { $1 }
     }
 
-    /// Saves it, unless that was done within `pause`. Where that fails less is shown after a restart, and nothing is lost.
+    /// Saves it, unless that was done within `pause`. Where that fails less is shown after a
+    /// restart, and nothing is lost.
     func saveProgress(every pause: Duration) async {
         let now = environment.now()
         // What is over within the first of them needs none.

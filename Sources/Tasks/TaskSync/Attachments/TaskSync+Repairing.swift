@@ -4,16 +4,17 @@ import ObjectStorage
 import TaskFolder
 import TaskModel
 
-/// Attachments whose bytes the store has lost or damaged. Whoever finds that out marks the attachment in its task's document;
-/// each machine that has the file puts all of it there anew and takes the mark away, and then the others fetch it.
+/// Attachments whose bytes the store has lost or damaged. Whoever finds that out marks the
+/// attachment in its task's document; each machine that has the file puts all of it there anew and
+/// takes the mark away, and then the others fetch it.
 extension TaskSync {
     static func damageMark(of attachment: String) -> FieldPath {
         FieldPath(key: "attachments").appending(attachment).appending("damaged")
     }
 
-    /// Asks the machines that have the file to put it there again, once, after a download has found its content missing or
-    /// damaged more than once: where one repair did not help, the next would not either, and each sends the whole file. The
-    /// download is tried again meanwhile.
+    /// Asks the machines that have the file to put it there again, once, after a download has found
+    /// its content missing or damaged more than once: where one repair did not help, the next would
+    /// not either, and each sends the whole file. The download is tried again meanwhile.
     ///
     /// - Parameter reason: what is wrong, for the problem that is told.
     func reportDamage(_ transfer: Transfer, _ reason: String) {

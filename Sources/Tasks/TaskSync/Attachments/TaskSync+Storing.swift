@@ -29,18 +29,21 @@ struct StoredTransfer: Sendable {
     }
 }
 
-/// What transfers have stored is taken over together: while one turn writes, more is stored, and the next turn takes all of
-/// that. So a thousand small files cost a few writes of their task's document, not a thousand.
+/// What transfers have stored is taken over together: while one turn writes, more is stored, and
+/// the next turn takes all of that. So a thousand small files cost a few writes of their task's
+/// document, not a thousand.
 extension TaskSync {
     /// Attachments that one write says of its task. Each takes a transform, for its time, and a write has 500 at most.
     private static let attachmentsPerWrite = 490
 
-    /// What is stored waits for no more of it when it is so many, and as many as its task has: other machines have something to do
-    /// then, and what it costs to tell them grows with the files, not with their square.
+    /// What is stored waits for no more of it when it is so many, and as many as its task has:
+    /// other machines have something to do then, and what it costs to tell them grows with the
+    /// files, not with their square.
     private static let attachmentsToTell = 200
 
-    /// How long what is stored waits for more of it, while more is under way: each write costs the remote and every machine as
-    /// much as the whole document, so it takes longer the more its task has.
+    /// How long what is stored waits for more of it, while more is under way: each write costs the
+    /// remote and every machine as much as the whole document, so it takes longer the more its task
+    /// has.
     private func gatheringTime(of task: String) -> Duration {
         min(.milliseconds(400) + .milliseconds(1) * attachments.rows(of: task).count, .seconds(2))
     }
@@ -188,7 +191,8 @@ extension TaskSync {
         try await endOffersIfAllTaken()
     }
 
-    /// Bytes that came after the last look of an upload are told of by nobody else, nor is a file that was out of reach then.
+    /// Bytes that came after the last look of an upload are told of by nobody else, nor is a file
+    /// that was out of reach then.
     func lookAgain(_ path: TaskPath) async throws {
         try await lookAgain(path, (try? folder.stamp(path)) ?? nil)
     }
@@ -221,9 +225,9 @@ extension TaskSync {
         let present = TaskItem.attachments(in: before)
         let attachments = FieldPath(key: "attachments")
         let tables = SyncTables(transaction)
-        // A file that this machine has not told of yet may be one that the task has already: where it says the same under that name,
-        // or has a number here, and no other file here is that one. Otherwise two machines have each made a file of this name, and
-        // the task gets both.
+        // A file that this machine has not told of yet may be one that the task has already: where
+        // it says the same under that name, or has a number here, and no other file here is that
+        // one. Otherwise two machines have each made a file of this name, and the task gets both.
         let others = Dictionary(
             grouping: present.filter { !here.contains($0.key) }.compactMapValues { TaskAttachment($0) },
             by: \.value.sha256)
@@ -310,8 +314,8 @@ extension TaskSync {
 
     // MARK: Downloads
 
-    /// Makes the directory of a task's attachments, and never that of its list with it: where that was missed, one that is made would be
-    /// taken for it.
+    /// Makes the directory of a task's attachments, and never that of its list with it: where that
+    /// was missed, one that is made would be taken for it.
     func makeAttachments(_ directory: TaskPath) throws(FolderError) {
         guard !folder.isAbsent(directory.parent) else {
             throw FolderError(
@@ -348,7 +352,8 @@ extension TaskSync {
             }
         }
         var rows: [(transfer: StoredTransfer, row: AttachmentRow)] = []
-        // A name that is taken is not given up for long: others are tried. A new version has the name of the one that is here.
+        // A name that is taken is not given up for long: others are tried. A new version has the
+        // name of the one that is here.
         for number in 0...99 where !left.isEmpty {
             var tried: [(transfer: StoredTransfer, incoming: String, directory: TaskPath)] = []
             var taken: [(StoredTransfer, String, TaskPath)] = []
@@ -425,11 +430,12 @@ extension TaskSync {
         }
     }
 
-    /// Up to this size the local trash has the files that other machines replace, too: they come back without the network.
+    /// Up to this size the local trash has the files that other machines replace, too: they come
+    /// back without the network.
     private static let trashedSize: Int64 = 16 << 20
 
-    /// What the tasks have by now of these: the SHA-256 of each attachment, by task and id. Each document is read once for all
-    /// that was downloaded of it.
+    /// What the tasks have by now of these: the SHA-256 of each attachment, by task and id. Each
+    /// document is read once for all that was downloaded of it.
     private func wantedAttachments(
         of transfers: [Transfer]
     ) async -> Result<[String: [String: String?]], any Error> {
@@ -453,7 +459,8 @@ extension TaskSync {
         }
     }
 
-    /// What was downloaded, where it is in its place already: put there before a crash, or left of a state that is lost.
+    /// What was downloaded, where it is in its place already: put there before a crash, or left of
+    /// a state that is lost.
     private func existing(_ path: TaskPath, for transfer: StoredTransfer) async -> AttachmentRow? {
         guard let known = transfers[transfer.id], let id = known.attachment, let sha256 = known.sha256,
             attachments.row(of: known.task, named: path.name).map({ $0.attachment == id }) ?? true,

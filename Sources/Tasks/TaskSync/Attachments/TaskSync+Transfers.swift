@@ -38,8 +38,9 @@ extension TaskSync {
         return queue(transfer)
     }
 
-    /// To be called before the client adopts a remote: its store may lack what this machine gave to another, or gave since a
-    /// backup. Every file that is here is offered once more, also after a restart; chunks that the store has are not sent.
+    /// To be called before the client adopts a remote: its store may lack what this machine gave to
+    /// another, or gave since a backup. Every file that is here is offered once more, also after a
+    /// restart; chunks that the store has are not sent.
     package func offerAttachments() async throws {
         try await client.transaction { try SyncTables($0).setState("offering", "true") }
         isOffering = true
@@ -383,7 +384,8 @@ extension TaskSync {
         }
     }
 
-    /// Ends transfers whose file, or attachment, has gone. One of the same name that comes later is another, and not paused.
+    /// Ends transfers whose file, or attachment, has gone. One of the same name that comes later is
+    /// another, and not paused.
     func endPointless(_ gone: [Transfer]) async {
         guard !gone.isEmpty else { return }
         var wasPaused = false

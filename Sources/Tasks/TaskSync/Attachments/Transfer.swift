@@ -6,8 +6,8 @@ import TaskFolder
 
 /// An attachment on its way up or down.
 ///
-/// That it is to be moved follows from files and documents, and so does its id, so it survives a restart without a record of its
-/// own; what was moved already is found again by its chunks.
+/// That it is to be moved follows from files and documents, and so does its id, so it survives a
+/// restart without a record of its own; what was moved already is found again by its chunks.
 package struct Transfer: Sendable {
     package enum Work: Sendable {
         case upload(UploadTask)
@@ -50,8 +50,8 @@ package struct Transfer: Sendable {
     /// Of the file, in place. Never goes back.
     package var bytesDone: Int64 { max(snapshot?.bytesDone ?? 0, min(earlier, size)) }
     var content: ContentReference?
-    /// The incoming file that a download grows in. One of its own for each attachment, also where two have the same content:
-    /// another one may be a program.
+    /// The incoming file that a download grows in. One of its own for each attachment, also where
+    /// two have the same content: another one may be a program.
     var incoming: String? {
         content.map { content in
             let words = [task, attachment ?? name, content.id.hex]
@@ -86,8 +86,8 @@ package struct Transfer: Sendable {
     var repair = Repair.none
     /// Whether the disk had no room for the file when it was last tried.
     var isShortOfSpace = false
-    /// Whether it will not go on until the store is repaired or the disk has room, as far as is known. It is tried again all the
-    /// same, but whoever waits for a sync need not wait for it.
+    /// Whether it will not go on until the store is repaired or the disk has room, as far as is
+    /// known. It is tried again all the same, but whoever waits for a sync need not wait for it.
     package var needsHelp: Bool {
         guard case .waiting = phase else { return false }
         return isShortOfSpace || wrongAnswers >= TransferFailure.damageLimit

@@ -12,8 +12,8 @@ enum TransferFailure {
         case retry
         /// The disk is full: what came already is given back, and the download is tried again after the usual waits.
         case waitForSpace
-        /// What the store answered is missing or is not what was put there. Tried again: a store that is being moved, a cache or a
-        /// portal's page answers wrongly for a while only.
+        /// What the store answered is missing or is not what was put there. Tried again: a store
+        /// that is being moved, a cache or a portal's page answers wrongly for a while only.
         ///
         /// - Parameter reports: whether machines that have the file are asked to put it there again.
         case retryDamaged(reports: Bool)
@@ -33,7 +33,8 @@ enum TransferFailure {
         }
     }
 
-    /// How long a download of damaged content waits: each half to all of a limit that doubles from one second to 15 minutes.
+    /// How long a download of damaged content waits: each half to all of a limit that doubles from
+    /// one second to 15 minutes.
     ///
     /// - Parameter random: evenly spread over 0 ..< 1.
     static func pause(wrongAnswers: Int, random: Double) -> Duration {
@@ -42,7 +43,8 @@ enum TransferFailure {
     }
 }
 
-/// Decides whether a file may be downloaded to a disk: some of it is left for tasks, the state file and other programs. Pure.
+/// Decides whether a file may be downloaded to a disk: some of it is left for tasks, the state file
+/// and other programs. Pure.
 struct DiskReserve: Hashable {
     /// The bytes that a normal user may still use, and the size of the file system.
     let available: Int64

@@ -1,7 +1,7 @@
 /// The transfers of this machine, and which of them goes next. A value: it starts and stops nothing itself.
 ///
-/// Small ones go first and many at a time, because what they wait for is the network's and the disks' answers; large ones a
-/// few at a time, because each keeps the processors busy.
+/// Small ones go first and many at a time, because what they wait for is the network's and the
+/// disks' answers; large ones a few at a time, because each keeps the processors busy.
 struct TransferList: Sendable {
     /// What a transfer is about. Names are bytes: two that differ only in their Unicode form are two files.
     struct Subject: Hashable, Sendable {
@@ -89,7 +89,8 @@ struct TransferList: Sendable {
         account(from: old, to: new)
     }
 
-    /// The transfer that may start now, the smallest first; nil where none waits or enough run. The caller starts it, or ends it.
+    /// The transfer that may start now, the smallest first; nil where none waits or enough run. The
+    /// caller starts it, or ends it.
     mutating func next() -> Transfer? {
         while let first = waiting.first {
             guard let transfer = transfers[first.id], transfer.phase == .queued, transfer.size == first.size else {
@@ -169,8 +170,8 @@ extension Transfer {
     /// Whether it takes part in the traffic, and so in what may run at once.
     fileprivate var isMoving: Bool { phase == .running && !isStored }
 
-    /// What the transfer counts among those that run at once: its size, as far as that matters. The size may be any number,
-    /// and the sum of these of all transfers that there can be fits.
+    /// What the transfer counts among those that run at once: its size, as far as that matters. The
+    /// size may be any number, and the sum of these of all transfers that there can be fits.
     fileprivate var weight: Int64 { max(0, min(size, TransferList.smallBytes + 1)) }
 
     fileprivate var subject: TransferList.Subject {

@@ -17,12 +17,13 @@ package struct TaskEdit: Sendable {
     package var fields: [String: String] = [:]
     /// Custom fields as text, quoted as YAML needs; empty text removes the field.
     package var texts: [String: String] = [:]
-    /// For a new task: the head of the file that it comes from, its front matter with the fences. What the other members say wins.
+    /// For a new task: the head of the file that it comes from, its front matter with the fences.
+    /// What the other members say wins.
     package var head: String?
     /// For a new task: the name of the file that it comes from, without `.md`.
     package var fileName: String?
-    /// For a new task: what it is called where it comes from. A task that was added under this key, on whichever machine of the
-    /// account, is not added again.
+    /// For a new task: what it is called where it comes from. A task that was added under this key,
+    /// on whichever machine of the account, is not added again.
     package var importKey: String?
 
     package init() {}

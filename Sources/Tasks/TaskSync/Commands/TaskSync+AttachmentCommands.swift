@@ -8,8 +8,9 @@ import TaskFolder
 import TaskModel
 
 extension TaskSync {
-    /// Copies files into the task's attachments and queues their uploads: all of them, or none where one cannot be read or
-    /// there is no room for all. Answers the transfers' ids, in the order of the files.
+    /// Copies files into the task's attachments and queues their uploads: all of them, or none
+    /// where one cannot be read or there is no room for all. Answers the transfers' ids, in the
+    /// order of the files.
     ///
     /// - Parameter files: absolute paths; a file's name is its own where there is none.
     package func attach(_ task: String, _ files: [(path: String, name: String?)]) async throws -> [String] {
@@ -67,7 +68,8 @@ extension TaskSync {
         }
     }
 
-    /// Refuses what the task's document would have no room for: the remote would park it after all the bytes have travelled.
+    /// Refuses what the task's document would have no room for: the remote would park it after all
+    /// the bytes have travelled.
     private func checkRoom(for names: [String], of task: String) async throws {
         let document = try await self.name(of: task)
         let fields = try await client.document(document).fields
@@ -130,8 +132,9 @@ extension TaskSync {
         }
     }
 
-    /// Keeps all attachments of a task here from now on, also those that are still to come and whatever this machine takes
-    /// otherwise; or does so no longer, which takes nothing away. Answers the transfers that bring what is not here.
+    /// Keeps all attachments of a task here from now on, also those that are still to come and
+    /// whatever this machine takes otherwise; or does so no longer, which takes nothing away.
+    /// Answers the transfers that bring what is not here.
     package func setPinned(_ task: String, _ isPinned: Bool) async throws -> [String] {
         try await exclusively {
             guard catalog[task] != nil else { throw TaskSyncError(.notFound, "There is no task \(task).") }

@@ -160,8 +160,8 @@ extension TaskSync {
         }
     }
 
-    /// Whether every document's change is in its file, what has gone from the directory counts as deleted, and no transfer is
-    /// under way.
+    /// Whether every document's change is in its file, what has gone from the directory counts as
+    /// deleted, and no transfer is under way.
     package func isSettled() async throws -> Bool {
         guard changes.hasToldRemovals else { return false }
         guard try await pendingExports() == 0, retries.isEmpty, retriedLists.isEmpty else { return false }

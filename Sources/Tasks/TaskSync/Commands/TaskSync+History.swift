@@ -29,8 +29,9 @@ package struct Displacement: Sendable {
     /// Whether somebody's delete was displaced, by an edit that kept the task.
     package var isDelete: Bool { field == "__document__" || field == "deletedTime" }
 
-    /// Entries of one merge and one group of fields are one displacement, told by the first of them that says something. A commit
-    /// may bring the entries of several merges, if others came first more than once; each may have displaced another value.
+    /// Entries of one merge and one group of fields are one displacement, told by the first of them
+    /// that says something. A commit may bring the entries of several merges, if others came first
+    /// more than once; each may have displaced another value.
     fileprivate var group: Group {
         let groups = MergePolicy.tasks.groups.map { $0.map(\.description) }
         return Group(

@@ -6,7 +6,8 @@ import TaskModel
 
 /// What a sync would do, without doing any of it: neither side is changed, nor what is remembered of them.
 extension TaskSync {
-    /// What this machine would send first, then what it would write. What the remote has that was not heard of yet is not in it.
+    /// What this machine would send first, then what it would write. What the remote has that was
+    /// not heard of yet is not in it.
     package func preview() async throws -> [SyncStep] {
         var steps = try await exclusively { Self.united(try await journalSteps() + folderSteps()) }
         steps += heldDeletes.map {

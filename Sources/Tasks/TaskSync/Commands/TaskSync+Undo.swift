@@ -24,8 +24,8 @@ package struct UndoneChange: Sendable {
 }
 
 extension TaskSync {
-    /// Undoes the last command that changed tasks here, or the last change of one task that a command or another machine made, as a
-    /// new change. What somebody changed since stays.
+    /// Undoes the last command that changed tasks here, or the last change of one task that a
+    /// command or another machine made, as a new change. What somebody changed since stays.
     ///
     /// - Parameter isTrial: only tells what it would do.
     /// - Throws: `TaskSyncError` with `.notFound` where nothing is left to undo.

@@ -3,8 +3,9 @@ package import TaskModel
 
 /// Names the files of a task's attachments alike on all machines. Pure.
 ///
-/// Two machines that are apart may each attach a file of one name. Then the attachment with the lowest id has the name, and each of
-/// the others the name with a number, in the order of their ids; a new version changes nothing of it.
+/// Two machines that are apart may each attach a file of one name. Then the attachment with the
+/// lowest id has the name, and each of the others the name with a number, in the order of their
+/// ids; a new version changes nothing of it.
 enum AttachmentNames {
     /// The number in each attachment's file name, by id; 1 stands for the name without a number.
     static func numbers(of names: [String: String]) -> [String: Int] {

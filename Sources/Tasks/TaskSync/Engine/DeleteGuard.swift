@@ -1,7 +1,8 @@
 /// Decides which deletes that were seen in the tasks directory are sent, and which wait for approval. Pure.
 ///
-/// More than `floor` tasks and more than `share` of all within `window` are held, whether they come at once or in a drip: what was let
-/// through within the window counts too. Once deletes are held, further ones of the same window are as well.
+/// More than `floor` tasks and more than `share` of all within `window` are held, whether they come
+/// at once or in a drip: what was let through within the window counts too. Once deletes are held,
+/// further ones of the same window are as well.
 package struct DeleteGuard: Sendable {
     package var floor = 10
     package var share = 0.2

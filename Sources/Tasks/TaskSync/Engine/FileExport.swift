@@ -35,8 +35,9 @@ enum FileExport {
         let old = try TaskFile(parsing: row.bytes, named: row.path.name)
         let title = TaskLayout.title(of: item, fields)
         var path = try directory.appending(row.path.name)
-        // A name that the user gave to the file is kept even if it is not the one that Ferry would make of the title. No other task
-        // can want such a name, only the one that other machines make of it.
+        // A name that the user gave to the file is kept even if it is not the one that Ferry would
+        // make of the title. No other task can want such a name, only the one that other machines
+        // make of it.
         let isNumberKept = number == 1 || !TaskFileName.file(for: title).carriesTitle
         let isKept = isNumberKept && TaskFileName.title(of: row.path.name).utf8.elementsEqual(title.utf8)
         if try !isKept || path != row.path && isTaken(path) {

@@ -69,7 +69,8 @@ struct FileImport {
         return mutation(diff, .merge, appearance: appearance, companions: companions)
     }
 
-    /// A task that changes to a list of somebody else's becomes that user's, and one that is taken out of it this user's.
+    /// A task that changes to a list of somebody else's becomes that user's, and one that is taken
+    /// out of it this user's.
     func owned(_ item: TaskItem, insteadOf old: TaskItem) -> TaskItem {
         guard item.listId != old.listId else { return item }
         var item = item

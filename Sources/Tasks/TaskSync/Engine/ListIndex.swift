@@ -23,8 +23,8 @@ struct ListIndex {
         if let path = paths.removeValue(forKey: list) { ids[path] = nil }
     }
 
-    /// The ids that a list of this name gets on whichever machine makes it first, so that two machines that make it apart make
-    /// one list: the first one that no list of another name has.
+    /// The ids that a list of this name gets on whichever machine makes it first, so that two
+    /// machines that make it apart make one list: the first one that no list of another name has.
     ///
     /// They begin with the user's id and a dot: the server lets nobody else make documents with such ids.
     static func ids(named name: String, of userID: String) -> [String] {
@@ -64,7 +64,8 @@ struct ListIndex {
         (try? directory(named: name) { _ in false })?.string.utf8.elementsEqual(name.utf8) ?? false
     }
 
-    /// A name that a list's directory can have: one like a task's file, or like a temporary file of an editor's, is taken for none.
+    /// A name that a list's directory can have: one like a task's file, or like a temporary file of
+    /// an editor's, is taken for none.
     private static func component(for part: String, _ number: Int) -> String {
         var name = TaskFileName.folder(for: part, number: number).name
         if name.lowercased().hasSuffix(TaskFileName.suffix) { name = name.dropLast(TaskFileName.suffix.count) + "-md" }

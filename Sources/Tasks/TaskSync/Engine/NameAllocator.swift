@@ -1,7 +1,9 @@
 import DocumentModel
 
-/// Which of those that want the same name in the same place gets which: one whose title is exactly the name comes before one of whose
-/// title the name was made, and then the one that the remote knows longest. The first has the name itself, the next ones `Name (2)`, `Name (3)` … Follows from the documents alone, so that every machine comes to the same names. Pure.
+/// Which of those that want the same name in the same place gets which: one whose title is exactly
+/// the name comes before one of whose title the name was made, and then the one that the remote
+/// knows longest. The first has the name itself, the next ones `Name (2)`, `Name (3)` … Follows
+/// from the documents alone, so that every machine comes to the same names. Pure.
 struct NameAllocator {
     /// What somebody wants to be called.
     struct Claim: Equatable {
@@ -109,7 +111,8 @@ struct NameAllocator {
         Name(place: claim.place, text: name(claim.title, number))
     }
 
-    /// Who wants this name, and those who share a name and would be called this as well: of `Name (2)` those that want `Name`.
+    /// Who wants this name, and those who share a name and would be called this as well: of `Name
+    /// (2)` those that want `Name`.
     private func neighbours(of key: Name) -> [String] {
         var found = claimants[key] ?? []
         guard key.mayBeNumbered else { return found }

@@ -2,8 +2,8 @@ import DocumentModel
 
 /// How long the trash keeps what is in it.
 ///
-/// Two clocks measure it, the remote's and the machine's own, and both must say that the time is over: one that is wrong, or
-/// jumps, can only keep something for longer.
+/// Two clocks measure it, the remote's and the machine's own, and both must say that the time is
+/// over: one that is wrong, or jumps, can only keep something for longer.
 struct Retention {
     /// A moment by both clocks.
     struct Moment: Equatable {

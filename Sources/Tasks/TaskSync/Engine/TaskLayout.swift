@@ -1,9 +1,9 @@
 import DocumentModel
 import TaskModel
 
-/// How a task's file looks, beside what it says: comments, the order of keys and quotes travel, and so does a name that is not the
-/// title, so that every machine's file has the same bytes under the same name. What a task says stands in the other fields, and
-/// wins where the two differ.
+/// How a task's file looks, beside what it says: comments, the order of keys and quotes travel, and
+/// so does a name that is not the title, so that every machine's file has the same bytes under the
+/// same name. What a task says stands in the other fields, and wins where the two differ.
 enum TaskLayout {
     /// The file's head as it was last saved; empty where it was taken away.
     static let head = "layout"
@@ -61,8 +61,8 @@ enum TaskLayout {
         return try old.updated(to: item, named: name, writesTitle: writesTitle, keepsTitle: keepsTitle)
     }
 
-    /// Whether a file has nothing but what Ferry itself would write, in whatever order its keys came, which is another one on each
-    /// machine.
+    /// Whether a file has nothing but what Ferry itself would write, in whatever order its keys
+    /// came, which is another one on each machine.
     private static func isPlain(_ file: TaskFile, _ name: String) -> Bool {
         guard let made = try? TaskFile.make(for: file.item, named: name, writesTitle: file.hasTitleKey),
             made.bytes.dropFirst(made.head.count) == file.bytes.dropFirst(file.head.count)
@@ -73,7 +73,8 @@ enum TaskLayout {
         return lines(made) == lines(file)
     }
 
-    /// Two machines' heads that were merged line by line may have a key twice, and are no front matter then: the last one stays.
+    /// Two machines' heads that were merged line by line may have a key twice, and are no front
+    /// matter then: the last one stays.
     private static func withoutRepeatedKeys(_ head: String) -> String {
         var entries: [(key: Substring?, lines: [Substring])] = []
         // By scalars: "\r\n" is one character, and no "\n".

@@ -2,16 +2,16 @@ import DocumentModel
 import Merge
 import TaskModel
 
-/// Decides what the first save of a file puts away of the version that had come to it a moment before. An editor that has the file
-/// open may not have looked at it since. Pure.
+/// Decides what the first save of a file puts away of the version that had come to it a moment
+/// before. An editor that has the file open may not have looked at it since. Pure.
 enum UnseenVersion {
     /// What does not stand in the file, or only goes along with other fields.
     private static let others: Set<String> = [
         "title", "listId", "userId", "attachments", "createdTime", "updatedTime", "completedTime", "deletedTime",
     ]
 
-    /// The values that came and that the save lacks, if it looks like the save of an editor that had not looked: nothing of what
-    /// came is in it, or something of what that replaced is back.
+    /// The values that came and that the save lacks, if it looks like the save of an editor that
+    /// had not looked: nothing of what came is in it, or something of what that replaced is back.
     ///
     /// - Parameters:
     ///   - before: The task before the version came; `nil`: the file took the name of another task's a moment before, so what is saved

@@ -138,7 +138,8 @@ extension TaskSync {
                     writes.append(
                         (row, FolderWrite(path: path, bytes: bytes, expecting: .absent, identifier: item.task)))
                 case .update(var row, let path, let bytes):
-                    // With the path in one step: the directory that a file is in must be that of the list it is known to be in.
+                    // With the path in one step: the directory that a file is in must be that of
+                    // the list it is known to be in.
                     if row.list != list { row.list = knownList(list) }
                     guard try await rename(&row, to: path, &changedHere) else { continue }
                     let isSame = bytes == row.bytes
@@ -216,13 +217,15 @@ extension TaskSync {
             for: "parked \(item.task)")
     }
 
-    /// Notes what lists show of a task and what its file is to be called. Others that are called otherwise by that follow.
+    /// Notes what lists show of a task and what its file is to be called. Others that are called
+    /// otherwise by that follow.
     func learn(_ facts: TaskFacts) {
         catalog.update(facts)
         retries.formUnion(names.set(facts.id, facts.claim).filter { index.path(of: $0) != nil })
     }
 
-    /// Where another task's file has the name that is this task's by right, that one is called otherwise first. Answers which.
+    /// Where another task's file has the name that is this task's by right, that one is called
+    /// otherwise first. Answers which.
     ///
     /// - Parameter reserved: the names of files that are about to be written.
     private func makeWay(
@@ -268,8 +271,8 @@ extension TaskSync {
         noteMapped(task, at: path)
     }
 
-    /// Reports a file whose name is not its title although a file can be called so: it keeps such a name only on the machine whose
-    /// user gave it.
+    /// Reports a file whose name is not its title although a file can be called so: it keeps such a
+    /// name only on the machine whose user gave it.
     func noteMapped(_ task: String, at path: TaskPath?) {
         let key = "name \(task)"
         guard let path, let claim = names.claim(of: task), !claim.isExact,
@@ -332,7 +335,8 @@ extension TaskSync {
     /// Writes files together, so that they share their syncs, and remembers those that were written.
     private func perform(_ writes: [(row: FileRow, write: FolderWrite)], _ changedHere: inout [TaskPath]) async throws {
         guard !writes.isEmpty else { return }
-        // Whose a new file is must be known before it is there: it may be edited before this replica, cut off, looks again.
+        // Whose a new file is must be known before it is there: it may be edited before this
+        // replica, cut off, looks again.
         let new = writes.filter { $0.write.expecting == .absent }.map(\.row)
         try await remember(new)
         // What is put into a known one as well: to a replica that was cut off it is no edit of its user's.

@@ -3,8 +3,9 @@ import DocumentModel
 import SystemIO
 import TaskFolder
 
-/// Moves that Ferry makes. Each is announced in the state file first: whoever finds the file under its new name after a crash, and
-/// edited since by a program that replaces it, has nothing else to know it by.
+/// Moves that Ferry makes. Each is announced in the state file first: whoever finds the file under
+/// its new name after a crash, and edited since by a program that replaces it, has nothing else to
+/// know it by.
 extension TaskSync {
     /// Moves a file to where its task's title and list want it. False: it changed meanwhile and is to be read first.
     func rename(_ row: inout FileRow, to path: TaskPath, _ changedHere: inout [TaskPath]) async throws -> Bool {
@@ -17,7 +18,8 @@ extension TaskSync {
         } catch {
             changes.forgetMove(row.path, to: path)
             guard error.code == .notFound else { throw error }
-            // Its list's directory has just gone, or has another name: the next try finds out. The file may be in it already.
+            // Its list's directory has just gone, or has another name: the next try finds out. The
+            // file may be in it already.
             retries.insert(row.task)
             return false
         }
@@ -76,7 +78,8 @@ extension TaskSync {
         for (list, path) in directories { lists.set(list, path) }
     }
 
-    /// Notes moves that were made, and not noted, when a run ended. Where nobody can look now, the next one who reads files tries again.
+    /// Notes moves that were made, and not noted, when a run ended. Where nobody can look now, the
+    /// next one who reads files tries again.
     func finishMoves() async throws {
         let (announced, left) = try await client.reading { transaction in
             (try SyncTables(transaction).move(), try SyncTables(transaction).unfinishedMoves())
@@ -102,7 +105,8 @@ extension TaskSync {
         try removeOriginal(from, copiedTo: to)
         let isFree = index.paths(beneath: to).isEmpty && lists.id(to) == nil
         guard folder.isAbsent(from), !folder.isAbsent(to), isFree else { return }
-        // It may have been made a moment before the process died: noted, and taken back by a power cut, it would be the user's.
+        // It may have been made a moment before the process died: noted, and taken back by a power
+        // cut, it would be the user's.
         folder.synchronize([from, to])
         try await noteMove(from, to: to)
         // The new name of a directory may have been one for the time being.
@@ -113,8 +117,8 @@ extension TaskSync {
         if to.kind(isDirectory: false) == .taskFile { moveAttachments(from: from, to: to) }
     }
 
-    /// A file that moves to another file system is copied, so that a run that was cut off may have left both. The original goes to
-    /// the local trash if it is still what was copied.
+    /// A file that moves to another file system is copied, so that a run that was cut off may have
+    /// left both. The original goes to the local trash if it is still what was copied.
     private func removeOriginal(_ from: TaskPath, copiedTo to: TaskPath) throws {
         guard let original = try? folder.read(from), let copy = try? folder.read(to),
             !original.stamp.isFile(of: copy.stamp), original.bytes == copy.bytes,
@@ -138,8 +142,9 @@ extension TaskSync {
         if ownMoves.contains(where: { path.isBeneath($0.from) }), folder.isAbsent(path) { changes.askForScan() }
     }
 
-    /// Whether the rename of a directory is one of Ferry's own, each of which is told of once. Where the one that it went into has just
-    /// got another name, which is still to be told, it is told of under the old one.
+    /// Whether the rename of a directory is one of Ferry's own, each of which is told of once.
+    /// Where the one that it went into has just got another name, which is still to be told, it is
+    /// told of under the old one.
     func isOwnMove(_ from: TaskPath, _ to: TaskPath) -> Bool {
         ownMoves.removeAll { $0.time + .seconds(60) < environment.now() }
         let own = ownMoves.indices.filter { ownMoves[$0].from == from }

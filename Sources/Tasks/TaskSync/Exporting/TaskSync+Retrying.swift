@@ -2,7 +2,8 @@ import DocumentClient
 import DocumentModel
 import SystemIO
 
-/// What is behind: tasks and lists whose files and directories have to be looked at again, now, after a pause or after a restart.
+/// What is behind: tasks and lists whose files and directories have to be looked at again, now,
+/// after a pause or after a restart.
 extension TaskSync {
     /// Looks at all that is behind.
     func exportRetries() async throws {
@@ -32,7 +33,8 @@ extension TaskSync {
     /// Goes on in the feed and keeps, in the same transaction, which files are still behind: a restart finds them.
     func acknowledge(through sequence: Int64?) async throws {
         let retries = retries
-        // In the middle of the feed some too many do no harm: hundreds of batches need not write thousands of names each.
+        // In the middle of the feed some too many do no harm: hundreds of batches need not write
+        // thousands of names each.
         let isNew = sequence == nil ? retries != rememberedRetries : !retries.isSubset(of: rememberedRetries)
         try await client.transaction { transaction in
             if let sequence { try transaction.acknowledge(through: sequence, for: Self.consumer) }

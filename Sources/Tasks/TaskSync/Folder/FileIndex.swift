@@ -19,7 +19,8 @@ struct FileIndex {
         }
     }
 
-    /// The files, each at a place of its own; the tables below say where, since a free place of theirs would be as large.
+    /// The files, each at a place of its own; the tables below say where, since a free place of
+    /// theirs would be as large.
     private var files: [(path: TaskPath, entry: Entry)?] = []
     private var freePlaces: [Int32] = []
     private var places: [TaskPath: Int32] = [:]

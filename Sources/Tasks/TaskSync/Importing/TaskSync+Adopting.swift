@@ -5,7 +5,8 @@ import TaskModel
 
 /// Files and documents that meet for the first time.
 extension TaskSync {
-    /// With a new state and a remote that has tasks: files that say what their documents say are those documents' files.
+    /// With a new state and a remote that has tasks: files that say what their documents say are
+    /// those documents' files.
     func adoptKnownFiles() async throws {
         var found: [ScannedFile] = []
         _ = try? folder.scan(.look) { found.append($0) }

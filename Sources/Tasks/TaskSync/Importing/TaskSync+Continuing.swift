@@ -19,8 +19,9 @@ struct Newborn: Sendable {
 
 /// Tasks that go on in files which looked new.
 ///
-/// Programs move a file by a copy and a delete, save it by a rename of another task file over it, or delete it and write it
-/// again after more than the settle time. In all of these the user means one task.
+/// Programs move a file by a copy and a delete, save it by a rename of another task file over it,
+/// or delete it and write it again after more than the settle time. In all of these the user means
+/// one task.
 extension TaskSync {
     /// How long a new file may turn out to be another task's.
     private static let newbornTime: Duration = .seconds(10)
@@ -38,7 +39,8 @@ extension TaskSync {
         for task in tasks { newborns[task] = Newborn(time: now) }
     }
 
-    /// Whether a task was made of a new file a moment ago and has nothing beside it, so that its file can be another task's.
+    /// Whether a task was made of a new file a moment ago and has nothing beside it, so that its
+    /// file can be another task's.
     func isNewborn(_ task: String) -> Bool {
         guard let newborn = newborns[task], environment.now() < newborn.time + Self.newbornTime,
             attachments.rows(of: task).isEmpty, held[task] == nil
@@ -47,15 +49,17 @@ extension TaskSync {
         return (try? folder.hasDirectory(directory)) == false
     }
 
-    /// Whether a file that takes the place of another task's is the new text of that task: its own task was made a moment ago, and
-    /// after the other one. Of two files that were found together, either may be meant.
+    /// Whether a file that takes the place of another task's is the new text of that task: its own
+    /// task was made a moment ago, and after the other one. Of two files that were found together,
+    /// either may be meant.
     func isNewborn(_ task: String, after older: String) -> Bool {
         guard isNewborn(task), let time = newborns[task]?.time else { return false }
         return newborns[older].map { $0.time < time } ?? true
     }
 
-    /// A task that was made of a new file has been the file of another one: it goes without a trace, and the file stays. What was
-    /// changed of it elsewhere meanwhile keeps it, as an edit does against any delete.
+    /// A task that was made of a new file has been the file of another one: it goes without a
+    /// trace, and the file stays. What was changed of it elsewhere meanwhile keeps it, as an edit
+    /// does against any delete.
     func dissolve(_ task: String) async throws {
         await endPointless(transfers.current(of: task))
         let view = try await client.transaction { transaction in
@@ -76,7 +80,8 @@ extension TaskSync {
 
     // MARK: Copies
 
-    /// Those of tasks whose files are gone that do not go on in a copy which was made just before, as `cp X Y; rm X` does.
+    /// Those of tasks whose files are gone that do not go on in a copy which was made just before,
+    /// as `cp X Y; rm X` does.
     func withoutCopied(_ tasks: [String]) async throws -> [String] {
         guard !newborns.isEmpty, !tasks.isEmpty else { return tasks }
         // Of thousands of new files few have the size of one that is gone.

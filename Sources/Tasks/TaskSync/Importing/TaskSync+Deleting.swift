@@ -26,11 +26,13 @@ extension TaskSync {
             guard let entry = index[path], folder.isAbsent(path) else { continue }
             if entry.stamp == .none { unwritten.append(path) } else { tasks.append(entry.task) }
         }
-        // A directory, say, is where a task's file was, which is not gone for that: reading it reports what is in the way.
+        // A directory, say, is where a task's file was, which is not gone for that: reading it
+        // reports what is in the way.
         try await importFiles(obstructed.filter { (try? folder.stamp($0)) == nil })
         // What this replica was cut off from writing was never there, so it has not been deleted either.
         try await forget(unwritten)
-        // What has been deleted elsewhere is no delete of this machine's. The catalog may not know it yet, nor a new task.
+        // What has been deleted elsewhere is no delete of this machine's. The catalog may not know
+        // it yet, nor a new task.
         var gone = try await client.reading { [tasks] transaction in
             try tasks.filter { try TaskFacts(transaction.task($0)).claim == nil }
         }
@@ -62,8 +64,9 @@ extension TaskSync {
         }
     }
 
-    /// Those whose documents say no more than their files did. The others have been changed elsewhere since, which whoever deleted
-    /// the file could not see: an edit survives a delete, so they get files again.
+    /// Those whose documents say no more than their files did. The others have been changed
+    /// elsewhere since, which whoever deleted the file could not see: an edit survives a delete, so
+    /// they get files again.
     func withoutUnseen(_ tasks: [String]) async throws -> [String] {
         let unseen = try await client.reading { transaction in
             try tasks.filter { task in
@@ -129,7 +132,8 @@ extension TaskSync {
         retries.formUnion(misnamed)
     }
 
-    /// Where the files of tasks were last, with their attachments: what moved, and was not read there, has its old path in the table.
+    /// Where the files of tasks were last, with their attachments: what moved, and was not read
+    /// there, has its old path in the table.
     private func files(of tasks: [String]) async throws -> [(task: String, path: TaskPath)] {
         let noted = try await client.reading { transaction in
             try tasks.compactMap { task in try SyncTables(transaction).file(task).map { (task: task, path: $0.path) } }
@@ -137,7 +141,8 @@ extension TaskSync {
         return noted.map { ($0.task, index.path(of: $0.task) ?? $0.path) }
     }
 
-    /// To be called before the tasks are forgotten: once they are, nothing tells after a crash whose the attachments were.
+    /// To be called before the tasks are forgotten: once they are, nothing tells after a crash
+    /// whose the attachments were.
     private func trashAttachments(beside files: [(task: String, path: TaskPath)]) async throws {
         for (task, path) in files {
             do {
@@ -215,8 +220,8 @@ extension TaskSync {
         try await trashAttachments(beside: renamed.compactMap { task in index.path(of: task).map { (task, $0) } })
     }
 
-    /// Files are back that were away for a while: of their attachments those that went meanwhile are fetched again, and those that were
-    /// detached are taken away.
+    /// Files are back that were away for a while: of their attachments those that went meanwhile
+    /// are fetched again, and those that were detached are taken away.
     func reviewAttachments(of tasks: [String]) async throws {
         let rows = tasks.flatMap { attachments.rows(of: $0).values }
         retries.formUnion(rows.map(\.task))

@@ -37,7 +37,8 @@ extension TaskSync {
                 guard let there = try? folder.stamp(known) else { return folder.isAbsent(known) }
                 return index[known]?.stamp.isFile(of: there) == false && isOther(there, at: known, than: task)
             }
-            // One that was written and not noted has no inode to know it by, so that where nobody can look is as good as gone.
+            // One that was written and not noted has no inode to know it by, so that where nobody
+            // can look is as good as gone.
             guard let there = try? folder.read(known) else { return (try? folder.stamp(known)) == nil }
             return try await isForeign(there, (try? folder.identifier(known)) ?? nil, where: task)
         }
@@ -56,8 +57,8 @@ extension TaskSync {
         }
         // Unless its task's file has just been found under another name.
         if let entry = index[path], !isClaimed(entry.task) {
-            // Another task's file was put in the place of this one's while nobody watched. An inode alone may be an old number
-            // that was given to a new file.
+            // Another task's file was put in the place of this one's while nobody watched. An inode
+            // alone may be an old number that was given to a new file.
             let other = identifier ?? sameInode.flatMap { $0.stamp.hasContent(of: content.stamp) ? $0.task : nil }
             guard let other, other != entry.task else { return (entry.task, false) }
             var isMoved = sameInode.map { $0.task == other && hasCome($0) } == true
@@ -79,7 +80,8 @@ extension TaskSync {
         return (DocumentID.make(in: environment), true)
     }
 
-    /// Whether there is a task of this id, which may be anything. The catalog may not know it yet, as while sync is paused.
+    /// Whether there is a task of this id, which may be anything. The catalog may not know it yet,
+    /// as while sync is paused.
     private func isTask(_ id: String) async throws -> Bool {
         if catalog[id] != nil { return true }
         return try await client.reading { transaction in
@@ -88,8 +90,9 @@ extension TaskSync {
         }
     }
 
-    /// Whether a new file waits until the server has told of all tasks: its identifier says that it is the file of one that is not
-    /// known here. It was copied ahead of the documents, or the state is older than the file. As a new task it would be a double.
+    /// Whether a new file waits until the server has told of all tasks: its identifier says that it
+    /// is the file of one that is not known here. It was copied ahead of the documents, or the
+    /// state is older than the file. As a new task it would be a double.
     func waitsForItsTask(
         _ path: TaskPath, _ identifier: String?, claimed: [ImportedFile]
     ) async throws -> Bool {
@@ -132,7 +135,8 @@ extension TaskSync {
         return try await !isVersion(content.bytes, of: task)
     }
 
-    /// Whether a file with the inode of a known one is that file: as soon as a file is deleted, its number is given to a new one.
+    /// Whether a file with the inode of a known one is that file: as soon as a file is deleted, its
+    /// number is given to a new one.
     func isSame(_ stamp: FileStamp, as entry: FileIndex.Entry, _ identifier: String?) -> Bool {
         if let identifier { return identifier == entry.task }
         if entry.stamp.hasContent(of: stamp) { return true }
@@ -140,7 +144,8 @@ extension TaskSync {
         return !folder.keepsIdentifiers
     }
 
-    /// The task of a file that has just gone, and that this one continues: it says the same, or some of it under the same name elsewhere.
+    /// The task of a file that has just gone, and that this one continues: it says the same, or
+    /// some of it under the same name elsewhere.
     private func missingTask(like content: TaskFileContent, named name: String) async throws -> String? {
         let missing = missingPaths
         let likely = missing.filter { index[$0].map { $0.stamp.size == content.stamp.size } ?? false }
@@ -155,8 +160,8 @@ extension TaskSync {
         return try await isVersion(content.bytes, of: task) ? task : nil
     }
 
-    /// Whether a text may be another version of a task's file: it has a line of its notes or, where it had none, of its head, as far as
-    /// there was any. What is in the head is in that of many.
+    /// Whether a text may be another version of a task's file: it has a line of its notes or, where
+    /// it had none, of its head, as far as there was any. What is in the head is in that of many.
     private func isVersion(_ text: [UInt8], of task: String) async throws -> Bool {
         let old = try await client.reading { try SyncTables($0).file(task)?.bytes ?? [] }
         func lines(_ text: ArraySlice<UInt8>) -> Set<ArraySlice<UInt8>> {

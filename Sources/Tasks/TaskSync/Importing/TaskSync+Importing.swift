@@ -84,7 +84,8 @@ extension TaskSync {
         }
         try await importFiles(files, settled: settled)
         await noteMovedAttachments()
-        // Where not all directories are watched, what has gone from one may have come to another: that is looked for first.
+        // Where not all directories are watched, what has gone from one may have come to another:
+        // that is looked for first.
         if !folder.isFullyWatched, (removed + movedAway).contains(where: isKnown) { try await rescan(isFirst: false) }
         // Perhaps into what cannot be read: the scan when it can be finds it there, or misses it.
         if !movedAway.isEmpty, !isHiding { removed += readable(movedAway) }
@@ -182,7 +183,8 @@ extension TaskSync {
                 try Self.make(list: name, called: path.string, userID, in: transaction)
                 made.append(try transaction.document(name))
             }
-            // The document may say more than the file. What was appended comes back with the feed; of the rest a restart must know.
+            // The document may say more than the file. What was appended comes back with the feed;
+            // of the rest a restart must know.
             let behind = try rows.filter {
                 try !$0.isAppended && FileExport.isBehind($0.row, transaction.task($0.row.task))
             }
@@ -210,8 +212,9 @@ extension TaskSync {
         if imported.contains(where: { $0.source != nil }) { self.retries.formUnion(misnamed) }
     }
 
-    /// Reads the file of a task that a command is about to change, so that neither change is lost. Another one in its place that says
-    /// nothing of this task is looked at when its time has come: the known one may have been renamed a moment ago, and that is told first.
+    /// Reads the file of a task that a command is about to change, so that neither change is lost.
+    /// Another one in its place that says nothing of this task is looked at when its time has come:
+    /// the known one may have been renamed a moment ago, and that is told first.
     func importFile(of task: String) async throws {
         guard let path = index.path(of: task) else { return }
         if let known = index[path]?.stamp, known != .none, let now = try? folder.stamp(path), !known.isFile(of: now),
@@ -222,7 +225,8 @@ extension TaskSync {
         try await importFiles([path])
     }
 
-    /// Whether a file has what a cut-off run was to put into it instead of `old`, as far as that can be told: all lines that came new.
+    /// Whether a file has what a cut-off run was to put into it instead of `old`, as far as that
+    /// can be told: all lines that came new.
     private static func has(_ text: [UInt8], _ put: [UInt8], over old: [UInt8]) -> Bool {
         if text == put { return true }
         func lines(_ text: [UInt8]) -> Set<ArraySlice<UInt8>> { Set(text.split(separator: UInt8(ascii: "\n"))) }
@@ -382,12 +386,14 @@ extension TaskSync {
         let origin = movedFrom.removeValue(forKey: path)
         let old = isNew ? nil : index.path(of: task).flatMap { $0 == path ? nil : $0 }
         var stamp = content.stamp
-        // Also of a known one, where its editor has put a new file in its place: under another name nothing else tells whose it is.
+        // Also of a known one, where its editor has put a new file in its place: under another name
+        // nothing else tells whose it is.
         if identifier != task {
             if let changed = try? folder.setIdentifier(path, to: task, of: stamp) {
                 stamp = changed
             } else if folder.isAbsent(path) {
-                // It has just got another name, and is read under that: nothing of it would be on the disk, nor a mark in it.
+                // It has just got another name, and is read under that: nothing of it would be on
+                // the disk, nor a mark in it.
                 changes.askForScan()
                 return nil
             }
@@ -397,8 +403,8 @@ extension TaskSync {
             attachmentSource: old, deleted: deleted)
     }
 
-    /// The limit of documents that a task's file would break; `nil` if it keeps them all. The remote would refuse such a file, and
-    /// everything later of the task with it.
+    /// The limit of documents that a task's file would break; `nil` if it keeps them all. The
+    /// remote would refuse such a file, and everything later of the task with it.
     private func limitProblem(of file: TaskFile, at path: TaskPath, _ task: String) async throws -> SyncProblem? {
         let name = try await name(of: task)
         var fields = FileImport.Said(file, named: path.name).fields
@@ -445,7 +451,8 @@ extension TaskSync {
         guard entry.stamp.isFile(of: stamp) || (folder.isAbsent(from) && !isOther(stamp, at: to, than: entry.task))
         else { return }
         if let replaced = index[to], replaced.task != entry.task {
-            // Where not all directories are watched, only a scan shows whether it has gone to another: the import asks for it.
+            // Where not all directories are watched, only a scan shows whether it has gone to
+            // another: the import asks for it.
             guard folder.isFullyWatched else { return }
             // Saved under another name first: it is this one's new text.
             if isNewborn(entry.task, after: replaced.task) {

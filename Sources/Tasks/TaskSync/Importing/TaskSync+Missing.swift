@@ -5,8 +5,9 @@ import TaskFolder
 
 /// Files that are not where they should be, while nobody has said that they were deleted.
 extension TaskSync {
-    /// Whether a file that is not there was deleted, moved or is only out of reach will turn out; until then its task is behind. Where
-    /// renames are not told of, the import looks for it before it counts as deleted.
+    /// Whether a file that is not there was deleted, moved or is only out of reach will turn out;
+    /// until then its task is behind. Where renames are not told of, the import looks for it before
+    /// it counts as deleted.
     func isMissing(_ row: FileRow) {
         // Also where it was told to have moved, if it has gone from there before it was read.
         let told = index.path(of: row.task).flatMap { folder.isAbsent($0) ? $0 : nil }
@@ -27,15 +28,15 @@ extension TaskSync {
         noteMissing(known.filter { folder.isAbsent($0) })
     }
 
-    /// Files that are gone unless they come back. Nothing is known of those beneath a directory that cannot be read: the scan that
-    /// follows when it can be finds them, or misses them too.
+    /// Files that are gone unless they come back. Nothing is known of those beneath a directory
+    /// that cannot be read: the scan that follows when it can be finds them, or misses them too.
     func noteMissing(_ paths: [TaskPath]) {
         let paths = readable(paths)
         if !paths.isEmpty, !isBoundAnew, !isHiding { changes.noteMissing(paths) }
     }
 
-    /// Whether a file that is missing may have moved into a directory that cannot be read: something did since all known files
-    /// were last seen where they were.
+    /// Whether a file that is missing may have moved into a directory that cannot be read:
+    /// something did since all known files were last seen where they were.
     var isHiding: Bool {
         isPartlyUnreadable
             && unlisted.contains { path in unreadable[path].map { $0 != folder.directoryChanged(path) } ?? true }
@@ -78,8 +79,8 @@ extension TaskSync {
         }
     }
 
-    /// Brings those of missing files back that were saved just before they were moved to the local trash, where the move could not put
-    /// them back itself, and reads them. Answers which.
+    /// Brings those of missing files back that were saved just before they were moved to the local
+    /// trash, where the move could not put them back itself, and reads them. Answers which.
     func takeBackFromTrash(_ missing: Set<TaskPath>) async throws -> [TaskPath] {
         var back: [TaskPath] = []
         let known = missing.map { ($0, index[$0]?.stamp ?? .none) }.filter { $0.1 != .none }
@@ -95,7 +96,8 @@ extension TaskSync {
     /// Whether something of the directory cannot be read.
     var isPartlyUnreadable: Bool { folderProblems.values.contains(where: Self.isUnreadable) }
 
-    /// A directory has come, or this one has gone: what stood in the way there is over, and what could not be read may be anywhere.
+    /// A directory has come, or this one has gone: what stood in the way there is over, and what
+    /// could not be read may be anywhere.
     func forgetProblems(of directory: TaskPath) {
         let beneath = directory.string + "/"
         let stood = folderProblems.filter { ($0.value.subject.map { $0 + "/" } ?? "").hasPrefix(beneath) }
@@ -112,9 +114,10 @@ extension TaskSync {
         for key in gone { problems[key] = nil }
     }
 
-    /// Known files that are empty, and nobody saw it happen: so a power cut leaves what was saved and not written to disk. They get
-    /// back what they said when they were last in step; one that has another name by now is read under that afterwards. What cannot be
-    /// written at present is tried again, and until then nobody has emptied it.
+    /// Known files that are empty, and nobody saw it happen: so a power cut leaves what was saved
+    /// and not written to disk. They get back what they said when they were last in step; one that
+    /// has another name by now is read under that afterwards. What cannot be written at present is
+    /// tried again, and until then nobody has emptied it.
     ///
     /// - Parameter others: what the scan found that is news. A known file that is among them has not been emptied: another one has its
     ///   name.
@@ -173,8 +176,8 @@ extension TaskSync {
 
     static func emptiedKey(_ task: String) -> String { "emptied \(task)" }
 
-    /// Remembers, once every directory was looked into and everything is filled, that files which are empty at a later start in
-    /// this boot were emptied by their users.
+    /// Remembers, once every directory was looked into and everything is filled, that files which
+    /// are empty at a later start in this boot were emptied by their users.
     func noteBoot() async throws {
         guard let boot = configuration.bootID, !isBootNoted, unexplored.isEmpty, unfilled.isEmpty else { return }
         try await client.transaction { try SyncTables($0).setState("boot", boot) }
@@ -192,7 +195,8 @@ extension TaskSync {
         try await noteBoot()
     }
 
-    /// Where the file of a task still is as empty as a power cut has left it. One that is not, or has gone, is its user's.
+    /// Where the file of a task still is as empty as a power cut has left it. One that is not, or
+    /// has gone, is its user's.
     func pathOfUnfilled(_ task: String) -> TaskPath? {
         guard let file = unfilled[task] else { return nil }
         return [index.path(of: task), file.path].compactMap(\.self).first { path in

@@ -52,8 +52,8 @@ extension TaskSync {
         return list
     }
 
-    /// The list of a directory that has come back, as after a power cut: with files that are still known there, or while their
-    /// deletes are held.
+    /// The list of a directory that has come back, as after a power cut: with files that are still
+    /// known there, or while their deletes are held.
     private func formerList(at path: TaskPath) async throws -> String? {
         // Where no list is without a directory, none of many new ones needs a look at all files.
         guard catalog.listNames.keys.contains(where: { lists.path($0) == nil }) else { return nil }
@@ -80,8 +80,8 @@ extension TaskSync {
         forgetProblems(of: from)
         // The echo of a move of Ferry's own, after which the old name may have been given to another list.
         if isOwnMove(from, to) { return }
-        // The old name may have been missed before the rename was told of. What another list has since taken over is not renamed, and
-        // what went from within before does not come back.
+        // The old name may have been missed before the rename was told of. What another list has
+        // since taken over is not renamed, and what went from within before does not come back.
         let missed = carryMissedLists(from, to)
         let known = lists.paths.filter { $0.value.isBeneath(from) }
         let movedLists = known.mapValues { (old: $0, new: $0.moved(from: from, to: to)) }
@@ -92,7 +92,8 @@ extension TaskSync {
         }
         var movedFiles = index.paths(beneath: from)
         if (try? folder.hasDirectory(from)) == true {
-            // Made anew by Ferry for what it put there before the rename was told of, and somebody may have saved since.
+            // Made anew by Ferry for what it put there before the rename was told of, and somebody
+            // may have saved since.
             let stayed = movedFiles.filter { path in
                 guard let entry = index[path], let there = try? folder.stamp(path) else { return false }
                 return there.isFile(of: entry.stamp) || folder.isAbsent(path.moved(from: from, to: to))
@@ -113,7 +114,8 @@ extension TaskSync {
         folder.synchronize([from, to])
         let fileMoves = movedFiles.compactMap { path in index[path].map { ($0.task, path.moved(from: from, to: to)) } }
         let listMoves = movedLists.map { ($0.key, old: $0.value.old, $0.value.new) }
-        // Lists of directories that these take the places of, or that a scan made of them before it was told of the rename.
+        // Lists of directories that these take the places of, or that a scan made of them before it
+        // was told of the rename.
         var heirs: [String: String] = [:]
         for (list, _, path) in listMoves {
             if let other = lists.id(path), movedLists[other] == nil {
@@ -166,13 +168,15 @@ extension TaskSync {
         retryMisnamedLists()
         if listMoves.isEmpty {
             _ = try await list(at: to)
-            // Nothing is known of it, and something is in it perhaps: as where the name was given to another one before this was told.
+            // Nothing is known of it, and something is in it perhaps: as where the name was given
+            // to another one before this was told.
             changes.askForScan()
         }
     }
 
-    /// Lists that were missed before the rename of a directory above them was told of, and have moved with it, each with its old and its
-    /// new path. One that is not there has gone before, or goes on from there with the next rename.
+    /// Lists that were missed before the rename of a directory above them was told of, and have
+    /// moved with it, each with its old and its new path. One that is not there has gone before, or
+    /// goes on from there with the next rename.
     private func carryMissedLists(_ from: TaskPath, _ to: TaskPath) -> [String: (old: TaskPath, new: TaskPath)] {
         carriedLists = carriedLists.filter { vanishedLists[$0.key] != nil }
         var moved: [String: (old: TaskPath, new: TaskPath)] = [:]
@@ -248,7 +252,8 @@ extension TaskSync {
             for (list, path) in own {
                 let name = try DocumentName(database: transaction.databaseName, collection: "lists", id: list)
                 let view = try transaction.document(name)
-                // Whoever removed the directory did not know of a new name: that stands, as an edit does against a delete.
+                // Whoever removed the directory did not know of a new name: that stands, as an edit
+                // does against a delete.
                 if view.exists, !Self.isShown(view, at: path) {
                     renamed.append(name)
                 } else if view.exists {

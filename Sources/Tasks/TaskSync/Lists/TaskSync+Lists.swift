@@ -7,8 +7,8 @@ import TaskModel
 
 /// From lists to directories.
 extension TaskSync {
-    /// The directory of a living task's list, made if it is not there; the root where the list is not known; nil where news of it has to
-    /// be awaited.
+    /// The directory of a living task's list, made if it is not there; the root where the list is
+    /// not known; nil where news of it has to be awaited.
     func directory(ofList list: String?) async throws -> TaskPath? {
         guard let list else { return .root }
         if lists.path(list) == nil {
@@ -38,8 +38,9 @@ extension TaskSync {
         }
     }
 
-    /// Makes or renames the directories of lists: those that are within others after these, and so in their places already where all of
-    /// them have moved. Those whose directories are gone wait until it is clear whether they have gone as well.
+    /// Makes or renames the directories of lists: those that are within others after these, and so
+    /// in their places already where all of them have moved. Those whose directories are gone wait
+    /// until it is clear whether they have gone as well.
     func exportLists(_ names: Set<DocumentName>) async throws {
         let views = try await client.reading { transaction in
             try names.map { name in
@@ -59,8 +60,8 @@ extension TaskSync {
         }
     }
 
-    /// Makes or renames the directory of a list; one that cannot be made is tried again with the retries. Answers whether its tasks have
-    /// to wait, for news of those above it or for the disk.
+    /// Makes or renames the directory of a list; one that cannot be made is tried again with the
+    /// retries. Answers whether its tasks have to wait, for news of those above it or for the disk.
     @discardableResult
     private func exportList(_ document: DocumentSnapshot) async throws -> Bool {
         var view = document
@@ -86,7 +87,8 @@ extension TaskSync {
         let right = try ListIndex.directory(named: wanted, from: first) { _ in false }
         let inherits = isLeft(right, to: list)
         let target = try ListIndex.directory(named: wanted, from: first) { candidate in
-            // What has become of a directory that was missed is still to be told, and must not be taken for news of this one.
+            // What has become of a directory that was missed is still to be told, and must not be
+            // taken for news of this one.
             let former = vanishedLists.first { $0.value == candidate && keeps($0.key, candidate) }
             let owner = lists.id(candidate) ?? former?.key
             return candidate != current && !(inherits && candidate == right) && owner.map { $0 != list } ?? false
@@ -100,7 +102,8 @@ extension TaskSync {
         do {
             if let current, !inherits, (try? folder.hasDirectory(current)) == true {
                 if try folder.hasDirectory(target) {
-                    // Somebody has just made one of that name: that is another list, with a name to be told from this one's.
+                    // Somebody has just made one of that name: that is another list, with a name to
+                    // be told from this one's.
                     _ = try await self.list(at: target)
                     retriedLists.insert(name)
                     return false
@@ -136,7 +139,8 @@ extension TaskSync {
                 SyncProblem(code: "list-not-made", subject: wanted, message: error.message), for: "list \(list)")
             // A name that no directory can have stays so until the document says another.
             if error.isTransient { retriedLists.insert(name) }
-            // Its tasks wait with it: one that went to the root would stay there where the next one's try makes the directory.
+            // Its tasks wait with it: one that went to the root would stay there where the next
+            // one's try makes the directory.
             return error.isTransient && error.code != .wrongKind && error.code != .blockedParent
         }
         missedLists[list] = nil
@@ -145,9 +149,10 @@ extension TaskSync {
         return false
     }
 
-    /// A directory is made together with those above it. One that a list is to have is made as that of its list, or awaited where
-    /// news of it is: a nameless one would be another list of that name, which made way for the first with all in it, and so on
-    /// without an end. Answers whether nothing has to be awaited.
+    /// A directory is made together with those above it. One that a list is to have is made as that
+    /// of its list, or awaited where news of it is: a nameless one would be another list of that
+    /// name, which made way for the first with all in it, and so on without an end. Answers whether
+    /// nothing has to be awaited.
     private func makeLists(above directory: TaskPath) async throws -> Bool {
         let parent = directory.parent
         guard !parent.isRoot, folder.isAbsent(parent) else { return true }
@@ -164,13 +169,15 @@ extension TaskSync {
         return !folder.isAbsent(parent)
     }
 
-    /// Whether a directory that a list has lost is for no other: what has become of it is about to be told, or the list is to have it
-    /// again. One that has got another name meanwhile goes there, maybe beneath this one.
+    /// Whether a directory that a list has lost is for no other: what has become of it is about to
+    /// be told, or the list is to have it again. One that has got another name meanwhile goes
+    /// there, maybe beneath this one.
     private func keeps(_ list: String, _ lost: TaskPath) -> Bool {
         isNewlyMissed(list) || UTF8Order.areEqual(catalog.listNames[list] ?? lost.string, lost.string)
     }
 
-    /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be that of `list` from now on.
+    /// Whether a directory is that of a deleted list, stays only for what else is in it, and can be
+    /// that of `list` from now on.
     private func isLeft(_ directory: TaskPath, to list: String) -> Bool {
         guard let owner = lists.id(directory), owner != list, catalog.listNames[owner] == nil,
             !catalog.hasLiving(inList: owner), !isNewlyMissed(list)
@@ -188,7 +195,8 @@ extension TaskSync {
         }
     }
 
-    /// Whether the directory of a list was first missed a moment ago: what has become of it is about to be told, and comes first.
+    /// Whether the directory of a list was first missed a moment ago: what has become of it is
+    /// about to be told, and comes first.
     func isRecentlyMissed(_ list: String) -> Bool {
         let now = environment.now()
         let since = missedLists[list] ?? now
@@ -199,8 +207,9 @@ extension TaskSync {
     /// Whether that has been noticed already, and was a moment ago.
     func isNewlyMissed(_ list: String) -> Bool { missedLists[list] != nil && isRecentlyMissed(list) }
 
-    /// Whether nothing may be put into a directory yet, since it is not where it was. One that is made there at that moment would be
-    /// taken for the list. One that has been missed for longer is made.
+    /// Whether nothing may be put into a directory yet, since it is not where it was. One that is
+    /// made there at that moment would be taken for the list. One that has been missed for longer
+    /// is made.
     ///
     /// - Parameter known: what has been found out.
     func awaitsNews(of directory: TaskPath, _ known: inout [TaskPath: Bool]) throws(FolderError) -> Bool {
@@ -267,8 +276,8 @@ extension TaskSync {
     /// The list that a file beside the others of `list` is in: none as long as nothing is known of that but its id.
     func knownList(_ list: String?) -> String? { list.flatMap { lists.path($0) == nil ? nil : $0 } }
 
-    /// Removes the directory of a list that was deleted, if nothing is in it any more. One that has got tasks meanwhile is made
-    /// again, as by `importFiles`: whoever deleted it did not see them.
+    /// Removes the directory of a list that was deleted, if nothing is in it any more. One that has
+    /// got tasks meanwhile is made again, as by `importFiles`: whoever deleted it did not see them.
     func removeDeletedList(_ name: DocumentName) async throws {
         let list = name.id
         let view = try await client.document(name)
@@ -285,7 +294,8 @@ extension TaskSync {
         retryMisnamedLists()
     }
 
-    /// Makes a list that was deleted again if living tasks are in it. What the catalog shows of these may be older than the delete is.
+    /// Makes a list that was deleted again if living tasks are in it. What the catalog shows of
+    /// these may be older than the delete is.
     private func makeAgain(deleted name: DocumentName, at path: TaskPath) async throws -> DocumentSnapshot? {
         guard catalog.hasLiving(inList: name.id), ListIndex.mayMake(name.id, configuration.userID) else { return nil }
         let tasks = catalog.living.filter { $0.list == name.id }.map(\.id)
@@ -309,8 +319,8 @@ extension TaskSync {
         }
     }
 
-    /// What of a list's name goes when a user renames its directory, which was at `path`: another machine's name that had not come
-    /// to this directory yet.
+    /// What of a list's name goes when a user renames its directory, which was at `path`: another
+    /// machine's name that had not come to this directory yet.
     static func displaced(
         from view: DocumentSnapshot, at path: TaskPath, id: String, replica: String
     ) -> [Write] {
@@ -343,8 +353,9 @@ extension TaskSync {
             .create(name, fields, transforms: [FieldTransform(FieldPath(key: "createdTime"), .serverTimestamp)]))
     }
 
-    /// A directory that a task or a list was moved out of goes if it is no list, and so do those above it. One that was made only for
-    /// what was to be in it may have got another name before its own was told of: nothing would make it a list until the next start.
+    /// A directory that a task or a list was moved out of goes if it is no list, and so do those
+    /// above it. One that was made only for what was to be in it may have got another name before
+    /// its own was told of: nothing would make it a list until the next start.
     func removeIfEmpty(_ directory: TaskPath) {
         guard !directory.isRoot, lists.id(directory) == nil,
             (try? folder.removeDirectoryIfEmpty(directory)) == true

@@ -4,15 +4,17 @@ import Merge
 
 /// `tasks/{id}/history/{auto}`: a value that a merge displaced, or that a user removed or replaced.
 ///
-/// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent: the field had been removed), `baseTime`,
-/// `replacedTime` (when the remote ordered the displacement), `replica` (whose change stands), `reason`, `userId`, `origin` (who had
-/// set the value, see `TaskOrigin`), `listId` (where the task was; both for whom the list is shared with); `dismissedTime` once
-/// somebody has looked at it, and from the start for a value that a user removed or replaced, which is no conflict.
+/// Fields: `field` (a field path, or `__document__` for a delete), `value` (absent: the field had
+/// been removed), `baseTime`, `replacedTime` (when the remote ordered the displacement), `replica`
+/// (whose change stands), `reason`, `userId`, `origin` (who had set the value, see `TaskOrigin`),
+/// `listId` (where the task was; both for whom the list is shared with); `dismissedTime` once
+/// somebody has looked at it, and from the start for a value that a user removed or replaced, which
+/// is no conflict.
 enum TaskHistory {
     static let collection = "history"
 
-    /// The reasons of entries that a user's own change made. The trash shows their attachments, and they are kept for as long as
-    /// it keeps what is in it.
+    /// The reasons of entries that a user's own change made. The trash shows their attachments, and
+    /// they are kept for as long as it keeps what is in it.
     static let ownReasons = [Merge.DisplacedValue.Reason.removed, .replaced].map(\.rawValue)
 
     /// The writes that keep what a change of a document, which had `theirs`, displaced.

@@ -4,8 +4,9 @@ import Merge
 
 /// Who set something of a task last, as the task's document tells.
 ///
-/// `createdBy` is the replica that made the task. `origins` maps the path of each field that was changed since to `by` (a replica's
-/// id), `time` (the commit's; absent where the value has it as its own `createdTime`) and, where a merge made the value, `rule`.
+/// `createdBy` is the replica that made the task. `origins` maps the path of each field that was
+/// changed since to `by` (a replica's id), `time` (the commit's; absent where the value has it as
+/// its own `createdTime`) and, where a merge made the value, `rule`.
 package struct TaskOrigin: Sendable, Hashable {
     /// nil: another client, which does not say.
     package var replica: String?

@@ -18,7 +18,8 @@ extension TaskSync {
         }
     }
 
-    /// Invites a user to a list of this user's own. The list is shared once the other has accepted. Waits for the network.
+    /// Invites a user to a list of this user's own. The list is shared once the other has accepted.
+    /// Waits for the network.
     ///
     /// - Parameters:
     ///   - name: the other's e-mail address.

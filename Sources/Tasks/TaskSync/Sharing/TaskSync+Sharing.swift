@@ -62,8 +62,8 @@ extension TaskSync {
             for: key)
     }
 
-    /// After a list was learnt of: begins to watch it when it is shared with this user, and lets it go when it is not any more.
-    /// Answers whether there is something new to wait for.
+    /// After a list was learnt of: begins to watch it when it is shared with this user, and lets it
+    /// go when it is not any more. Answers whether there is something new to wait for.
     @discardableResult func followSharing(of view: DocumentSnapshot) async throws -> Bool {
         let list = view.name.id
         let host = view.exists ? ListSharing(fields: view.fields).host(of: configuration.userID) : nil
@@ -83,8 +83,9 @@ extension TaskSync {
         try await client.keep(Self.queries(of: list, host: host, in: database), areOptional: true)
     }
 
-    /// The list is not shared with this user any more. Its files stay, and become the user's own: nothing of them is taken away,
-    /// and nothing that is done to them from now on reaches the others.
+    /// The list is not shared with this user any more. Its files stay, and become the user's own:
+    /// nothing of them is taken away, and nothing that is done to them from now on reaches the
+    /// others.
     private func letGo(_ list: String) async throws {
         guard let host = hosts.removeValue(forKey: list) else { return }
         let database = try await client.reading { $0.databaseName }
@@ -125,8 +126,8 @@ extension TaskSync {
 
     // MARK: Commands
 
-    /// Takes a list from a user, or from all, and takes back invitations that wait. Where the list is somebody else's, this user
-    /// leaves it.
+    /// Takes a list from a user, or from all, and takes back invitations that wait. Where the list
+    /// is somebody else's, this user leaves it.
     package func unshare(_ list: String, from user: String?) async throws {
         if hosts[list] != nil {
             guard user == nil || user == configuration.userID else {

@@ -68,7 +68,8 @@ enum SyncSchema {
     ]
 }
 
-/// The columns that the checksums of the bridge's tables cover: what may become an edit, a move or a delete if it is damaged.
+/// The columns that the checksums of the bridge's tables cover: what may become an edit, a move or
+/// a delete if it is damaged.
 enum SyncSums {
     static let stamp = "device, inode, size, modified, modified_nanos, changed, changed_nanos"
     static let file = "task, path, list, \(stamp), bytes"

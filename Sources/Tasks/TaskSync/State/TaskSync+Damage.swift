@@ -6,8 +6,9 @@ import TaskFolder
 extension TaskSync {
     /// Does without rows that are not what was stored. Called where the state file was opened for repair.
     ///
-    /// A file that is as it was when it was last in step is read again, and is in step. Any other counts as never seen: it is
-    /// united with its document, and what gives way is in the history. So are the files of tasks whose unsent changes are lost.
+    /// A file that is as it was when it was last in step is read again, and is in step. Any other
+    /// counts as never seen: it is united with its document, and what gives way is in the history.
+    /// So are the files of tasks whose unsent changes are lost.
     func repairTables() async throws {
         let lost = await client.repairs.mutations
         let damaged = try await client.transaction { transaction in

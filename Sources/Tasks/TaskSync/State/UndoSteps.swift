@@ -114,7 +114,8 @@ struct UndoSteps {
         return try database.first(sql, values) { _ in true } ?? false
     }
 
-    /// Another machine's change that is written to a file; nil for one that a command made here, which is known already.
+    /// Another machine's change that is written to a file; nil for one that a command made here,
+    /// which is known already.
     func syncStep(from old: FileRow, to new: FileRow) throws -> UndoStep? {
         guard old.bytes != new.bytes || old.list != new.list,
             let before = Self.item(old.bytes, old.list, old.path.name),
@@ -124,8 +125,8 @@ struct UndoSteps {
         return UndoStep(.sync, new.task, before: before, after: after)
     }
 
-    /// What a save of a file puts away unseen of the version that had come to it a moment before, with the step that undoes the
-    /// save; nil where it puts nothing away.
+    /// What a save of a file puts away unseen of the version that had come to it a moment before,
+    /// with the step that undoes the save; nil where it puts nothing away.
     ///
     /// - Parameter came: what the file said when it was last in step.
     func unseenSave(

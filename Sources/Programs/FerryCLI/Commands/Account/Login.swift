@@ -148,7 +148,8 @@ extension CommandContext {
         return first
     }
 
-    /// Asks what is to become of tasks that belong to another account. Returns whether they are to be united with the new one's.
+    /// Asks what is to become of tasks that belong to another account. Returns whether they are to
+    /// be united with the new one's.
     ///
     /// - Throws: `error`, where there is no terminal to ask on.
     fileprivate func confirmMerge(_ error: ControlError) throws -> Bool {

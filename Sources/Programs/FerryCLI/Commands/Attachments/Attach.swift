@@ -122,8 +122,8 @@ extension FileToAttach {
     private static let groupCount = 256
     private static let groupBytes: Int64 = 64 << 20
 
-    /// Small files together, since each request costs as much as its task's document; not so many bytes that the first upload
-    /// waits long for the copies of others.
+    /// Small files together, since each request costs as much as its task's document; not so many
+    /// bytes that the first upload waits long for the copies of others.
     static func groups(of files: [FileToAttach]) -> [[FileToAttach]] {
         var groups: [[FileToAttach]] = []
         var bytes: Int64 = 0

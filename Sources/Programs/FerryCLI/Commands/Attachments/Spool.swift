@@ -3,8 +3,9 @@ import SystemIO
 
 /// Standard input in a file that the daemon can read.
 ///
-/// While it grows it has no name, so nothing is left of it whatever ends the program. From then on a lock says that somebody is at it;
-/// one that is named and not locked belongs to a program that was killed, and the next one removes it.
+/// While it grows it has no name, so nothing is left of it whatever ends the program. From then on
+/// a lock says that somebody is at it; one that is named and not locked belongs to a program that
+/// was killed, and the next one removes it.
 struct Spool {
     let path: String
     /// Stays open, and locked, until the end of the program.

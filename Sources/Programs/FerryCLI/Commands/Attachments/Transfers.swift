@@ -57,8 +57,9 @@ extension CommandContext {
         for line in table.lines(width: terminal.width, style: { $1 }) { terminal.print(line) }
     }
 
-    /// Shows the transfers' progress until all are over, and returns their last state. On a terminal the lines are drawn again
-    /// with the events; elsewhere one line a transfer is printed when it is over.
+    /// Shows the transfers' progress until all are over, and returns their last state. On a
+    /// terminal the lines are drawn again with the events; elsewhere one line a transfer is printed
+    /// when it is over.
     ///
     /// - Parameter endsAtStandstill: Whether a pause, or a server that cannot be reached, ends the command with its reason.
     /// - Throws: `CommandFailure` for a standstill.
