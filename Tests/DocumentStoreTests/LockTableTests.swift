@@ -69,6 +69,20 @@ struct LockTableTests {
         #expect(table.openCount == 0)
     }
 
+    @Test mutating func `aborted transactions make room for others where all are open`() throws {
+        var limits = LockTable.Limits()
+        limits.open = 100
+        table = LockTable(limits: limits)
+        func id(_ number: Int) -> TransactionID { TransactionID(bytes: Array("\(number)".utf8), account: nil) }
+        for number in 0..<100 {
+            try table.begin(id(number), age: UInt64(number), at: .zero)
+            if number > 0 { try table.lock(id(number), documents: [name], queries: [], at: .zero) }
+        }
+        #expect(table.admit(nil, of: "bob", changing: change, at: .zero) == .go(aborted: Set((1..<100).map(id))))
+        try table.begin(young, age: 5001, at: .zero)
+        #expect(table.openCount == 2 && table.isOpen(id(0)))
+    }
+
     @Test mutating func `an account's own abandoned transactions make room for its next one`() throws {
         func id(_ number: Int) -> TransactionID { TransactionID(bytes: Array("\(number)".utf8), account: "bob") }
         let limit = AccountLimits().transactions

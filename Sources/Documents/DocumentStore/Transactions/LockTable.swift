@@ -94,21 +94,26 @@ struct LockTable {
         _ id: TransactionID, age: UInt64, readTime: Int64? = nil, at now: Duration
     ) throws(DocumentStoreError) {
         if let account = id.account, count(of: account) >= limits.account.transactions {
-            // Aborted transactions are kept only to notify their owners.
-            for id in usage[account]?.transactions ?? [] where isOver(id, at: now) || isAborted(id) { end(id) }
+            makeRoom(among: usage[account]?.transactions ?? [], at: now)
             guard count(of: account) < limits.account.transactions else {
                 throw .limitReached(
                     limits.account.transactions, "open transactions",
                     remedy: "Commit or roll back some, or try again later.")
             }
         }
-        if transactions.count >= limits.open { expire(at: now) }
+        if transactions.count >= limits.open { makeRoom(among: transactions.keys, at: now) }
         guard transactions.count < limits.open else { throw .tooManyTransactions }
         lastSerial += 1
         serials[lastSerial] = id
         transactions[id] = Transaction(
             account: id.account, age: age, readTime: readTime, begun: now, lastUsed: now, serial: lastSerial)
         usage[id.account, default: Usage()].transactions.insert(id)
+    }
+
+    /// Ends the transactions that have expired, and those that were aborted: these are kept only to
+    /// notify their owners.
+    private mutating func makeRoom(among ids: some Collection<TransactionID>, at now: Duration) {
+        for id in ids.filter({ isOver($0, at: now) || isAborted($0) }) { end(id) }
     }
 
     private func count(of account: String?) -> Int { usage[account]?.transactions.count ?? 0 }
