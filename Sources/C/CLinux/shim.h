@@ -102,9 +102,11 @@ static inline int ferry_tcp_progress(int socket, uint64_t *acknowledged, int *un
     __builtin_memcpy(acknowledged, info + 120, sizeof *acknowledged);
     return ioctl(socket, SIOCOUTQ, unsent);
 }
-// The number of bytes of the heap that are in use, without allocations that have pages of their
-// own.
-static inline size_t ferry_heap_in_use(void) { return mallinfo2().uordblks; }
+// The number of allocated bytes, in the heap and in pages of their own.
+static inline size_t ferry_memory_in_use(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
 
 static inline void ferry_trim_heap(void) { malloc_trim(0); }
 

@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 /// Settings of the allocator, and the release of this process's memory to the kernel.
 package enum ProcessMemory {
@@ -35,9 +36,17 @@ package enum ProcessMemory {
     /// Returns free heap pages to the kernel: malloc_trim(3).
     package static func trim() { ferry_trim_heap() }
 
-    /// The number of heap bytes in use: mallinfo2(3). Allocations with pages of their own are not
-    /// counted.
-    package static var heapInUse: Int { Int(clamping: ferry_heap_in_use()) }
+    /// The number of allocated bytes: mallinfo2(3).
+    package static var inUse: Int { Int(clamping: ferry_memory_in_use()) }
+
+    /// The number of bytes of this process's memory that are resident and belong to no file; nil if
+    /// /proc is missing.
+    package static var resident: Int? {
+        guard let text = try? FileSystem.read("/proc/self/statm", limit: 200) else { return nil }
+        let pages = String(decoding: text, as: UTF8.self).split(separator: " ").prefix(3).compactMap { Int($0) }
+        guard pages.count == 3 else { return nil }
+        return (pages[1] - pages[2]).saturatingMultiplied(by: sysconf(Int32(_SC_PAGESIZE)))
+    }
 
     /// Returns the address range of a line of proc_pid_maps(5) if it maps a file's pages that are
     /// executable and never written, so that dropping them loses nothing.

@@ -10,7 +10,8 @@ package struct MemoryService: Service {
         let watching = Task {
             var detector = PeakDetector()
             while (try? await Task.sleep(for: Self.interval, tolerance: .seconds(1))) != nil {
-                if detector.isPast(inUse: ProcessMemory.heapInUse) { ProcessMemory.trim() }
+                guard let resident = ProcessMemory.resident else { continue }
+                if detector.isPast(inUse: ProcessMemory.inUse, resident: resident) { ProcessMemory.trim() }
             }
         }
         await GracefulStop.wait()
