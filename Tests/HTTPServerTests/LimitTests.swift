@@ -144,9 +144,11 @@ struct LimitTests {
         "Transfer-Encoding: xchunked", "Transfer-Encoding: identity\r\nContent-Length: 2",
         "Transfer-Encoding : chunked\r\nContent-Length: 2", "Content-Length : 2", "X(y): 1", "Content-Length: 2,2",
         "Content-Length: +2", "Content-Length: -1", "Content-Length: 0x2",
-        "Content-Length: 99999999999999999999999",
+        "Content-Length: 99999999999999999999999", "Host: i", "Host: h", "X: a\0b", "X: a\0", "X:\0a", "X\0: a",
+        "\0", "\0X: a", "X: a\0\r\nY: b", "X: a\0b\r\nY: b", "X: \u{1}", "X: \u{7F}",
+        "X: a\rContent-Length: 2", "X: a\r\n b", "X: a\r\n Content-Length: 2\r\nY: b",
     ])
-    func `a request whose length is ambiguous is refused, and what follows is no request`(fields: String) async throws {
+    func `a request that is ambiguous is refused, and what follows is no request`(fields: String) async throws {
         let asked = Events<String>()
         try await withServer { request in
             asked.send(request.target.path)
@@ -159,6 +161,31 @@ struct LimitTests {
             #expect(!answer.contains("200 OK"), "\(answer)")
             _ = try await HTTPClient().send(HTTPRequest(.get, url + "/last"))
             #expect(await asked.next() == "/last")
+        }
+    }
+
+    @Test(arguments: ["GET /a\0b HTTP/1.1", "GET /\0 HTTP/1.1", "GET /a HTTP/1.1\0"])
+    func `a target that is cut off is refused`(line: String) async throws {
+        try await withServer {
+            .text(.ok, "served \($0.target.path)")
+        } run: { url in
+            let connection = try RawConnection(port: port(of: url))
+            connection.send("\(line)\r\nHost: h\r\n\r\n\(Self.request)")
+            let answer = await connection.read(until: "never")
+            #expect(answer.hasPrefix("HTTP/1.1 400") && !answer.contains("served"), "\(answer)")
+        }
+    }
+
+    @Test(arguments: ["X: a\tb ", "X:", "X:a", "X: \u{E9}", "X: a\r\nX: b\r\nY: "])
+    func `odd fields that only one request can be are served`(fields: String) async throws {
+        try await withServer { _ in
+            .text(.ok, "served")
+        } run: { url in
+            for end in ["\r\n", "\n"] {
+                let connection = try RawConnection(port: port(of: url))
+                connection.send("GET /a%20b?c=d HTTP/1.1\(end)Host: h\(end)\(fields)\(end)\(end)")
+                #expect(await connection.read(until: "\r\n\r\n").contains("200 OK"))
+            }
         }
     }
 

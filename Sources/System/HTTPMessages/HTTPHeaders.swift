@@ -42,7 +42,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
         return Int(text)
     }
 
-    /// What makes the length of a request's body ambiguous, in words for its client; nil if nothing does.
+    /// What makes a request's host or the length of its body ambiguous, in words for its client; nil if nothing does.
     ///
     /// A server and a proxy before it that disagree about where a request ends take a part of one for another
     /// (RFC 9112, 6.3 and 11.2).
@@ -53,6 +53,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcce
         }
         let lengths = values("Content-Length")
         let encodings = values("Transfer-Encoding")
+        if values("Host").count > 1 { return "Host may be there once." }
         if lengths.count > 1 { return "Content-Length may be there once." }
         if encodings.count > 1 { return "Transfer-Encoding may be there once." }
         if let encoding = encodings.first {

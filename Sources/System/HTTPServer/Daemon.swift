@@ -44,7 +44,7 @@ final class Daemon: NetworkSource, @unchecked Sendable {
             let opened = ferry_mhd_socket_context(connection).map {
                 Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue()
             }
-            let exchange = Exchange(core, opened, connection, target: String(cString: target))
+            let exchange = Exchange(core, opened, connection, target: target)
             return Unmanaged.passRetained(exchange).toOpaque()
         }
         configuration.close_request = { _, _, exchange, reason in
@@ -53,12 +53,12 @@ final class Daemon: NetworkSource, @unchecked Sendable {
             let closed = Unmanaged<Exchange>.fromOpaque(opened).takeRetainedValue()
             closed.detach(isComplete: reason == .REQUEST_TERMINATED_COMPLETED_OK)
         }
-        configuration.access = { _, _, _, method, _, data, size, exchange in
-            guard let opened = exchange?.pointee, let size, let method else { return .NO }
+        configuration.access = { _, _, _, method, version, data, size, exchange in
+            guard let opened = exchange?.pointee, let size, let method, let version else { return .NO }
             let exchange = Unmanaged<Exchange>.fromOpaque(opened).takeUnretainedValue()
             let bytes = UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : size.pointee)
             size.pointee = 0
-            return exchange.advance(method: method, data: bytes) ? .YES : .NO
+            return exchange.advance(method: method, version: version, data: bytes) ? .YES : .NO
         }
         let started = Self.start(&configuration, tls)
         guard let started else {

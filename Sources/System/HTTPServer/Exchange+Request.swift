@@ -1,14 +1,14 @@
-import CMicroHTTPD
 import HTTPMessages
 import Synchronization
 
 /// The request on its way to the handler.
 extension Exchange {
     /// The header fields are there: starts the handler.
-    func open(method: String) -> Bool {
+    func open(method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
         guard core.begin(self) else { return false }
-        let headers = requestHeaders()
-        if let problem = headers.framingProblem {
+        let header = HeaderBlock(of: connection, target: targetEnd, method: method, version: version)
+        let headers = header.headers
+        if let problem = header.problem {
             // What follows may be a body or another request, so nothing after it is read.
             return refuse(
                 HTTPResponse(
@@ -36,7 +36,7 @@ extension Exchange {
                 try await self.collectRest(into: &$0)
             } : .none
         let request = HTTPServerRequest(
-            HTTPMethod(rawValue: method), target, headers: headers, body: body,
+            HTTPMethod(rawValue: String(cString: method)), target, headers: headers, body: body,
             peer: peer?.peer(of: headers) ?? HTTPPeer(), isSecure: core.settings.isSecure)
         let waits = hasBody && headers["Expect"]?.lowercased() == "100-continue"
         state.withLock { state in
@@ -70,22 +70,6 @@ extension Exchange {
             state.stage = isNow ? .answered : .receiving
         }
         if isNow { queue(response) }
-    }
-
-    private func requestHeaders() -> HTTPHeaders {
-        var headers = HTTPHeaders()
-        withUnsafeMutablePointer(to: &headers) { headers in
-            _ = MHD_get_connection_values_n(
-                connection, .HEADER_KIND,
-                { headers, _, name, nameSize, value, valueSize in
-                    guard let headers = headers?.assumingMemoryBound(to: HTTPHeaders.self), let name else {
-                        return .NO
-                    }
-                    headers.pointee.add(text(name, nameSize), value.map { text($0, valueSize) } ?? "")
-                    return .YES
-                }, headers)
-        }
-        return headers
     }
 
     func start(_ request: HTTPServerRequest, _ state: inout State) {
@@ -191,8 +175,4 @@ extension Exchange {
             reader?.resume(throwing: CancellationError())
         }
     }
-}
-
-private func text(_ bytes: UnsafePointer<CChar>, _ count: Int) -> String {
-    String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
 }

@@ -83,21 +83,26 @@ final class Exchange: @unchecked Sendable {
     let peer: Connection?
     let connection: OpaquePointer
     let target: String
+    /// Where the target ends in libmicrohttpd's buffer.
+    let targetEnd: UnsafePointer<CChar>
     let state = Mutex(State())
 
-    init(_ core: ServerCore, _ peer: Connection?, _ connection: OpaquePointer, target: String) {
+    init(_ core: ServerCore, _ peer: Connection?, _ connection: OpaquePointer, target: UnsafePointer<CChar>) {
         self.core = core
         self.peer = peer
         self.connection = connection
-        self.target = target
+        self.target = String(cString: target)
+        targetEnd = target + strlen(target)
         peer?.begin(self)
     }
 
     /// libmicrohttpd's access callback: once when the header fields are there, once for each piece of body, and until
     /// there is a response when the request is whole. false closes the connection.
-    func advance(method: UnsafePointer<CChar>, data: UnsafeRawBufferPointer) -> Bool {
+    func advance(
+        method: UnsafePointer<CChar>, version: UnsafePointer<CChar>, data: UnsafeRawBufferPointer
+    ) -> Bool {
         switch state.withLock({ $0.isAborted ? .detached : $0.stage }) {
-        case .opened: return open(method: String(cString: method))
+        case .opened: return open(method: method, version: version)
         case .expecting: return goOnExpecting()
         case .receiving where data.count > 0: return receive(data)
         case .receiving, .received: return answerOrWait()
