@@ -29,6 +29,13 @@ import Testing
         #expect(tree["Absent"] == nil)
     }
 
+    @Test func `a prefix and what follows it are names`() throws {
+        for name in ["a:", ":a", "a::b", "a:b:c", "a:1", "a:-b", "a:.b", "a:\u{B7}", "a:\u{300}b", ":"] {
+            #expect(code("<\(name)/>") == .malformed, "\(name)")
+        }
+        for name in ["b", "_1", "é-.1"] { #expect(try parse("<a:\(name)/>").name == name) }
+    }
+
     /// The two readers that this one replaced disagreed about the first of these, and refused the second.
     @Test func `angle brackets in attributes and CDATA sections are read`() throws {
         #expect(try parse(#"<Delete><Key a="1>2">k</Key></Delete>"#)["Key"] == "k")

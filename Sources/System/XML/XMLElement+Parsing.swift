@@ -91,9 +91,22 @@ private final class XMLTreeBuilder {
             return refuse(.overLimit, "elements are nested more than \(limits.depth) deep")
         }
         flush()
-        let qualified = String(cString: name)
-        let colon = qualified.utf8.lastIndex(of: UInt8(ascii: ":"))
-        open.append(XMLElement(name: colon.map { String(qualified[qualified.index(after: $0)...]) } ?? qualified))
+        guard let name = Self.localName(String(cString: name)) else {
+            return refuse(.malformed, "an element's name has a colon but no prefix or no name")
+        }
+        open.append(XMLElement(name: name))
+    }
+
+    /// Returns the part of a qualified name after the prefix; nil if one of the two is no name (Namespaces in XML, 4).
+    private static func localName(_ qualified: String) -> String? {
+        guard qualified.utf8.contains(UInt8(ascii: ":")) else { return qualified }
+        let parts = qualified.unicodeScalars.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, let first = parts[1].first else { return nil }
+        // The characters that a name may have, but not begin with.
+        switch first {
+        case "0"..."9", "-", ".", "\u{B7}", "\u{300}"..."\u{36F}", "\u{203F}"..."\u{2040}": return nil
+        default: return String(parts[1])
+        }
     }
 
     private func end() {
