@@ -26,7 +26,7 @@ final class ServerCallCore: Sendable {
     let path: String
     let metadata: GRPCMetadata
     let caller: (any GRPCCaller)?
-    let peer: String
+    private let client: GRPCPeer
     let deadline: ContinuousClock.Instant?
     private let encoding: MessageEncoding
     private let usage: CallerUsage
@@ -49,7 +49,7 @@ final class ServerCallCore: Sendable {
         self.path = path
         self.metadata = metadata
         self.caller = caller
-        self.peer = peer.description
+        client = peer
         self.usage = usage
         self.deadline = deadline
         self.encoding = encoding
@@ -59,6 +59,8 @@ final class ServerCallCore: Sendable {
         releaseAll()
         releaseUnread()
     }
+
+    var peer: String { client.description }
 
     var isCancelled: Bool { state.withLock { $0.end == .cancelled } }
 

@@ -8,15 +8,15 @@ extension HeaderFields {
         _ metadata: GRPCMetadata
     ) -> HeaderFields {
         var fields = HeaderFields()
-        fields.add(":method", "POST".utf8)
-        fields.add(":scheme", (isSecure ? "https" : "http").utf8)
-        fields.add(":path", path.utf8)
-        fields.add(":authority", authority.utf8)
-        fields.add("te", "trailers".utf8)
-        fields.add("content-type", "application/grpc".utf8)
-        fields.add("user-agent", userAgent.utf8)
-        fields.add("grpc-accept-encoding", MessageEncoding.accepted.utf8)
-        if let timeout { fields.add("grpc-timeout", Self.timeout(timeout).utf8) }
+        fields.add(":method", "POST")
+        fields.add(":scheme", isSecure ? "https" : "http")
+        fields.add(":path", path)
+        fields.add(":authority", authority)
+        fields.add("te", "trailers")
+        fields.add("content-type", "application/grpc")
+        fields.add("user-agent", userAgent)
+        fields.add("grpc-accept-encoding", MessageEncoding.accepted)
+        if let timeout { fields.add("grpc-timeout", Self.timeout(timeout)) }
         fields.add(metadata)
         return fields
     }

@@ -1,15 +1,18 @@
 /// First in, first out; both in constant time on average.
+///
+/// Inlinable, as the queues are, so that the server and the client get code for their own types: without it each
+/// step of a call looks generic types up.
 package struct Queue<Element> {
-    package init() {}
+    @inlinable package init() {}
 
-    private var elements: [Element?] = []
-    private var head = 0
+    @usableFromInline var elements: [Element?] = []
+    @usableFromInline var head = 0
 
-    package var isEmpty: Bool { head == elements.count }
+    @inlinable package var isEmpty: Bool { head == elements.count }
 
-    package mutating func append(_ element: Element) { elements.append(element) }
+    @inlinable package mutating func append(_ element: Element) { elements.append(element) }
 
-    package mutating func popFirst() -> Element? {
+    @inlinable package mutating func popFirst() -> Element? {
         guard head < elements.count else { return nil }
         defer {
             elements[head] = nil

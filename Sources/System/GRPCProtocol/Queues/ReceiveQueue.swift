@@ -13,26 +13,26 @@ package enum Received: Sendable, Equatable {
 /// The first message is asked for by the reader. A reader that asks again is reading a stream, and from then on the
 /// connection is asked ahead of it, up to a limit, so that it need not be woken for each message.
 package struct ReceiveQueue<Reader> {
-    package init() {}
+    @inlinable package init() {}
 
     /// Bytes that may be held ahead of the reader.
-    package static var limit: Int { 64 << 10 }
+    @inlinable package static var limit: Int { 64 << 10 }
 
     /// What a message counts toward the limit; one without bytes costs something too.
-    private static func size(_ message: [UInt8]) -> Int { 256 + message.count }
+    @inlinable static func size(_ message: [UInt8]) -> Int { 256 + message.count }
 
-    private var messages = Queue<[UInt8]>()
-    private var size = 0
-    private var asked = 0
-    private var isReceiving = false
-    private var isEnded = false
-    private var reader: Reader?
+    @usableFromInline var messages = Queue<[UInt8]>()
+    @usableFromInline var size = 0
+    @usableFromInline var asked = 0
+    @usableFromInline var isReceiving = false
+    @usableFromInline var isEnded = false
+    @usableFromInline var reader: Reader?
 
     /// Whether more may be received ahead of the reader.
-    package var hasRoom: Bool { size < Self.limit }
+    @inlinable package var hasRoom: Bool { size < Self.limit }
 
     /// What can be told without waiting; nil if the reader must `wait`.
-    package mutating func ask() -> (answer: Received?, startReceiving: Bool) {
+    @inlinable package mutating func ask() -> (answer: Received?, startReceiving: Bool) {
         if reader != nil { return (.busy, false) }
         asked = min(asked + 1, 2)
         if let message = messages.popFirst() {
@@ -43,7 +43,7 @@ package struct ReceiveQueue<Reader> {
     }
 
     /// Adds the reader that `ask` had no answer for. Returns the answer if it has come meanwhile.
-    package mutating func wait(_ reader: Reader) -> Received? {
+    @inlinable package mutating func wait(_ reader: Reader) -> Received? {
         if self.reader != nil { return .busy }
         if let message = messages.popFirst() {
             size -= Self.size(message)
@@ -55,13 +55,15 @@ package struct ReceiveQueue<Reader> {
     }
 
     /// Drops the messages that were not read.
-    package mutating func removeAll() {
+    @inlinable package mutating func removeAll() {
         messages = Queue()
         size = 0
     }
 
     /// A receive has ended with a message, or nil after the last one.
-    package mutating func received(_ message: [UInt8]?) -> (reader: Reader?, answer: Received, startReceiving: Bool) {
+    @inlinable package mutating func received(_ message: [UInt8]?) -> (
+        reader: Reader?, answer: Received, startReceiving: Bool
+    ) {
         isReceiving = false
         let reader = reader
         self.reader = nil
@@ -76,7 +78,7 @@ package struct ReceiveQueue<Reader> {
         return (reader, .message(message), asked > 1 && startReceiving())
     }
 
-    private mutating func startReceiving() -> Bool {
+    @inlinable mutating func startReceiving() -> Bool {
         guard !isReceiving, !isEnded, hasRoom, asked > 1 || messages.isEmpty else { return false }
         isReceiving = true
         return true

@@ -29,13 +29,18 @@ package struct Outgoing: Sendable {
 /// A few messages may wait here while the connection is busy with one, so that a sender need not be woken for each
 /// and several can go out in one write.
 package struct SendQueue<Waiter> {
-    package init() {}
+    @inlinable package init() {}
 
     /// A batch to start now.
     package struct Start {
         package let batch: Outgoing
         /// Whether another will be started as soon as this one is done.
         package let isFollowed: Bool
+
+        @usableFromInline init(batch: Outgoing, isFollowed: Bool) {
+            self.batch = batch
+            self.isFollowed = isFollowed
+        }
     }
 
     package enum Admission {
@@ -44,24 +49,24 @@ package struct SendQueue<Waiter> {
     }
 
     /// Bytes that may wait before senders must.
-    package static var limit: Int { 64 << 10 }
+    @inlinable package static var limit: Int { 64 << 10 }
 
-    private var waiting = Queue<Outgoing>()
-    private var waitingSize = 0
-    private var waiters: [Waiter] = []
-    private var isSending = false
-    package private(set) var hasFailed = false
+    @usableFromInline var waiting = Queue<Outgoing>()
+    @usableFromInline var waitingSize = 0
+    @usableFromInline var waiters: [Waiter] = []
+    @usableFromInline var isSending = false
+    @usableFromInline package internal(set) var hasFailed = false
     /// Whether headers were handed in; they can go ahead of the first batch only.
-    package private(set) var hasHeaders = false
+    @usableFromInline package internal(set) var hasHeaders = false
     /// Whether an end was handed in; nothing can follow it.
-    package private(set) var isEnded = false
+    @usableFromInline package internal(set) var isEnded = false
 
     /// Whether senders may go on: there is room, or nothing will ever be sent again.
-    package var hasRoom: Bool { hasFailed || waitingSize < Self.limit }
+    @inlinable package var hasRoom: Bool { hasFailed || waitingSize < Self.limit }
 
     /// Hands in a batch behind those that wait. It is dropped after an end, after a failure, and if it has headers but
     /// is not the first. A first batch without headers gets empty ones.
-    package mutating func add(_ batch: Outgoing) -> Admission {
+    @inlinable package mutating func add(_ batch: Outgoing) -> Admission {
         if isEnded || hasFailed || (hasHeaders && batch.headers != nil) { return .dropped }
         var batch = batch
         if !hasHeaders { batch.headers = batch.headers ?? [:] }
@@ -77,10 +82,10 @@ package struct SendQueue<Waiter> {
     }
 
     /// Adds someone to be resumed when there is room; only while there is none.
-    package mutating func wait(_ waiter: Waiter) { waiters.append(waiter) }
+    @inlinable package mutating func wait(_ waiter: Waiter) { waiters.append(waiter) }
 
     /// The batch under way has ended; after a failure whatever waits is dropped. Returns whom to resume.
-    package mutating func sent(_ success: Bool) -> (start: Start?, resume: [Waiter]) {
+    @inlinable package mutating func sent(_ success: Bool) -> (start: Start?, resume: [Waiter]) {
         if success, let batch = waiting.popFirst() {
             waitingSize -= batch.size
             return (Start(batch: batch, isFollowed: !waiting.isEmpty), resumeIfRoom())
@@ -94,7 +99,7 @@ package struct SendQueue<Waiter> {
         return (nil, resumeIfRoom())
     }
 
-    private mutating func resumeIfRoom() -> [Waiter] {
+    @inlinable mutating func resumeIfRoom() -> [Waiter] {
         guard hasRoom, !waiters.isEmpty else { return [] }
         defer { waiters = [] }
         return waiters

@@ -8,7 +8,13 @@ package struct HeaderFields {
 
     package init() {}
 
-    package mutating func add(_ name: String, _ value: some Collection<UInt8>) {
+    package mutating func add(_ name: String, _ value: String) {
+        bytes += name.utf8
+        bytes += value.utf8
+        sizes.append((name.utf8.count, value.utf8.count))
+    }
+
+    package mutating func add(_ name: String, _ value: [UInt8]) {
         bytes += name.utf8
         bytes += value
         sizes.append((name.utf8.count, value.count))
@@ -17,21 +23,21 @@ package struct HeaderFields {
     package mutating func add(_ metadata: GRPCMetadata) {
         for entry in metadata.entries {
             if entry.isBinary {
-                add(entry.key, Base64.encode(entry.bytes).utf8.prefix { $0 != UInt8(ascii: "=") })
+                add(entry.key, String(Base64.encode(entry.bytes).prefix { $0 != "=" }))
             } else {
                 add(entry.key, entry.bytes)
             }
         }
     }
 
-    /// Lends the fields to nghttp2, which copies them.
-    package func withFields<Result>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result) -> Result {
-        var bytes = bytes
-        return bytes.withUnsafeMutableBufferPointer { bytes in
+    /// Lends the fields to nghttp2, which copies and does not change them. Returns what `body` does: a code or a stream of
+    /// nghttp2's.
+    package func withFields(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> CInt) -> CInt {
+        bytes.withUnsafeBufferPointer { bytes in
             withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: sizes.count) { fields in
                 var place = 0
                 for (index, size) in sizes.enumerated() {
-                    let start = bytes.baseAddress.map { $0 + place }
+                    let start = bytes.baseAddress.map { UnsafeMutablePointer(mutating: $0 + place) }
                     let field = nghttp2_nv(
                         name: start, value: start.map { $0 + size.name }, namelen: size.name, valuelen: size.value,
                         flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue))

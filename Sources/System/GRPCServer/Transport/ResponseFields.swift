@@ -5,9 +5,9 @@ extension HeaderFields {
     /// Ahead of the messages.
     static func headers(_ metadata: GRPCMetadata) -> HeaderFields {
         var fields = HeaderFields()
-        fields.add(":status", "200".utf8)
-        fields.add("content-type", "application/grpc".utf8)
-        fields.add("grpc-accept-encoding", MessageEncoding.accepted.utf8)
+        fields.add(":status", "200")
+        fields.add("content-type", "application/grpc")
+        fields.add("grpc-accept-encoding", MessageEncoding.accepted)
         fields.add(metadata)
         return fields
     }
@@ -18,7 +18,7 @@ extension HeaderFields {
         _ status: GRPCStatus, _ metadata: GRPCMetadata, alone headers: GRPCMetadata? = nil
     ) -> HeaderFields {
         var fields = headers.map(Self.headers) ?? HeaderFields()
-        fields.add("grpc-status", String(status.code.rawValue).utf8)
+        fields.add("grpc-status", String(status.code.rawValue))
         if !status.message.isEmpty { fields.add("grpc-message", escaped(status.message)) }
         fields.add(metadata)
         return fields
@@ -27,7 +27,7 @@ extension HeaderFields {
     /// The answer to what is no gRPC call.
     static func refusal(_ status: Int) -> HeaderFields {
         var fields = HeaderFields()
-        fields.add(":status", String(status).utf8)
+        fields.add(":status", String(status))
         return fields
     }
 
