@@ -23,7 +23,7 @@ package struct PeakDetector: Sendable {
             self.least = min(least ?? beyond, beyond)
             return false
         }
-        // The next values show what the trim has left.
+        // The next call records what the trim has left.
         self.least = nil
         return true
     }

@@ -9,10 +9,15 @@ package struct MemoryService: Service {
     package func run() async throws {
         let watching = Task {
             var detector = PeakDetector()
-            while (try? await Task.sleep(for: Self.interval, tolerance: .seconds(1))) != nil {
-                guard let resident = ProcessMemory.resident else { continue }
-                if detector.isPast(inUse: ProcessMemory.inUse, resident: resident) { ProcessMemory.trim() }
+            func isPast() -> Bool {
+                detector.isPast(inUse: ProcessMemory.inUse, resident: ProcessMemory.resident ?? 0)
             }
+            repeat {
+                guard isPast() else { continue }
+                ProcessMemory.trim()
+                // Records what the trim has left.
+                _ = isPast()
+            } while (try? await Task.sleep(for: Self.interval, tolerance: .seconds(1))) != nil
         }
         await GracefulStop.wait()
         watching.cancel()
