@@ -31,10 +31,12 @@ struct ObjectUsageTests {
         #expect(try database.exchange(record("anna/a", 3), in: "ferry").growth == -7)
         #expect(try database.usage(of: "anna") == 8 && database.usage(of: "bob") == 7)
         _ = try database.exchange(record("anna/a", 12), in: "ferry")
-        #expect(try database.usage(of: "anna") == 17)
+        #expect(try database.use(by: "anna") == (17, 2))
+        _ = try database.put(record("anna/empty", 0), in: "ferry")
+        #expect(try database.use(by: "anna") == (17, 3))
         // As ObjectCollection does.
         try database.execute("DELETE FROM object WHERE key LIKE 'anna/%'")
-        #expect(try database.usage(of: "anna") == 0 && database.usage(of: "nobody") == 0)
+        #expect(try database.use(by: "anna") == (0, 0) && database.use(by: "nobody") == (0, 0))
     }
 
     @Test func `parts of an upload are counted until it ends`() throws {
@@ -57,7 +59,7 @@ struct ObjectUsageTests {
     @Test func `an index of before is counted when it is opened`() throws {
         let directory = try TemporaryDirectory()
         let database = try SQLiteDatabase(path: "\(directory.path)/index.db")
-        try database.migrate("buckets", Array(BucketIndex.migrations.dropLast()))
+        try database.migrate("buckets", Array(BucketIndex.migrations.dropLast(2)))
         try database.executeScript(
             """
             INSERT INTO bucket VALUES ('ferry', 0);
@@ -68,7 +70,7 @@ struct ObjectUsageTests {
             INSERT INTO part VALUES ('u', 1, 'f', 7, '', 0, NULL);
             """)
         try database.migrate("buckets", BucketIndex.migrations)
-        #expect(try database.usage(of: "anna") == 15 && database.usage(of: "bob") == 7)
+        #expect(try database.use(by: "anna") == (15, 2) && database.use(by: "bob") == (7, 0))
         #expect(try database.first("SELECT count(*) FROM usage") { $0.int(0) } == 2)
     }
 

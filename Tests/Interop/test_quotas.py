@@ -1,4 +1,5 @@
 """What an account may keep, as the official clients see it."""
+import concurrent.futures
 import io
 
 import pytest
@@ -80,3 +81,17 @@ def test_requests_are_limited_for_the_account_that_makes_them():
             for _ in range(20):
                 s3.list_objects_v2(Bucket="ferry", Prefix=f"{user.id}/")
         other.db().collection("tasks").add({"userId": other.id})
+
+
+def test_objects_count_also_without_bytes(small):
+    """An object's key and metadata take space, so an account may keep one for each 4 KiB of its quota."""
+    user = User(small)
+    s3 = user.s3()
+    limit = (6 << 20) // (4 << 10)
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: put(s3, user, f"e{number}", 0), range(limit)))
+    with pytest.raises(ClientError, match=f"QuotaExceeded.*{limit} objects"):
+        put(s3, user, "one-more", 0)
+    put(s3, user, "e0", 0)
+    s3.delete_object(Bucket="ferry", Key=f"{user.id}/e0")
+    put(s3, user, "one-more", 0)

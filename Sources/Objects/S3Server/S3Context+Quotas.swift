@@ -34,16 +34,29 @@ extension S3Context {
     /// Refuses a change, inside its transaction, after which the owner of a key keeps more than
     /// allowed.
     ///
-    /// - Parameter growth: The bytes that the change added.
+    /// - Parameter growth: The bytes that the change added; 0 also for an object without any.
     func checkQuota(of key: String, growth: Int64, in database: SQLiteDatabase) throws {
-        guard growth > 0, let owner = ObjectUsage.owner(of: key) else { return }
+        guard growth >= 0, let owner = ObjectUsage.owner(of: key) else { return }
         let limit = quotas.objectBytes(of: owner)
-        let used = try database.usage(of: owner)
-        if used > limit { throw S3Error.quotaExceeded(used: used - growth, limit) }
+        let used = try database.use(by: owner)
+        if growth > 0, used.bytes > limit { throw S3Error.quotaExceeded(used: used.bytes - growth, limit) }
+        let objects = max(1000, limit / Self.bytesPerObject)
+        if used.objects > objects { throw S3Error.tooManyObjects(objects) }
     }
+
+    /// An account may keep one object for so many bytes of its quota, and at least 1,000: the key and the metadata of
+    /// each take space, even if it has no bytes.
+    private static let bytesPerObject: Int64 = 4 << 10
 }
 
 extension S3Error {
+    fileprivate static func tooManyObjects(_ limit: Int64) -> S3Error {
+        S3Error(
+            "QuotaExceeded",
+            "The account keeps \(limit) objects, which is all that it may. Remove some, or ask whoever runs the server for "
+                + "more.", 403)
+    }
+
     static func quotaExceeded(used: Int64, _ limit: Int64) -> S3Error {
         S3Error(
             "QuotaExceeded",

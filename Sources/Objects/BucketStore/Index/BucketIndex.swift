@@ -69,6 +69,7 @@ package actor BucketIndex {
                 CREATE INDEX upload_by_key ON upload(bucket, key, id);
                 """),
         SQLiteMigration("bytes of each user", sql: ObjectUsage.schema),
+        SQLiteMigration("number of each user's objects", sql: ObjectUsage.objectCounts),
     ]
 
     /// Reads what is committed, on the thread of the index.

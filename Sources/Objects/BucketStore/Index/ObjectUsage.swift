@@ -1,7 +1,7 @@
 package import SQLite
 
-/// The bytes of objects, and of parts of unfinished uploads, that each user keeps: the table
-/// `usage`.
+/// The bytes of objects, and of parts of unfinished uploads, that each user keeps, and the number of
+/// these objects: the table `usage`.
 ///
 /// Triggers maintain the table, so that it is right whatever changes the index, also a command
 /// beside the server. The user is the first part of the key; keys without a slash count for no
@@ -46,11 +46,41 @@ package enum ObjectUsage {
             DELETE FROM part WHERE upload = OLD.id;
         END;
         """
+
+    /// Counts the objects, too. Each costs its key and its metadata, even one without bytes.
+    static let objectCounts = """
+        ALTER TABLE usage ADD COLUMN objects INTEGER NOT NULL DEFAULT 0;
+        INSERT INTO usage(owner, bytes, objects) SELECT substr(key, 1, instr(key, '/') - 1) AS owner, 0, count(*)
+            FROM object WHERE instr(key, '/') > 1 GROUP BY owner
+            ON CONFLICT (owner) DO UPDATE SET objects = excluded.objects;
+        DROP TRIGGER object_added;
+        CREATE TRIGGER object_added AFTER INSERT ON object WHEN instr(NEW.key, '/') > 1 BEGIN
+            INSERT INTO usage(owner, bytes, objects) VALUES (substr(NEW.key, 1, instr(NEW.key, '/') - 1), NEW.size, 1)
+                ON CONFLICT (owner) DO UPDATE SET bytes = bytes + excluded.bytes, objects = objects + 1;
+        END;
+        DROP TRIGGER object_removed;
+        CREATE TRIGGER object_removed AFTER DELETE ON object BEGIN
+            UPDATE usage SET bytes = bytes - OLD.size, objects = objects - 1
+                WHERE owner = substr(OLD.key, 1, instr(OLD.key, '/') - 1);
+        END;
+        DROP TRIGGER part_added;
+        CREATE TRIGGER part_added AFTER INSERT ON part BEGIN
+            INSERT INTO usage(owner, bytes) SELECT substr(key, 1, instr(key, '/') - 1), NEW.size FROM upload
+                WHERE id = NEW.upload AND instr(key, '/') > 1
+                ON CONFLICT (owner) DO UPDATE SET bytes = bytes + excluded.bytes;
+        END;
+        """
 }
 
 extension SQLiteDatabase {
     /// Returns the bytes that a user keeps.
     package func usage(of owner: String) throws -> Int64 {
         try first("SELECT bytes FROM usage WHERE owner = ?", [.text(owner)]) { $0.int64(0) } ?? 0
+    }
+
+    /// Returns the bytes and the number of objects that a user keeps.
+    package func use(by owner: String) throws -> (bytes: Int64, objects: Int64) {
+        try first("SELECT bytes, objects FROM usage WHERE owner = ?", [.text(owner)]) { ($0.int64(0), $0.int64(1)) }
+            ?? (0, 0)
     }
 }
