@@ -190,10 +190,35 @@ def test_answers_that_nobody_reads(own, alice, others, method):
         alice.db().collection("tasks").document(f"{alice.id}-small").set({"userId": alice.id}, timeout=10)
 
 
+def part(number, content):
+    """A field of a protobuf message that has a length."""
+    length, rest = b"", len(content)
+    while rest > 127:
+        length, rest = length + bytes([rest & 127 | 128]), rest >> 7
+    return bytes([number << 3 | 2]) + length + bytes([rest]) + content
+
+
+def test_a_commit_of_millions_of_values(own, alice, others):
+    """It is refused, and what it took is given back even though it took that for less than a second."""
+    import grpc
+
+    database = b"projects/ferry/databases/(default)"
+    nulls = part(9, part(1, b"\x58\0") * 3_900_000)
+    document = part(1, database + b"/documents/tasks/nulls") + part(2, part(1, b"a") + part(2, nulls))
+    with grpc.insecure_channel(own.documents, options=[("grpc.max_send_message_length", -1)]) as channel:
+        commit = channel.unary_unary("/google.firestore.v1.Firestore/Commit")
+        with pytest.raises(grpc.RpcError) as refused:
+            commit(part(1, database) + part(2, part(1, document)), metadata=[("authorization", f"Bearer {alice.token}")])
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    others.check()
+    until(lambda: memory(own) - others.rest < 32 << 20, lambda: f"{memory(own)} from {others.rest}", timeout=10)
+
+
 @pytest.mark.parametrize("lengths", [
     "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2\r\nContent-Length: 2",
-    "Content-Length: 4\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity"])
-def test_a_request_of_two_lengths_is_the_last_on_its_connection(own, lengths):
+    "Content-Length: 4\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+    "Content-Length: 2\r\nHost: y", "Content-Length: 2\r\nX: a\0b", "\0Content-Length: 2"])
+def test_an_ambiguous_request_is_the_last_on_its_connection(own, lengths):
     request = f"POST /v1/accounts:signUp HTTP/1.1\r\nHost: x\r\n{lengths}\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
     with connections(web(own), 1, request.encode()) as (connection,):
         answer = read_all(connection)
