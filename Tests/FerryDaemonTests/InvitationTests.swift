@@ -13,7 +13,7 @@ struct InvitationTests {
         ] as [(String, [Int])]) func `a number is never the beginning of an id`(_ word: String, _ positions: [Int])
     {
         let ids = ["7abc0001", "12345678", "12340000"]
-        #expect(DaemonService.positions(meantBy: word, in: ids) == positions)
+        #expect(ListInvitations.positions(meantBy: word, in: ids) == positions)
     }
 
     @Test func `a shared list that the server does not let watch is a problem, and no more`() throws {

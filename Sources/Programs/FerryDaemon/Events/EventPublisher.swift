@@ -125,7 +125,7 @@ struct EventPublisher: Service {
         let ids = Set(notices.filter { $0.name.collectionPath == "tasks" }.map(\.name.id))
         let entries = await stack.sync.entries(of: ids.sorted()).entries
         let living = entries.filter { $0.deletion == nil }.map(\.id)
-        for summary in try await service.summaries(of: living, stack.sync) { hub.publish(.task, summary.json) }
+        for summary in try await service.lookup.summaries(of: living, stack.sync) { hub.publish(.task, summary.json) }
         let titles = Dictionary(entries.map { ($0.id, $0.title) }, uniquingKeysWith: { $1 })
         for id in ids.subtracting(living).sorted() {
             hub.publish(.task, ["id": .string(id), "title": .string(titles[id] ?? ""), "deleted": true])

@@ -7,7 +7,7 @@ extension DaemonService {
         guard files.allSatisfy({ $0.path.hasPrefix("/") && !$0.path.utf8.contains(0) }) else {
             throw ControlError(.invalidArgument, "The path of a file to attach must begin with /.")
         }
-        let id = try await resolve(task)
+        let id = try await lookup.resolve(task)
         return try await asking { sync in
             let transfers = Set(try await sync.attach(id, files.map { ($0.path, $0.name) }))
             return await sync.allTransfers.filter { transfers.contains($0.id) }.map(TransferSummary.init)
@@ -15,12 +15,12 @@ extension DaemonService {
     }
 
     func detach(_ task: String, attachment: String) async throws {
-        let id = try await resolve(task)
+        let id = try await lookup.resolve(task)
         try await asking { try await $0.detach(id, attachment: attachment) }
     }
 
     func fetch(_ task: String, attachment: String) async throws -> TransferSummary {
-        let id = try await resolve(task)
+        let id = try await lookup.resolve(task)
         return try await asking { sync in
             if let transfer = try await sync.fetch(id, attachment: attachment) {
                 return try await Self.transfer(transfer, of: sync)
@@ -36,7 +36,7 @@ extension DaemonService {
     }
 
     func setPinned(_ task: String, _ isPinned: Bool) async throws -> [TransferSummary] {
-        let id = try await resolve(task)
+        let id = try await lookup.resolve(task)
         return try await asking { sync in
             let transfers = Set(try await sync.setPinned(id, isPinned))
             return await sync.allTransfers.filter { transfers.contains($0.id) }.map(TransferSummary.init)

@@ -1,100 +1,19 @@
 import Control
-import DocumentModel
-import TaskModel
-import TaskSync
 
-/// What gave way, why a task says what it says, and the way back.
 extension DaemonService {
-    func conflicts() async throws -> [ConflictSummary] {
-        let words = try await historyWords()
-        return try await asking { sync in
-            var summaries: [ConflictSummary] = []
-            for conflict in try await sync.conflicts() { summaries.append(await words.summary(of: conflict, in: sync)) }
-            return summaries
-        }
-    }
+    private var history: TaskHistory { TaskHistory(lookup: lookup) }
+
+    func conflicts() async throws -> [ConflictSummary] { try await history.conflicts() }
 
     func resolveConflicts(_ decision: ConflictDecision, ids: [String]) async throws -> [ConflictSummary] {
-        let words = try await historyWords()
-        let all = try await asking { try await $0.conflicts() }
-        var chosen: [Displacement] = ids.isEmpty ? all : []
-        for id in ids {
-            let found = try await conflicts(meantBy: id, among: all)
-            chosen += found.filter { new in !chosen.contains { $0.id == new.id } }
-        }
-        let settled = chosen
-        return try await asking { sync in
-            var summaries: [ConflictSummary] = []
-            for conflict in settled { summaries.append(await words.summary(of: conflict, in: sync)) }
-            try await sync.resolve(settled.map(\.id), takingDisplaced: decision == .theirs)
-            return summaries
-        }
+        try await history.resolveConflicts(decision, ids: ids)
     }
 
-    /// One by the beginning of its id or handle, or all of a task.
-    private func conflicts(meantBy text: String, among all: [Displacement]) async throws -> [Displacement] {
-        let found =
-            text.isEmpty ? [] : all.filter { $0.id.hasPrefix(text) || HistoryWords.handle(of: $0.id).hasPrefix(text) }
-        if found.count == 1 { return found }
-        guard found.isEmpty else {
-            throw ControlError(
-                .ambiguous, "Several conflicts begin with '\(text)'.",
-                hint: "Use more letters of the id, or name the task.")
-        }
-        let task = try? await resolve(text)
-        let ofTask = all.filter { $0.task == task }
-        guard !ofTask.isEmpty else {
-            throw ControlError(
-                .notFound, "No conflict is meant by '\(text)'.", hint: "'ferry conflicts' shows them.")
-        }
-        return ofTask
-    }
+    func history(_ task: String) async throws -> [ConflictSummary] { try await history.entries(of: task) }
 
-    func history(_ task: String) async throws -> [ConflictSummary] {
-        let id = try await resolveAnywhere(task)
-        let words = try await historyWords()
-        return try await asking { sync in
-            var summaries: [ConflictSummary] = []
-            for entry in try await sync.history(of: id) { summaries.append(await words.summary(of: entry, in: sync)) }
-            return summaries
-        }
-    }
-
-    func explanation(_ task: String) async throws -> TaskExplanation {
-        let id = try await resolveAnywhere(task)
-        let words = try await historyWords()
-        let summary = try await summary(of: id)
-        return try await asking { sync in
-            let origins = try await sync.origins(of: id)
-            let detail = try await sync.detail(id)
-            return words.explanation(of: origins, detail, summary)
-        }
-    }
+    func explanation(_ task: String) async throws -> TaskExplanation { try await history.explanation(task) }
 
     func undo(_ task: String?, isTrial: Bool) async throws -> [UndoneSummary] {
-        var id: String?
-        if let task { id = try await resolveAnywhere(task) }
-        let target = id
-        let words = try await historyWords()
-        return try await asking { sync in
-            try await sync.undo(target, isTrial: isTrial).map { words.summary(of: $0, isTrial: isTrial) }
-        }
-    }
-
-    /// The id of a task that is there, or in the trash.
-    private func resolveAnywhere(_ task: String) async throws -> String {
-        do { return try await resolve(task) } catch let error as ControlError where error.code == .notFound {
-            let trashed = try await stack().sync.catalog.trashed
-            guard case .task(let id) = TaskReference(task).find(in: trashed) else { throw error }
-            return id
-        }
-    }
-
-    func historyWords() async throws -> HistoryWords {
-        let stack = try await stack()
-        let devices = try await stack.devices.all()
-        return HistoryWords(
-            devices: DeviceNames(devices, own: try await stack.devices.ownID),
-            listNames: await stack.sync.catalog.listNames)
+        try await history.undo(task, isTrial: isTrial)
     }
 }

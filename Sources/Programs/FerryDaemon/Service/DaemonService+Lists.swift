@@ -1,77 +1,30 @@
 import Control
-import TaskSync
 
-/// Lists, and who uses them.
 extension DaemonService {
-    func lists() async throws -> [ListSummary] {
-        var summaries = TaskLists.summaries(of: try await stack().sync.catalog, for: await identity.current?.userID)
-        let invited = Dictionary(grouping: try await openInvitations().sent, by: \.list)
-        for index in summaries.indices {
-            summaries[index].invited = invited[summaries[index].id]?.map(\.toName).sorted() ?? []
-        }
-        return summaries
-    }
+    private var invitationBook: ListInvitations { ListInvitations(access: access) }
+    private var sharing: ListSharing { ListSharing(invitations: invitationBook) }
+
+    func lists() async throws -> [ListSummary] { try await sharing.lists() }
 
     func share(_ list: String, with user: String) async throws -> ListSummary {
-        let summary = try await self.list(named: list)
-        let account = try await account()
-        guard let ownName = account.email else {
-            throw ControlError(
-                .conflict, "Nobody could tell whose list it is: this account has no e-mail address.",
-                hint: "ferry link --email ADDRESS")
-        }
-        let id = try await identity.userID(of: user)
-        try await asking { try await $0.invite(id, named: user, to: summary.id, ownName: ownName) }
-        var answer = try await self.list(summary.id)
-        // What the server has just taken need not be here yet.
-        if !answer.invited.contains(user) { answer.invited.append(user) }
-        return answer
+        try await sharing.share(list, with: user)
     }
 
     func unshare(_ list: String, from user: String?) async throws -> ListSummary {
-        let summary = try await self.list(named: list)
-        let sharing = try await stack().sync.catalog.sharing[summary.id]
-        let invited = try await openInvitations().sent.filter { $0.list == summary.id }
-        guard sharing != nil || !invited.isEmpty else {
-            throw ControlError(.notFound, "The list '\(summary.name)' is not shared.")
-        }
-        var id: String?
-        if let user {
-            // What it was called when it was shared, also when that account is gone.
-            let word = user.lowercased()
-            let known =
-                sharing?.members.first { $0 == user || sharing?.names[$0]?.lowercased() == word }
-                ?? invited.first { $0.to == user || $0.toName.lowercased() == word }?.to
-            if let known { id = known } else { id = try await identity.userID(of: user) }
-        }
-        let member = id
-        try await asking { try await $0.unshare(summary.id, from: member) }
-        return (try? await self.list(summary.id)) ?? summary
+        try await sharing.unshare(list, from: user)
     }
 
-    private func list(_ id: String) async throws -> ListSummary {
-        guard let found = try await lists().first(where: { $0.id == id }) else {
-            throw ControlError(.notFound, "The list is not there any more.")
-        }
-        return found
+    func invitations() async throws -> [InvitationSummary] { try await invitationBook.all() }
+
+    func answerInvitation(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary {
+        let answered = try await invitationBook.answer(invitation, answer)
+        hub.poke()
+        return answered
     }
 
-    private func list(named name: String) async throws -> ListSummary {
-        let all = try await lists()
-        let word = name.lowercased()
-        let found = all.filter { $0.name == name || $0.id == name }
-        let similar = found.isEmpty ? all.filter { $0.name.lowercased() == word } : found
-        guard let list = similar.first else {
-            throw ControlError(.notFound, "There is no list '\(name)'.", hint: "'ferry lists' shows them.")
-        }
-        guard similar.count == 1 else {
-            throw ControlError(.ambiguous, "Several lists are called '\(name)'.", hint: "Rename one of them.")
-        }
-        guard !list.id.isEmpty else {
-            throw ControlError(
-                .invalidArgument, "The default list is yours alone.",
-                hint: "Make a list, a directory below the tasks directory, and share that.")
-        }
-        return list
+    func blocks() async throws -> [BlockSummary] { try await invitationBook.blocks() }
+
+    func setBlocked(_ user: String, _ isBlocked: Bool) async throws -> [BlockSummary] {
+        try await invitationBook.setBlocked(user, isBlocked)
     }
 }

@@ -8,14 +8,14 @@ extension DaemonService {
     private static let removalLimit = 10
 
     func remove(_ tasks: [String], confirmed: Bool) async throws -> [TaskSummary] {
-        let ids = try await resolve(tasks)
+        let ids = try await lookup.resolve(tasks)
         let sync = try await stack().sync
         guard confirmed || ids.count <= Self.removalLimit else {
             throw ControlError(
                 .conflict, "\(ids.count) tasks at once go to the trash only when that is confirmed.", hint: "Add --yes."
             )
         }
-        let removed = try await summaries(of: ids, sync)
+        let removed = try await lookup.summaries(of: ids, sync)
         try await asking { try await $0.remove(ids) }
         return removed
     }
@@ -85,7 +85,7 @@ extension DaemonService {
             if !ids.isEmpty { try await sync.restore(ids) }
             for value in displaced { try await sync.restoreDisplaced(value.id, of: value.task) }
         }
-        return try await summaries(of: ids + displaced.map(\.task), try await stack().sync)
+        return try await lookup.summaries(of: ids + displaced.map(\.task), try await stack().sync)
     }
 
     /// A value of any task's history by the beginning of its handle, or an attachment in the trash by its name.

@@ -1,6 +1,5 @@
 import Control
 import DocumentModel
-import Glibc
 import Synchronization
 import TaskModel
 import TaskSync
@@ -32,7 +31,7 @@ extension DaemonService {
     }
 
     func task(_ task: String) async throws -> TaskDetail {
-        let id = try await resolve(task)
+        let id = try await lookup.resolve(task)
         return try await asking { sync in
             let detail = try await sync.detail(id)
             let transfers = await sync.allTransfers
@@ -52,7 +51,7 @@ extension DaemonService {
                     && !attachments.contains { $0.name == transfer.name }
             }
             var shown = TaskDetail(
-                summary: try await self.summary(of: id), notes: item.notes,
+                summary: try await lookup.summary(of: id), notes: item.notes,
                 fields: item.fields.mapValues(ValueText.text),
                 attachments: attachments + coming.map(AttachmentSummary.init),
                 createdTime: item.createdTime?.rfc3339, updatedTime: item.updatedTime?.rfc3339,
@@ -60,7 +59,7 @@ extension DaemonService {
             shown.isPinned = detail.isPinned
             shown.head = detail.head
             if attachments.contains(where: { $0.state == .damaged }) {
-                let (origins, words) = (try await sync.origins(of: id), try await self.historyWords())
+                let (origins, words) = (try await sync.origins(of: id), try await lookup.historyWords())
                 shown.remarks += attachments.filter { $0.state == .damaged }.map { words.repair(of: $0, origins) }
             }
             return shown
@@ -77,10 +76,10 @@ extension DaemonService {
         {
             guard error.code == .alreadyThere, let key = new.importKey else { throw error }
             let sync = try await stack().sync
-            error.candidates = try await summaries(of: [sync.importedID(key)], sync)
+            error.candidates = try await lookup.summaries(of: [sync.importedID(key)], sync)
             throw error
         }
-        if try await stack().sync.catalog[id] != nil { return try await summary(of: id) }
+        if try await stack().sync.catalog[id] != nil { return try await lookup.summary(of: id) }
         // While syncing is paused the bridge takes nothing in, but the task is in the journal.
         return TaskSummary(
             id: id, title: edit.title ?? edit.fileName ?? "", isCompleted: edit.isCompleted ?? false,
@@ -91,86 +90,9 @@ extension DaemonService {
 
     func change(_ task: String, _ change: TaskChange) async throws -> TaskSummary {
         let edit = try TaskEdit(change)
-        let id = try await resolve(task)
+        let id = try await lookup.resolve(task)
         try await asking { try await $0.edit(id, edit) }
-        return try await summary(of: id)
-    }
-
-    // MARK: Finding
-
-    /// The id of the task that somebody means.
-    /// - Throws: `not-found`, or `ambiguous` with candidates.
-    func resolve(_ task: String) async throws -> String {
-        let sync = try await stack().sync
-        let reference = TaskReference(task)
-        let directories = [configuration.tasks, realPath(configuration.tasks)]
-        if let path = reference.path(in: directories), let id = await sync.task(atPath: path) { return id }
-        let catalog = await sync.catalog
-        switch reference.find(in: catalog.living) {
-        case .task(let id): return id
-        case .nothing:
-            throw ControlError(.notFound, "No task matches '\(task)'.", hint: "'ferry list' shows the tasks.")
-        case .candidates(let ids):
-            throw ControlError(
-                .ambiguous, "'\(task)' may mean several tasks.",
-                hint: "Use the id of one of them, or more of its title.",
-                candidates: try await summaries(of: ids, sync))
-        }
-    }
-
-    /// All of them or none, so that a wrong one among many changes nothing.
-    func resolve(_ tasks: [String]) async throws -> [String] {
-        guard !tasks.isEmpty else { throw ControlError(.invalidArgument, "Name a task.") }
-        var ids: [String] = []
-        for task in tasks {
-            let id = try await resolve(task)
-            if !ids.contains(id) { ids.append(id) }
-        }
-        return ids
-    }
-
-    private func realPath(_ path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
-    }
-
-    // MARK: Summaries
-
-    func summary(of id: String) async throws -> TaskSummary {
-        guard let summary = try await summaries(of: [id], try await stack().sync).first else {
-            throw ControlError(.notFound, "The task \(id) is not there any more.")
-        }
-        return summary
-    }
-
-    /// Of those that are there, in the order of their ids here.
-    func summaries(of ids: [String], _ sync: TaskSync) async throws -> [TaskSummary] {
-        let conflicts = try await sync.conflictedTasks()
-        let (entries, names) = await sync.entries(of: ids)
-        return await sync.summaries(of: entries.map(TaskCatalog.Box.init), names, conflicts)
-    }
-}
-
-extension TaskSync {
-    fileprivate func conflictedTasks() async throws -> Set<String> {
-        conflictCount > 0 ? Set(try await conflicts().map(\.task)) : []
-    }
-
-    fileprivate func summaries(
-        of tasks: some Sequence<TaskCatalog.Box>, _ listNames: [String: String], _ conflicts: Set<String>
-    ) -> [TaskSummary] {
-        tasks.map { task in
-            TaskSummary(
-                task.entry, listName: task.entry.list.flatMap { listNames[$0] }, path: path(ofTask: task.entry.id),
-                hasConflict: conflicts.contains(task.entry.id))
-        }
-    }
-
-    /// What the catalog has of these tasks, and the names of all lists. Not the whole catalog:
-    /// whoever holds that makes the next change copy it.
-    func entries(of ids: [String]) -> (entries: [TaskCatalog.Entry], listNames: [String: String]) {
-        (ids.compactMap { catalog[$0] }, catalog.listNames)
+        return try await lookup.summary(of: id)
     }
 }
 

@@ -3,14 +3,18 @@ import Cryptography
 import TaskSync
 
 /// Invitations to lists, and accounts whose invitations are refused.
-extension DaemonService {
-    func invitations() async throws -> [InvitationSummary] {
-        let (received, sent) = try await openInvitations()
+struct ListInvitations: Sendable {
+    let access: SyncAccess
+
+    /// Every open invitation, received ones first.
+    func all() async throws -> [InvitationSummary] {
+        let (received, sent) = try await open()
         return received.map { Self.summary(of: $0, isSent: false) } + sent.map { Self.summary(of: $0, isSent: true) }
     }
 
-    func answerInvitation(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary {
-        let received = try await openInvitations().received
+    /// Accepts or declines the invitation that a user names by its number or the beginning of its id.
+    func answer(_ invitation: String, _ answer: InvitationAnswer) async throws -> InvitationSummary {
+        let received = try await open().received
         let ids = received.map { Self.summary(of: $0, isSent: false).id }
         let found = Self.positions(meantBy: invitation, in: ids).map { received[$0] }
         guard let invitation = found.first else {
@@ -21,13 +25,12 @@ extension DaemonService {
             throw ControlError(
                 .ambiguous, "Several invitations begin so.", hint: "'ferry invitations' shows their ids.")
         }
-        try await asking { sync in
+        try await access.asking { sync in
             switch answer {
             case .accept: try await sync.accept(invitation)
             case .decline: try await sync.remove([invitation])
             }
         }
-        hub.poke()
         return Self.summary(of: invitation, isSent: false)
     }
 
@@ -40,27 +43,29 @@ extension DaemonService {
         return ids.indices.filter { ids[$0].hasPrefix(word.lowercased()) }
     }
 
+    /// The accounts whose invitations are refused.
     func blocks() async throws -> [BlockSummary] {
-        try await asking { try await $0.blockedUsers() }.map { BlockSummary(userID: $0.user, name: $0.name) }
+        try await access.asking { try await $0.blockedUsers() }.map { BlockSummary(userID: $0.user, name: $0.name) }
     }
 
+    /// Refuses the invitations of an account from now on, or no longer.
     func setBlocked(_ user: String, _ isBlocked: Bool) async throws -> [BlockSummary] {
         let word = user.lowercased()
         var id = try await blocks().first { $0.userID == user || $0.name.lowercased() == word }?.userID
         if id == nil {
-            id = try await openInvitations().received.first { $0.from == user || $0.fromName.lowercased() == word }?
+            id = try await open().received.first { $0.from == user || $0.fromName.lowercased() == word }?
                 .from
         }
         let other: String
-        if let id { other = id } else { other = try await identity.userID(of: user) }
-        try await asking { try await $0.setBlocked(other, named: user, isBlocked) }
+        if let id { other = id } else { other = try await access.account.userID(of: user) }
+        try await access.asking { try await $0.setBlocked(other, named: user, isBlocked) }
         return try await blocks()
     }
 
-    /// The numbers that a user may type are those of the first.
-    func openInvitations() async throws -> (received: [ListInvitation], sent: [ListInvitation]) {
-        let user = await identity.current?.userID
-        let all = try await asking { try await $0.invitations() }
+    /// The open invitations; the numbers that a user may type are those of `received`.
+    func open() async throws -> (received: [ListInvitation], sent: [ListInvitation]) {
+        let user = await access.account.current?.userID
+        let all = try await access.asking { try await $0.invitations() }
         return (all.filter { $0.to == user }, all.filter { $0.from == user })
     }
 

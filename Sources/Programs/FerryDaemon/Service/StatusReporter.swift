@@ -3,19 +3,24 @@ import DocumentClient
 import DocumentModel
 import TaskSync
 
-extension DaemonService {
+/// Puts the daemon's status together.
+struct StatusReporter: Sendable {
+    let access: SyncAccess
+    let tasksDirectory: String
+
+    /// The status at this moment.
     func status() async throws -> DaemonStatus {
-        let account = await identity.current
+        let signedIn = await access.account.current
         var status = DaemonStatus(
-            version: DaemonTool.version, state: .starting, tasksDirectory: configuration.tasks)
-        status.account = account
-        status.problems = await engine.notices
-        guard account != nil else {
+            version: DaemonTool.version, state: .starting, tasksDirectory: tasksDirectory)
+        status.account = signedIn
+        status.problems = await access.engine.notices
+        guard signedIn != nil else {
             status.set(.needsSignIn, "Nobody is signed in.", hint: Account.nobody.hint)
             return await finished(status)
         }
-        guard let stack = await engine.stack else {
-            if let trouble = await engine.trouble {
+        guard let stack = await access.engine.stack else {
+            if let trouble = await access.engine.trouble {
                 status.set(.starting, "Syncing stopped and is tried again: \(trouble.message)", hint: trouble.hint)
             }
             return await finished(status)
@@ -31,10 +36,10 @@ extension DaemonService {
         }
         status.lastSync = stack.lastInStep.map { Timestamp(microseconds: $0 * 1000).rfc3339 }
         status.pendingDown = (try? await stack.sync.pendingExports()) ?? 0
-        if let open = try? await openInvitations() {
+        if let open = try? await ListInvitations(access: access).open() {
             (status.invitations, status.sentInvitations) = (open.received.count, open.sent.count)
         }
-        if let reason = await identity.otherAccounts {
+        if let reason = await access.account.otherAccounts {
             status.set(
                 .serverHeld, reason,
                 hint: "Ask whoever runs it. Changes are kept and sent when the data is back; if it is gone for good: "
@@ -43,21 +48,21 @@ extension DaemonService {
         if client.parkedCount > 0 { status.take(refusals: try await stack.client.refusedForQuota()) }
         if let hold = counts.rootHold {
             status.set(.rootHeld, hold.message, hint: hold.hint)
-        } else if await engine.isPaused {
+        } else if await access.engine.isPaused {
             status.set(.paused, "Syncing is paused.", hint: "ferry resume")
         }
         return await finished(status)
     }
 
     private func finished(_ status: DaemonStatus) async -> DaemonStatus {
-        guard await engine.isStopping else { return status }
+        guard await access.engine.isStopping else { return status }
         var status = status
         status.set(.stopping, "The daemon is stopping.", hint: nil)
         return status
     }
 }
 
-/// What the bridge tells of itself in one turn.
+/// The figures that the sync reports of itself, of one moment.
 struct SyncCounts: Sendable {
     var tasks = 0
     var open = 0

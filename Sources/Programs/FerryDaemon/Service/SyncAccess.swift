@@ -1,0 +1,69 @@
+import Control
+import SystemIO
+import TaskModel
+import TaskSync
+
+/// The running sync of the signed-in account, as the commands of the control socket need it.
+struct SyncAccess: Sendable {
+    let engine: SyncEngine
+    let account: Account
+
+    /// The stack of the account that is signed in.
+    /// - Throws: `ControlError` if there is none.
+    func stack() async throws -> SyncStack {
+        if let stack = await engine.stack { return stack }
+        guard await account.current != nil else { throw Account.nobody }
+        if let trouble = await engine.trouble {
+            throw ControlError(
+                .unavailable, "Syncing has stopped: \(trouble.message)", hint: trouble.hint, isRetryable: true)
+        }
+        throw ControlError(.unavailable, "The daemon is starting.", hint: "Try again in a moment.", isRetryable: true)
+    }
+
+    /// Runs a command of the sync and turns its errors into those of the control protocol.
+    func asking<Result: Sendable>(_ body: (TaskSync) async throws -> Result) async throws -> Result {
+        let stack = try await stack()
+        do {
+            return try await body(stack.sync)
+        } catch let error as TaskSyncError {
+            throw ControlError(error)
+        } catch let error as TaskFileProblem {
+            let text = error.description
+            throw ControlError(
+                error.code == .tooLarge ? .tooLarge : .invalidArgument,
+                text.prefix(1).uppercased() + text.dropFirst() + ".")
+        } catch let error as SystemError {
+            throw ControlError(error).caused(by: error)
+        }
+    }
+}
+
+extension ControlError {
+    fileprivate init(_ error: TaskSyncError) {
+        switch error.code {
+        case .notFound: self.init(.notFound, error.message)
+        case .invalid: self.init(.invalidArgument, error.message)
+        case .tooLarge:
+            self.init(
+                .tooLarge, error.message,
+                hint: "'ferry attachments TASK' shows what is attached, 'ferry detach' takes it off.")
+        case .exists: self.init(.alreadyThere, error.message)
+        case .noSpace: self.init(.noSpace, error.message, hint: "Make room and attach it again.")
+        case .offline: self.init(.offline, error.message, hint: "ferry doctor", isRetryable: true)
+        case .refused: self.init(.permissionDenied, error.message)
+        case .held: self.init(.unavailable, error.message, hint: "'ferry status' says what helps.")
+        }
+    }
+
+    init(_ error: SystemError) {
+        let code: Code =
+            switch error.code {
+            case .notFound: .notFound
+            case .notPermitted, .readOnly: .permissionDenied
+            case .noSpace: .noSpace
+            case .tooLarge: .tooLarge
+            default: .internal
+            }
+        self.init(code, error.message, hint: error.remedy, isRetryable: error.isTransient)
+    }
+}
