@@ -5,10 +5,15 @@ package import SystemIO
 package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     package let disk: Disk
     let watching = Mutex(WatchState())
-    /// How many entries this folder has put into the trash.
-    let trashed = Atomic<UInt32>(0)
+    let trash: DiskTrash<Disk>
 
-    package init(disk: Disk) { self.disk = disk }
+    package init(disk: Disk) {
+        self.disk = disk
+        trash = DiskTrash(disk: disk, numbers: TrashNumbers())
+    }
+
+    private var placer: FilePlacer<Disk> { FilePlacer(disk: disk, trash: trash) }
+    var incoming: IncomingFiles<Disk> { IncomingFiles(disk: disk, trash: trash) }
 
     package func release() { disk.release() }
 
@@ -57,30 +62,19 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
     }
 
     package func stamps(_ paths: [TaskPath]) -> [Result<FileStamp?, FolderError>] {
-        let folder = together()
-        return paths.map { path in Result { () throws(FolderError) in try folder.stamp(path) } }
+        let together = disk.together()
+        return paths.map { path in Result { () throws(FolderError) in try Self.stamp(path, on: together) } }
     }
 
-    /// This folder for calls that follow upon each other at once.
-    func together() -> DiskTaskFolder { DiskTaskFolder(disk: disk.together()) }
+    package func stamp(_ path: TaskPath) throws(FolderError) -> FileStamp? { try Self.stamp(path, on: disk) }
 
-    package func stamp(_ path: TaskPath) throws(FolderError) -> FileStamp? {
-        guard let status = try status(path) else { return nil }
+    private static func stamp(_ path: TaskPath, on disk: Disk) throws(FolderError) -> FileStamp? {
+        guard let status = try disk.statusIfPresent(path) else { return nil }
         guard status.kind == .file else {
             throw FolderError(
                 .wrongKind, "\(path) is no regular file and is left alone; put the text itself there, or another name")
         }
         return FileStamp(status)
-    }
-
-    /// Nil where there is none.
-    func status(_ path: TaskPath) throws(FolderError) -> FileStatus? {
-        do throws(SystemError) {
-            return try disk.status(path.string)
-        } catch {
-            if error.code == .notFound { return nil }
-            throw FolderError(error)
-        }
     }
 
     package func read(_ path: TaskPath) throws(FolderError) -> TaskFileContent {
@@ -104,16 +98,49 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         "\(path) is longer than the \(TaskFileContent.limit >> 20) MiB that a task may have; move large content to an attachment"
     }
 
-    package func makeDirectory(_ path: TaskPath) throws(FolderError) {
-        switch path.kind(isDirectory: true) {
-        case .list, .attachments: break
-        default: throw FolderError(.invalidName, "\(path) would be no list and no attachments directory")
-        }
-        try translating { () throws(SystemError) in
-            try disk.makeDirectories(path.string)
-            try disk.synchronizeDirectory(path.parent.string)
-        }
+    package func write(_ writes: [FolderWrite]) -> [Result<WriteOutcome, FolderError>] {
+        FileWriter(disk: disk, placer: placer).write(writes)
     }
+
+    package func synchronize(_ paths: [TaskPath]) -> Set<TaskPath> {
+        guard paths.count <= 4 else {
+            // By their directories, since a file may be gone; by the root first, since those may be as well.
+            let directories = Set(paths.map(\.parent)).filter { (try? disk.status($0.string)) != nil }
+            try? disk.synchronizeFileSystems(of: [TaskPath.root.string] + directories.map(\.string))
+            return []
+        }
+        var gone: Set<TaskPath> = []
+        for path in paths {
+            do throws(SystemError) {
+                try disk.synchronizeFile(path.string)
+            } catch {
+                if error.code == .notFound { gone.insert(path) }
+            }
+        }
+        // A directory that is new itself has to stay as well.
+        func above(_ paths: some Sequence<TaskPath>) -> Set<TaskPath> {
+            var directories: Set<TaskPath> = []
+            for path in paths {
+                var parent = path.parent
+                while directories.insert(parent).inserted, !parent.isRoot { parent = parent.parent }
+            }
+            return directories
+        }
+        let needed = above(paths.lazy.filter { !gone.contains($0) })
+        var isComplete = true
+        for directory in needed.union(above(gone)) {
+            do throws(SystemError) {
+                try disk.synchronizeDirectory(directory.string)
+            } catch {
+                if error.code == .notFound, needed.contains(directory) { isComplete = false }
+            }
+        }
+        // One that got another name at this moment has the files all the same, wherever it is.
+        if !isComplete { try? disk.synchronizeFileSystems(of: [TaskPath.root.string]) }
+        return gone
+    }
+
+    package func makeDirectory(_ path: TaskPath) throws(FolderError) { try disk.makeDirectory(path) }
 
     package func directoryChanged(_ path: TaskPath) -> FileTime? { (try? disk.status(path.string))?.changed }
 
@@ -128,7 +155,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         }
         // Left by a write beneath a directory that got another name meanwhile.
         guard names.allSatisfy(Directory.isTemporary) else { return false }
-        for name in names { putAside(path.appending(unchecked: name)) }
+        for name in names { disk.putAside(path.appending(unchecked: name)) }
         return try removeDirectory(path)
     }
 
@@ -147,13 +174,7 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         }
     }
 
-    package func identifier(_ path: TaskPath) throws(FolderError) -> String? {
-        let attributes = try translating { () throws(SystemError) in try disk.attributes(path.string) }
-        guard let value = attributes.first(where: { $0.name == identifierAttribute })?.value, value.count <= 256 else {
-            return nil
-        }
-        return String(validating: value, as: UTF8.self)
-    }
+    package func identifier(_ path: TaskPath) throws(FolderError) -> String? { try disk.identifier(of: path) }
 
     package func setIdentifier(
         _ path: TaskPath, to identifier: String, of before: FileStamp
@@ -168,14 +189,8 @@ package final class DiskTaskFolder<Disk: FolderDisk>: TaskFolder {
         return after.hasContent(of: before) ? after : before
     }
 
-    package var keepsIdentifiers: Bool {
-        let attribute = FileAttribute(name: identifierAttribute, value: Array("root".utf8))
-        return (try? disk.setAttribute(RootMarker.path, attribute, of: nil)) ?? false
-    }
+    package var keepsIdentifiers: Bool { disk.keepsIdentifiers }
 }
-
-/// The attribute that carries a task's document id.
-let identifierAttribute = "user.ferry.id"
 
 /// The tree at a path of the real file system.
 package typealias DirectoryTaskFolder = DiskTaskFolder<KernelDisk>
