@@ -141,7 +141,7 @@ let package = Package(
             ]),
 
         // Control
-        target("Control", in: "Control", uses: ["HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "SystemIO"]),
+        target("Control", in: "Control", uses: ["HTTPMessages", "JSON", "SystemIO"]),
 
         // Programs
         target(
@@ -248,7 +248,7 @@ let package = Package(
             name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Seeds",
             exclude: ["regressions.txt"],
             swiftSettings: settings),
-        tests("Control", uses: ["HTTPMessages", "HTTPServer", "JSON"]),
+        tests("Control", uses: ["HTTPMessages", "HTTPServer", "JSON", "SystemIO"]),
         tests(
             "FerryServer",
             uses: [

@@ -166,7 +166,11 @@ private final class Desk: ControlService {
         guard mkdtemp(&template) != nil else { throw ControlError(.internal, "mkdtemp") }
         let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let control = ControlServer(Desk(), version: "1.2.3", userID: getuid())
-        let server = HTTPServer(.unix(path: "\(directory)/s")) { await control.respond(to: $0) }
+        let server = HTTPServer(.unix(path: "\(directory)/s")) { request in
+            await control.respond(
+                to: ControlRequest(request.method, request.target, headers: request.headers, body: request.body),
+                from: request.peer.credentials?.userID)
+        }
         try server.start()
         do { try await body(ControlClient(socketPath: "\(directory)/s")) } catch {
             Issue.record(error)
@@ -250,10 +254,8 @@ private final class Desk: ControlService {
     @Test(arguments: [(1000, 200), (0, 200), (1001, 403), (65_534, 403), (nil, 403)] as [(UInt32?, Int)])
     func `only the daemon's user and root are served`(user: UInt32?, status: Int) async throws {
         let control = ControlServer(Desk(), version: "1", userID: 1000)
-        let credentials = user.map { HTTPPeer.Credentials(processID: 1, userID: $0, groupID: 1) }
-        let request = HTTPServerRequest(
-            .get, try #require(HTTPTarget("/v1/status")), peer: HTTPPeer(credentials: credentials))
-        let response = await control.respond(to: request)
+        let request = ControlRequest(.get, try #require(HTTPTarget("/v1/status")))
+        let response = await control.respond(to: request, from: user)
         #expect(response.status.rawValue == status && response.headers["Ferry-Version"] == "1")
     }
 

@@ -1,4 +1,3 @@
-import HTTPClient
 import HTTPMessages
 import JSON
 import SystemIO
@@ -9,7 +8,6 @@ import SystemIO
 /// no daemon listens on the socket.
 package struct ControlClient: ControlService {
     private let socketPath: String
-    private let http = HTTPClient()
 
     /// Creates a client. It connects at each call.
     package init(socketPath: String) {
@@ -176,7 +174,7 @@ package struct ControlClient: ControlService {
     package func events(after lastEventID: UInt64?) async throws -> AsyncThrowingStream<ControlEvent, any Error> {
         var headers: HTTPHeaders = ["Accept": "text/event-stream"]
         if let lastEventID { headers["Last-Event-ID"] = String(lastEventID) }
-        let response = try await exchange(.events, headers: headers, body: .none, stall: nil)
+        let response = try await exchange(.events, headers: headers)
         guard response.status.isSuccess else { throw try await failure(response) }
         return AsyncThrowingStream { continuation in
             let reading = Task {
@@ -196,39 +194,32 @@ package struct ControlClient: ControlService {
     }
 
     private func send(_ route: ControlRoute, _ body: JSON? = nil) async throws -> JSON {
-        let bytes = try await answer(to: route, body).collect(limit: 256 << 20)
-        do { return try JSON(parsing: bytes) } catch { throw ControlError.unreadable(error) }
+        do { return try JSON(parsing: try await answer(to: route, body).collect(limit: 256 << 20)) } catch let error
+            as JSONError
+        {
+            throw ControlError.unreadable(error)
+        } catch let error as HTTPError {
+            throw ControlError.unreadable(error)
+        }
     }
 
     private func answer(
         to route: ControlRoute, _ body: JSON?, query: [(String, String)] = []
     ) async throws -> HTTPBody {
         let headers: HTTPHeaders = body == nil ? [:] : ["Content-Type": "application/json"]
-        // No limit, because signing in and waiting for a sync take as long as the network needs;
-        // the daemon limits them.
-        let response = try await exchange(
-            route, query: query, headers: headers, body: body.map { .bytes($0.bytes) } ?? .none, stall: nil)
+        let response = try await exchange(route, query: query, headers: headers, body: body?.bytes ?? [])
         guard response.status.isSuccess else { throw try await failure(response) }
         return response.body
     }
 
     private func exchange(
-        _ route: ControlRoute, query: [(String, String)] = [], headers: HTTPHeaders, body: HTTPBody, stall: Duration?
+        _ route: ControlRoute, query: [(String, String)] = [], headers: HTTPHeaders, body: [UInt8] = []
     ) async throws -> HTTPResponse {
         let path = route.segments.map { PercentEncoding.encode($0) }.joined(separator: "/")
         let items = query.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
-        let request = HTTPRequest(
-            HTTPMethod(rawValue: route.method), "http://ferryd/\(path)\(items.isEmpty ? "" : "?\(items)")",
-            headers: headers, body: body, socketPath: socketPath,
-            timeouts: HTTPRequest.Timeouts(connect: .seconds(5), stall: stall))
-        do {
-            return try await http.send(request)
-        } catch let error as HTTPError where error.code == .couldNotConnect {
-            throw ControlError(
-                .notRunning, "No daemon answers on \(socketPath).",
-                hint: "Start it: systemctl --user start ferryd, or run ferryd.", isRetryable: true,
-                causes: [error.message])
-        }
+        return try await ControlConnection.exchange(
+            route.method, "/\(path)\(items.isEmpty ? "" : "?\(items)")", headers: headers, body: body,
+            socketPath: socketPath)
     }
 
     private func failure(_ response: HTTPResponse) async throws -> ControlError {

@@ -1,7 +1,20 @@
 package import HTTPMessages
-package import HTTPServer
 import JSON
-import SystemIO
+
+/// A request on the socket, independent of the server that received it.
+package struct ControlRequest: Sendable {
+    let method: HTTPMethod
+    let target: HTTPTarget
+    let headers: HTTPHeaders
+    let body: HTTPBody
+
+    package init(_ method: HTTPMethod, _ target: HTTPTarget, headers: HTTPHeaders = [:], body: HTTPBody = .none) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+    }
+}
 
 /// Serves a `ControlService` over HTTP: it converts requests, results, errors and events.
 ///
@@ -21,11 +34,14 @@ package struct ControlServer: Sendable {
         allowedUsers = [userID, 0]
     }
 
-    /// Handles a request of an `HTTPServer` on the socket.
-    package func respond(to request: HTTPServerRequest) async -> HTTPResponse {
+    /// Handles a request on the socket.
+    ///
+    /// - Parameter user: The peer's user, from the credentials of its connection; nil if the kernel
+    ///   gave none.
+    package func respond(to request: ControlRequest, from user: UInt32?) async -> HTTPResponse {
         var response: HTTPResponse
         do {
-            guard let user = request.peer.credentials?.userID, allowedUsers.contains(user) else {
+            guard let user, allowedUsers.contains(user) else {
                 throw ControlError(.permissionDenied, "This daemon serves its own user and root only.")
             }
             response = try await answer(request)
@@ -38,7 +54,7 @@ package struct ControlServer: Sendable {
         return response
     }
 
-    private func answer(_ request: HTTPServerRequest) async throws -> HTTPResponse {
+    private func answer(_ request: ControlRequest) async throws -> HTTPResponse {
         guard let route = ControlRoute(method: request.method.rawValue, segments: request.target.segments) else {
             throw ControlError(.notFound, "There is no call \(request.method) \(request.target.path).")
         }

@@ -33,6 +33,7 @@ private let decoders: [String: @Sendable ([UInt8]) -> Void] = [
     "json": decodeJSON,
     "yaml": decodeYAML,
     "http": decodeHTTP,
+    "http-response": decodeResponse,
     "grpc": decodeCall,
 ]
 

@@ -167,6 +167,31 @@ func decodeHTTP(_ input: [UInt8]) {
     }
 }
 
+private struct DecodedResponse: Equatable {
+    var status: Int?
+    var headers: [HTTPHeaders.Field]
+    var body: [UInt8]
+    var isComplete: Bool
+}
+
+/// A response of the daemon to `ferry`.
+func decodeResponse(_ input: [UInt8]) {
+    let (whole, cut) = (response(input, max(1, input.count)), response(input, 1))
+    check(whole == cut, "a response is the same however it is cut")
+    check((whole?.body.count ?? 0) <= input.count, "more came out than went in")
+}
+
+private func response(_ input: [UInt8], _ size: Int) -> DecodedResponse? {
+    var decoder = HTTPResponseDecoder()
+    var body: [UInt8] = []
+    for start in stride(from: 0, to: input.count, by: size) {
+        guard let bytes = try? decoder.decode(input[start..<min(input.count, start + size)]) else { return nil }
+        body += bytes
+    }
+    return DecodedResponse(
+        status: decoder.status?.rawValue, headers: Array(decoder.headers), body: body, isComplete: decoder.isComplete)
+}
+
 /// What is left of a body.
 private final class Rest: Sendable {
     private let bytes: Mutex<ArraySlice<UInt8>>

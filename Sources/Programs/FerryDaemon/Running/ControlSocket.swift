@@ -39,7 +39,11 @@ struct ControlSocket: Service {
         let control = ControlServer(service, version: DaemonTool.version, userID: geteuid())
         server = HTTPServer(
             address, limits: limits, onError: { logger.warning("a request failed", ["error": "\($0)"]) },
-            handler: { await control.respond(to: $0) })
+            handler: { request in
+                await control.respond(
+                    to: ControlRequest(request.method, request.target, headers: request.headers, body: request.body),
+                    from: request.peer.credentials?.userID)
+            })
         do {
             guard case .unix(let bound) = try server.start() else {
                 self.path = path

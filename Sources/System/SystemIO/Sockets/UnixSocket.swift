@@ -24,8 +24,15 @@ package enum UnixSocket {
 
     /// Connects to a socket. Throws `.notFound` if it does not exist and `.unreachable` if no
     /// process listens on it.
-    package static func connect(_ path: String) throws(SystemError) -> FileDescriptor {
+    ///
+    /// - Parameter timeout: The longest wait, in whole seconds, for a process that listens but does
+    ///   not accept; nil is no limit. A later send that blocks has the same limit.
+    package static func connect(_ path: String, timeout: Duration? = nil) throws(SystemError) -> FileDescriptor {
         let socket = try make(path)
+        if let timeout {
+            var limit = timeval(tv_sec: Int(clamping: timeout.components.seconds), tv_usec: 0)
+            setsockopt(socket.rawValue, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
         guard try withAddress(path, { address, size in retry { Glibc.connect(socket.rawValue, address, size) } }) == 0
         else { throw .last("connect to", path) }
         return socket
@@ -37,6 +44,34 @@ package enum UnixSocket {
         guard raw >= 0 else { throw .last("accept from", listener.path) }
         ferry_set_close_on_exec(raw)
         return FileDescriptor(owning: raw, path: listener.path)
+    }
+
+    /// Sends bytes and returns how many the kernel took; 0 if a socket that does not block has no
+    /// room. Throws `.closed` if the peer has closed its end, without the signal SIGPIPE.
+    package static func send(_ bytes: ArraySlice<UInt8>, to socket: borrowing FileDescriptor) throws(SystemError) -> Int
+    {
+        let count = bytes.withUnsafeBytes { buffer in
+            retry { Glibc.send(socket.rawValue, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) }
+        }
+        if count < 0, errno == EAGAIN { return 0 }
+        guard count >= 0 else { throw .last("send to", socket.path) }
+        return count
+    }
+
+    /// Receives at most `limit` bytes; none at the end of the stream. Returns nil if a socket that
+    /// does not block has none yet.
+    package static func receive(
+        upTo limit: Int, from socket: borrowing FileDescriptor
+    ) throws(SystemError) -> [UInt8]? {
+        var failure: SystemError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(0, limit)) { buffer, count in
+            let received = retry { recv(socket.rawValue, buffer.baseAddress, buffer.count, 0) }
+            if received < 0 { failure = .last("receive from", socket.path) }
+            count = max(0, received)
+        }
+        guard let failure else { return bytes }
+        if failure.errno == EAGAIN { return nil }
+        throw failure
     }
 
     private static func removeDead(_ path: String) throws(SystemError) {

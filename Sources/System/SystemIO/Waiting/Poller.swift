@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// A single thread of the process in epoll_wait(2), which sleeps until an awaited descriptor is
-/// readable.
+/// readable or writable.
 package final class Poller: Sendable {
     private struct Waiting {
         var waiters: [Int32: (id: UInt64, continuation: CheckedContinuation<Void, any Error>)] = [:]
@@ -27,7 +27,12 @@ package final class Poller: Sendable {
     /// A descriptor can have one waiter at a time; a second one throws `.busy`. The descriptor must
     /// stay open during the wait.
     package static func readable(_ descriptor: borrowing FileDescriptor) async throws {
-        try await shared().readable(descriptor.rawValue)
+        try await shared().wait(for: EPOLLIN.rawValue | EPOLLRDHUP.rawValue, on: descriptor.rawValue)
+    }
+
+    /// Waits until the descriptor is writable or its peer has closed it, as `readable` does.
+    package static func writable(_ descriptor: borrowing FileDescriptor) async throws {
+        try await shared().wait(for: EPOLLOUT.rawValue, on: descriptor.rawValue)
     }
 
     private static func shared() throws(SystemError) -> Poller {
@@ -40,14 +45,14 @@ package final class Poller: Sendable {
         }
     }
 
-    private func readable(_ descriptor: Int32) async throws {
+    private func wait(for events: UInt32, on descriptor: Int32) async throws {
         let id = waiting.withLock { waiting in
             waiting.nextID += 1
             return waiting.nextID
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                add(descriptor, id, continuation)
+                add(descriptor, events, id, continuation)
                 // A cancellation before `add` found no continuation to resume.
                 if Task.isCancelled { cancel(descriptor, id) }
             }
@@ -56,13 +61,15 @@ package final class Poller: Sendable {
         }
     }
 
-    private func add(_ descriptor: Int32, _ id: UInt64, _ continuation: CheckedContinuation<Void, any Error>) {
+    private func add(
+        _ descriptor: Int32, _ events: UInt32, _ id: UInt64, _ continuation: CheckedContinuation<Void, any Error>
+    ) {
         let failure = waiting.withLock { waiting -> SystemError? in
             guard waiting.waiters[descriptor] == nil else {
                 return SystemError(.busy, operation: "wait for", path: "descriptor \(descriptor)")
             }
             var event = epoll_event()
-            event.events = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
+            event.events = events
             event.data.fd = descriptor
             guard epoll_ctl(epoll.rawValue, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
                 return .last("wait for", "descriptor \(descriptor)")
