@@ -55,8 +55,9 @@ let package = Package(
 
         // System
         target("JSON", in: "System"),
-        target("SystemIO", in: "System", uses: ["CLinux"]),
-        target("SystemService", in: "System", uses: ["CSystemd", "SystemIO"]),
+        target("CivilTime", in: "System"),
+        target("SystemIO", in: "System", uses: ["CLinux", "CivilTime"]),
+        target("SystemService", in: "System", uses: ["CSystemd", "CivilTime", "SystemIO"]),
         target("SQLite", in: "System", uses: ["CSQLite", "SystemIO"]),
         target("YAML", in: "System", uses: ["CYAML"]),
         target("XML", in: "System", uses: ["CExpat"]),
@@ -73,9 +74,9 @@ let package = Package(
 
         // Model
         target("DocumentModel", in: "Model"),
-        target("FirestoreProtocol", in: "Model", uses: ["Cryptography", "DocumentModel", "JSON"]),
+        target("FirestoreProtocol", in: "Model", uses: ["CivilTime", "Cryptography", "DocumentModel", "JSON"]),
         target("IdentityProtocol", in: "Model", uses: ["JSON"]),
-        target("TaskModel", in: "Model", uses: ["DocumentModel", "YAML"]),
+        target("TaskModel", in: "Model", uses: ["CivilTime", "DocumentModel", "YAML"]),
         target("Merge", in: "Model", uses: ["DocumentModel"]),
 
         // Documents
@@ -100,8 +101,8 @@ let package = Package(
         target(
             "ObjectStorage", in: "Objects",
             uses: [
-                "CGear", "Compression", "Cryptography", "HTTPClient", "HTTPMessages", "JSON", "SQLite", "SystemIO",
-                "XML",
+                "CGear", "CivilTime", "Compression", "Cryptography", "HTTPClient", "HTTPMessages", "JSON", "SQLite",
+                "SystemIO", "XML",
             ]),
         target(
             "BucketStore", in: "Objects",
@@ -109,8 +110,8 @@ let package = Package(
         target(
             "S3Server", in: "Objects",
             uses: [
-                "BucketStore", "Cryptography", "HTTPMessages", "HTTPServer", "JSON", "ObjectStorage", "SQLite",
-                "SystemIO", "XML",
+                "BucketStore", "CivilTime", "Cryptography", "HTTPMessages", "HTTPServer", "JSON", "ObjectStorage",
+                "SQLite", "SystemIO", "XML",
             ]),
 
         // Accounts
@@ -121,7 +122,8 @@ let package = Package(
         target(
             "IdentityServer", in: "Accounts",
             uses: [
-                "Cryptography", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON", "SQLite", "SystemIO", "XML",
+                "CivilTime", "Cryptography", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON", "SQLite",
+                "SystemIO", "XML",
             ]),
 
         target(
@@ -147,11 +149,14 @@ let package = Package(
         target(
             "FerryDaemon", in: "Programs",
             uses: [
-                "AccountClient", "CommandLineTool", "Control", "Cryptography", "DocumentClient", "DocumentModel",
-                "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON", "ObjectStorage", "SQLite",
+                "AccountClient", "CivilTime", "CommandLineTool", "Control", "Cryptography", "DocumentClient",
+                "DocumentModel", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "JSON",
+                "ObjectStorage", "SQLite",
                 "SystemIO", "SystemService", "TaskFolder", "TaskModel", "TaskSync", "YAML",
             ]),
-        target("FerryCLI", in: "Programs", uses: ["CommandLineTool", "Control", "JSON", "SystemIO"]),
+        target(
+            "FerryCLI", in: "Programs",
+            uses: ["CivilTime", "CommandLineTool", "Control", "JSON", "SystemIO"]),
         target(
             "FerryServer", in: "Programs",
             uses: [
@@ -182,7 +187,8 @@ let package = Package(
                 "AccountClient", "HTTPClient", "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer",
                 "JSON", "SystemIO",
             ]),
-        tests("JSON"), tests("SystemIO"), tests("SystemService"), tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
+        tests("JSON"), tests("CivilTime"), tests("SystemIO"), tests("SystemService"),
+        tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
         tests("XML"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
         tests("HTTPMessages"), tests("HTTPClient", uses: ["HTTPMessages", "HTTPServer", "HTTPTestKit"]),
@@ -256,7 +262,7 @@ let package = Package(
                 "HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "JSON", "ObjectStorage", "S3Server",
                 "SQLite", "SystemIO",
             ]),
-        tests("FerryCLI", uses: ["Control", "CommandLineTool", "JSON", "SystemIO"]),
+        tests("FerryCLI", uses: ["CivilTime", "Control", "CommandLineTool", "JSON", "SystemIO"]),
         tests(
             "FerryDaemon",
             uses: [

@@ -1,3 +1,4 @@
+import CivilTime
 import CommandLineTool
 import Control
 import JSON
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test func `words of a change are taken apart`() throws {
-        let due = DueWords(today: CivilDate(year: 2026, month: 11, day: 21))
+        let due = DueWords(today: CalendarDay(clampingDaysSinceEpoch: 20_778))
         let words = try TaskWords(
             ["Buy", "milk", "+errands", "due:friday", "priority:high", "https://a.b", "\\+1", "list:inbox"], due: due)
         #expect(words.text == "Buy milk https://a.b +1")
@@ -49,7 +50,7 @@ import Testing
         #expect(throws: UsageError.self) { try TaskWords(["priority:urgent"], due: due) }
     }
 
-    private let due = DueWords(today: CivilDate(year: 2026, month: 11, day: 21))
+    private let due = DueWords(today: CalendarDay(clampingDaysSinceEpoch: 20_778))
 
     @Test func `adding loses no word`() throws {
         for words in [

@@ -1,3 +1,4 @@
+import CivilTime
 import Control
 import Testing
 
@@ -100,11 +101,12 @@ import Testing
     }
 
     @Test func `a time of the daemon's is the same moment on the wall`() {
-        #expect(MomentWords.seconds("1970-01-02T00:00:01.5Z") == 86_401)
-        #expect(MomentWords.seconds("2026-11-21T20:31:05Z") == 1_795_293_065)
+        for text in ["1970-01-02T00:00:01.5Z", "2026-11-21T20:31:05Z"] {
+            #expect(UTCTime(rfc3339: MomentWords.text(text))?.seconds == UTCTime(rfc3339: text)?.seconds)
+        }
         #expect(MomentWords.text(nil) == "not yet ordered")
         for odd in ["", "soon", "2026-13-01T00:00:00Z", "2026-11-21 20:31:05", "2026-11-21T20:31Z"] {
-            #expect(MomentWords.seconds(odd) == nil && MomentWords.text(odd) == odd)
+            #expect(MomentWords.text(odd) == odd)
         }
     }
 

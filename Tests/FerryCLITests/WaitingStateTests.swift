@@ -1,3 +1,4 @@
+import CivilTime
 import CommandLineTool
 import Control
 import Testing
@@ -24,7 +25,7 @@ import Testing
             }
             return CommandContext(
                 service: ControlClient(socketPath: "/none"), terminal: Terminal(color: "never"), arguments: arguments,
-                due: DueWords(today: CivilDate(days: 0)))
+                due: DueWords(today: CalendarDay(clampingDaysSinceEpoch: 0)))
         }
     }
 

@@ -41,12 +41,4 @@ import Testing
         #expect(names.name("r1") == "desk" && names.name("r2") == "this machine")
         #expect(names.name("r345678901") == "device r3456789" && names.name(nil) == "another program")
     }
-
-    @Test func `dates of HTTP are seconds`() {
-        #expect(HTTPDate.seconds("Sun, 06 Nov 1994 08:49:37 GMT") == 784_111_777)
-        for odd in ["", "yesterday", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 31 Foo 1994 08:49:37 GMT", "a b c d e GMT"]
-        {
-            #expect(HTTPDate.seconds(odd) == nil)
-        }
-    }
 }

@@ -1,6 +1,7 @@
 import Control
 import DocumentClient
 import DocumentModel
+import TaskModel
 import Testing
 
 @testable import FerryDaemon

@@ -66,14 +66,4 @@ struct ObjectHeadersTests {
             try ObjectHeaders.keep(["x-amz-meta-a": String(repeating: "x", count: 2048)])
         }
     }
-
-    @Test func `dates are written and read`() {
-        #expect(S3Date.http(microseconds: 1_369_353_600_000_000) == "Fri, 24 May 2013 00:00:00 GMT")
-        #expect(S3Date.xml(microseconds: 1_369_353_600_123_456) == "2013-05-24T00:00:00.123Z")
-        #expect(S3Date.seconds(http: "Fri, 24 May 2013 00:00:00 GMT") == 1_369_353_600)
-        #expect(AmazonDate.seconds("20240229T235959Z") == 1_709_251_199)
-        for text in ["", "20130524", "20131324T000000Z", "20130524T250000Z", "2013٠524T00000Z"] {
-            #expect(AmazonDate.seconds(text) == nil)
-        }
-    }
 }

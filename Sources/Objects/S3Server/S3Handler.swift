@@ -1,4 +1,5 @@
 package import BucketStore
+import CivilTime
 package import HTTPMessages
 package import HTTPServer
 import ObjectStorage
@@ -79,7 +80,7 @@ package struct S3Handler: Sendable {
             response.headers.add(field.name, field.value)
         }
         response.headers["x-amz-request-id"] = id
-        response.headers["Date"] = S3Date.http(microseconds: context.now())
+        response.headers["Date"] = UTCTime(microseconds: context.now()).imfFixdate
         return response
     }
 

@@ -1,3 +1,4 @@
+import CivilTime
 import CommandLineTool
 import Control
 import JSON
@@ -77,7 +78,7 @@ extension Command {
                 let context = CommandContext(
                     service: ControlClient(socketPath: SocketPath.resolve(arguments.value("socket"))),
                     terminal: Terminal(color: arguments.value("color") ?? "auto"), arguments: arguments,
-                    due: DueWords(today: .today()))
+                    due: DueWords(today: CalendarDay(localAt: Environment.system.wallClock() / 1000)))
                 return try await run(context)
             }
         }

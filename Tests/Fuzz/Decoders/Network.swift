@@ -1,3 +1,4 @@
+import CivilTime
 import Control
 import Cryptography
 import Dispatch
@@ -157,7 +158,7 @@ func decodeHTTP(_ input: [UInt8]) {
         _ = (request.target.path, request.target.segments, request.target.query)
         _ = try? ObjectHeaders.keep(request.headers)
         for (_, value) in request.headers.map({ ($0.name, $0.value) }) {
-            _ = S3Date.seconds(http: value)
+            _ = UTCTime(imfFixdate: value)
             _ = PercentEncoding.decode(value, plusIsSpace: true)
         }
     }

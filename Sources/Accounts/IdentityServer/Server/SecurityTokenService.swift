@@ -1,3 +1,4 @@
+import CivilTime
 import Cryptography
 import HTTPMessages
 import HTTPServer
@@ -120,7 +121,7 @@ struct SecurityTokenService: Sendable {
                         XMLElement("AccessKeyId", credential.accessKey),
                         XMLElement("SecretAccessKey", credential.secretKey),
                         XMLElement("SessionToken", credential.sessionToken ?? ""),
-                        XMLElement("Expiration", UTCTime.text(credential.expiresAt ?? 0)),
+                        XMLElement("Expiration", UTCTime(seconds: credential.expiresAt ?? 0).rfc3339(fraction: .none)),
                     ]),
                 XMLElement("Provider", server.configuration.issuer),
             ])

@@ -1,3 +1,4 @@
+import CivilTime
 public import DocumentModel
 
 /// The components of a written date or time: `2026-11-30`, `2026-11-30T17:00`, `2026-11-30
@@ -104,19 +105,6 @@ extension Timestamp {
     /// Returns the shortest text that represents this time; without seconds if they are zero and
     /// `withSeconds` is false.
     func text(withSeconds: Bool) -> String {
-        let clamped = min(max(microseconds, -62_135_596_800_000_000), 253_402_300_799_999_999)
-        let second = Timestamp(microseconds: clamped).seconds
-        let fraction = Int(clamped - second * 1_000_000)
-        let secondOfDay = Int(second % 86_400 + (second % 86_400 < 0 ? 86_400 : 0))
-        let days = (Int(second) - secondOfDay) / 86_400
-        let date = CivilDate(daysSinceEpoch: days)?.description ?? "0001-01-01"
-        var text = "\(date)T\((secondOfDay / 3600).padded(to: 2)):\((secondOfDay / 60 % 60).padded(to: 2))"
-        if withSeconds || secondOfDay % 60 != 0 || fraction != 0 { text += ":\((secondOfDay % 60).padded(to: 2))" }
-        if fraction != 0 {
-            var digits = fraction.padded(to: 6)
-            while digits.last == "0" { digits.removeLast() }
-            text += ".\(digits)"
-        }
-        return text + "Z"
+        UTCTime(microseconds: microseconds).rfc3339(fraction: .shortest, omitsZeroSeconds: !withSeconds)
     }
 }

@@ -1,3 +1,4 @@
+import CivilTime
 import HTTPMessages
 import JSON
 
@@ -30,7 +31,7 @@ struct PostPolicy: Sendable {
     /// - Throws: `InvalidPolicyDocument`.
     init(parsing bytes: [UInt8]) throws(S3Error) {
         guard let json = try? JSON(parsing: bytes, depth: 8) else { throw Self.invalid("it is not JSON") }
-        guard let text = json["expiration"]?.stringValue, let expiration = S3Date.seconds(xml: text) else {
+        guard let text = json["expiration"]?.stringValue, let expiration = UTCTime(rfc3339: text)?.seconds else {
             throw Self.invalid("it has no expiration as 2026-11-21T12:00:00Z")
         }
         guard let list = json["conditions"]?.arrayValue else { throw Self.invalid("it has no conditions") }

@@ -1,4 +1,5 @@
 import BucketStore
+import CivilTime
 import HTTPMessages
 
 /// The header fields of objects: those of a put that are kept and returned with the object, and the
@@ -46,7 +47,7 @@ enum ObjectHeaders {
     static func answer(_ record: ObjectRecord, _ target: HTTPTarget, showsChecksums: Bool) -> HTTPHeaders {
         var headers: HTTPHeaders = [
             "Content-Type": record.contentType, "ETag": "\"\(record.etag)\"", "Accept-Ranges": "bytes",
-            "Last-Modified": S3Date.http(microseconds: record.modified),
+            "Last-Modified": UTCTime(microseconds: record.modified).imfFixdate,
         ]
         for (name, value) in record.headers.sorted(by: { $0.key < $1.key })
         where showsChecksums || !name.hasPrefix("x-amz-checksum-") {
@@ -67,15 +68,16 @@ enum ObjectHeaders {
     /// hold.
     static func check(_ headers: HTTPHeaders, prefix: String = "", against record: ObjectRecord) -> HTTPStatus? {
         func names(_ text: String) -> Bool { self.names(text, record) }
+        func seconds(_ field: String) -> Int64? { headers[prefix + field].flatMap { UTCTime(imfFixdate: $0)?.seconds } }
         let modified = record.modified / 1_000_000
         if let match = headers["\(prefix)If-Match"] {
             if !names(match) { return .preconditionFailed }
-        } else if let since = headers["\(prefix)If-Unmodified-Since"].flatMap(S3Date.seconds(http:)), modified > since {
+        } else if let since = seconds("If-Unmodified-Since"), modified > since {
             return .preconditionFailed
         }
         if let noneMatch = headers["\(prefix)If-None-Match"] {
             if names(noneMatch) { return .notModified }
-        } else if let since = headers["\(prefix)If-Modified-Since"].flatMap(S3Date.seconds(http:)), modified <= since {
+        } else if let since = seconds("If-Modified-Since"), modified <= since {
             return .notModified
         }
         return nil
@@ -95,7 +97,7 @@ enum ObjectHeaders {
     static func range(of record: ObjectRecord, _ headers: HTTPHeaders) throws -> Range<Int64>? {
         if let version = headers["If-Range"] {
             let isThis =
-                S3Date.seconds(http: version).map { $0 == record.modified / 1_000_000 }
+                UTCTime(imfFixdate: version).map { $0.seconds == record.modified / 1_000_000 }
                 ?? (version == "\"\(record.etag)\"")
             guard isThis else { return nil }
         }

@@ -1,4 +1,5 @@
 import BucketStore
+import CivilTime
 import HTTPMessages
 import XML
 
@@ -24,7 +25,7 @@ struct WriteConditions: Sendable, Equatable {
     init(_ headers: HTTPHeaders) throws(S3Error) {
         match = headers["If-Match"]
         noneMatch = headers["If-None-Match"]
-        unmodifiedSince = headers["If-Unmodified-Since"].flatMap(S3Date.seconds(http:))
+        unmodifiedSince = headers["If-Unmodified-Since"].flatMap { UTCTime(imfFixdate: $0)?.seconds }
         modified = try Self.time(headers["x-amz-if-match-last-modified-time"], "x-amz-if-match-last-modified-time")
         size = try Self.number(headers["x-amz-if-match-size"], "x-amz-if-match-size")
     }
@@ -77,7 +78,7 @@ struct WriteConditions: Sendable, Equatable {
 
     static func time(_ text: String?, _ name: String) throws(S3Error) -> Int64? {
         guard let text, !text.isEmpty else { return nil }
-        guard let seconds = S3Date.seconds(http: text) ?? S3Date.seconds(xml: text) else {
+        guard let seconds = (UTCTime(imfFixdate: text) ?? UTCTime(rfc3339: text))?.seconds else {
             throw S3Error.invalidArgument("\(name) must be a date.")
         }
         return seconds

@@ -24,7 +24,7 @@ struct BucketResource: Sendable {
                 page.map { name, created in
                     XMLElement(
                         "Bucket",
-                        [XMLElement("Name", name), XMLElement("CreationDate", S3Date.xml(microseconds: created))])
+                        [XMLElement("Name", name), XMLElement("CreationDate", microseconds: created)])
                 }),
         ]
         if !prefix.isEmpty { children.append(XMLElement("Prefix", prefix)) }

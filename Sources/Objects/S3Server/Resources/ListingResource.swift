@@ -54,7 +54,7 @@ struct ListingResource: Sendable {
                         "Contents",
                         [
                             XMLElement("Key", encoded(object.key)),
-                            XMLElement("LastModified", S3Date.xml(microseconds: object.modified)),
+                            XMLElement("LastModified", microseconds: object.modified),
                             XMLElement("ETag", "\"\(object.etag)\""), XMLElement("Size", String(object.size)),
                             XMLElement("StorageClass", "STANDARD"),
                         ] + object.checksumNames + (showsOwner ? [S3Owner.element()] : [])))
@@ -102,7 +102,7 @@ struct ListingResource: Sendable {
                         [
                             XMLElement("Key", call.encoded(object.key)), XMLElement("VersionId", "null"),
                             XMLElement("IsLatest", "true"),
-                            XMLElement("LastModified", S3Date.xml(microseconds: object.modified)),
+                            XMLElement("LastModified", microseconds: object.modified),
                             XMLElement("ETag", "\"\(object.etag)\""), XMLElement("Size", String(object.size)),
                             XMLElement("StorageClass", "STANDARD"),
                         ] + object.checksumNames + [S3Owner.element()]))

@@ -84,7 +84,7 @@ struct MultipartResource: Sendable {
             XMLElement(
                 "CopyPartResult",
                 [
-                    XMLElement("LastModified", S3Date.xml(microseconds: part.modified)),
+                    XMLElement("LastModified", microseconds: part.modified),
                     XMLElement("ETag", "\"\(part.etag)\""),
                 ] + Self.checksum(of: part, algorithm)))
     }
@@ -132,7 +132,7 @@ struct MultipartResource: Sendable {
                     [
                         XMLElement("PartNumber", String(part.number)), XMLElement("ETag", "\"\(part.etag)\""),
                         XMLElement("Size", String(part.size)),
-                        XMLElement("LastModified", S3Date.xml(microseconds: part.modified)),
+                        XMLElement("LastModified", microseconds: part.modified),
                     ] + Self.checksum(of: part, upload.checksum?.algorithm)))
         }
         return .xml(XMLElement("ListPartsResult", children))
@@ -172,7 +172,7 @@ struct MultipartResource: Sendable {
                         "Upload",
                         [
                             XMLElement("Key", call.encoded(upload.key)), XMLElement("UploadId", upload.id),
-                            XMLElement("Initiated", S3Date.xml(microseconds: upload.created)),
+                            XMLElement("Initiated", microseconds: upload.created),
                             XMLElement("StorageClass", "STANDARD"), S3Owner.element(), S3Owner.element("Initiator"),
                         ] + upload.checksumElements))
             }

@@ -184,7 +184,7 @@ struct ObjectResource: Sendable {
             XMLElement(
                 "CopyObjectResult",
                 [
-                    XMLElement("LastModified", S3Date.xml(microseconds: record.modified)),
+                    XMLElement("LastModified", microseconds: record.modified),
                     XMLElement("ETag", "\"\(record.etag)\""),
                 ] + record.checksumElements))
     }

@@ -1,4 +1,5 @@
 import BucketStore
+import CivilTime
 import HTTPMessages
 import HTTPServer
 import XML
@@ -102,7 +103,7 @@ struct SettingsResource: Sendable {
         }
         return .xml(
             XMLElement("GetObjectAttributesResponse", children),
-            headers: ["Last-Modified": S3Date.http(microseconds: record.modified)])
+            headers: ["Last-Modified": UTCTime(microseconds: record.modified).imfFixdate])
     }
 
     private static let absentSettings: [String: (code: String, message: String)] = [

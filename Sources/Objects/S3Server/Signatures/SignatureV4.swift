@@ -1,3 +1,4 @@
+import CivilTime
 import Cryptography
 import HTTPMessages
 import HTTPServer
@@ -224,7 +225,7 @@ struct SignatureClaim {
 
     static func time(_ date: String, scope: String) -> Int64? {
         guard date.utf8.count == 16, date.hasSuffix("Z"), scope.hasPrefix(date.prefix(8)) else { return nil }
-        return AmazonDate.seconds(date)
+        return UTCTime(basic: date)?.seconds
     }
 
     func stringToSign(_ request: HTTPServerRequest) -> String {
@@ -257,33 +258,5 @@ struct SignatureClaim {
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         guard value.utf8.contains(where: isSpace) else { return value }
         return value.utf8.split(whereSeparator: isSpace).map { String(Substring($0)) }.joined(separator: " ")
-    }
-}
-
-/// Dates as Amazon's signatures and headers write them.
-enum AmazonDate {
-    /// Returns the seconds since 1970 of `yyyyMMddTHHmmssZ`; nil for anything else.
-    static func seconds(_ text: String) -> Int64? {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }
-        func number(_ range: Range<Int>) -> Int64? {
-            guard bytes[range].allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-            return bytes[range].reduce(0) { $0 * 10 + Int64($1 - 0x30) }
-        }
-        guard let year = number(0..<4), let month = number(4..<6), let day = number(6..<8), let hour = number(9..<11),
-            let minute = number(11..<13), let second = number(13..<15), (1...12).contains(month),
-            (1...31).contains(day),
-            hour < 24, minute < 60, second < 61
-        else { return nil }
-        return days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
-    }
-
-    /// Days since 1970-01-01 (Howard Hinnant, "chrono-compatible low-level date algorithms").
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }

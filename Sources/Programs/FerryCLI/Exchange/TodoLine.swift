@@ -1,3 +1,4 @@
+import CivilTime
 import Control
 
 /// One line of a todo.txt file (the format of todotxt.org): `x 2026-11-21 (A) 2026-11-01 Call Anna
@@ -89,13 +90,5 @@ enum TodoLine {
         return (0..<24).contains(hour) && (0..<60).contains(minute)
     }
 
-    private static func isDate(_ word: String) -> Bool {
-        let parts = word.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.map(\.utf8.count) == [4, 2, 2],
-            parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
-            let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2]), year > 0,
-            (1...12).contains(month), (1...31).contains(day)
-        else { return false }
-        return CivilDate(year: year, month: month, day: day).description == word
-    }
+    private static func isDate(_ word: String) -> Bool { CalendarDay(word) != nil }
 }

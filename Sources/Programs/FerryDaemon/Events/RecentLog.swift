@@ -2,6 +2,7 @@ import Control
 import DocumentModel
 import Synchronization
 import SystemService
+import TaskModel
 
 /// The last lines of the log, for whoever asks, and each new one as an event.
 final class RecentLog: Sendable {

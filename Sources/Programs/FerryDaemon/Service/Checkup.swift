@@ -1,3 +1,4 @@
+import CivilTime
 import Control
 import DocumentClient
 import DocumentModel
@@ -197,7 +198,7 @@ struct Checkup {
     }
 
     private func clock(serverDate: String, from earliest: Int64, to latest: Int64) -> HealthCheck {
-        guard let theirs = HTTPDate.seconds(serverDate) else {
+        guard let theirs = UTCTime(imfFixdate: serverDate)?.seconds else {
             return HealthCheck("clock", .ok, "The server does not tell its time.")
         }
         let difference = theirs < earliest - 1 ? earliest - theirs : theirs > latest + 1 ? theirs - latest : 0

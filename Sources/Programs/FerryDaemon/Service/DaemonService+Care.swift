@@ -1,4 +1,5 @@
 import Control
+import TaskModel
 import TaskSync
 
 /// How the daemon itself is.

@@ -1,5 +1,6 @@
 import Control
 import Cryptography
+import TaskModel
 import TaskSync
 
 /// Invitations to lists, and accounts whose invitations are refused.

@@ -1,6 +1,7 @@
 import Control
 import DocumentClient
 import DocumentModel
+import TaskModel
 import TaskSync
 
 /// Puts the daemon's status together.

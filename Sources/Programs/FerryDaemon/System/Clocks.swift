@@ -1,6 +1,4 @@
-import DocumentModel
 import Glibc
-import TaskModel
 
 /// The clocks of this machine.
 enum Clocks {
@@ -22,27 +20,5 @@ enum Clocks {
         var now = timespec()
         clock_gettime(clock, &now)
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-    }
-}
-
-extension Timestamp {
-    /// RFC 3339 in UTC, with as many decimals as it takes.
-    var rfc3339: String {
-        let (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
-        let days = second < 0 ? day - 1 : day
-        let secondOfDay = second < 0 ? second + 86_400 : second
-        guard let date = CivilDate(daysSinceEpoch: Int(days)) else { return "" }
-        func digits(_ number: Int64, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: Swift.max(0, width - text.utf8.count)) + text
-        }
-        var text = "\(date)T\(digits(secondOfDay / 3600, 2)):\(digits(secondOfDay / 60 % 60, 2)):"
-        text += digits(secondOfDay % 60, 2)
-        if nanos != 0 {
-            var fraction = digits(Int64(nanos), 9)
-            while fraction.hasSuffix("0") { fraction.removeLast() }
-            text += "." + fraction
-        }
-        return text + "Z"
     }
 }

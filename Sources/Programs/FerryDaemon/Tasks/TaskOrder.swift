@@ -1,3 +1,4 @@
+import CivilTime
 import TaskModel
 import TaskSync
 
@@ -13,7 +14,7 @@ struct TaskOrder: Comparable {
 
     init(_ task: TaskCatalog.Entry) {
         isCompleted = task.isCompleted
-        day = task.due?.day?.daysSinceEpoch ?? .max
+        day = task.due?.day.daysSinceEpoch ?? .max
         priority = task.priority?.rawValue ?? .max
         title = task.title.lowercased()
         id = task.id

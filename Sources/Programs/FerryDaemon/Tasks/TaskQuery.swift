@@ -1,4 +1,6 @@
+import CivilTime
 import Control
+import SystemIO
 import TaskModel
 import TaskSync
 
@@ -7,9 +9,9 @@ struct TaskQuery {
     private enum DueTest {
         case any
         case none
-        case through(CivilDate)
-        case before(CivilDate)
-        case on(CivilDate)
+        case through(CalendarDay)
+        case before(CalendarDay)
+        case on(CalendarDay)
     }
 
     private let words: [SearchWord]
@@ -42,16 +44,14 @@ struct TaskQuery {
     private static func due(_ filter: TaskFilter) throws(ControlError) -> DueTest {
         guard let word = filter.due?.lowercased() else { return .any }
         if word == "none" { return .none }
-        guard let today = filter.today.flatMap({ CivilDate($0) }) ?? .today() else {
-            throw ControlError(.internal, "This machine's clock shows no date.")
-        }
+        let today = filter.today.flatMap { CalendarDay($0) } ?? CalendarDay(localAt: Clocks.wallSeconds())
         switch word {
         case "today": return .through(today)
         case "overdue": return .before(today)
-        case "week": return .through(CivilDate(daysSinceEpoch: today.daysSinceEpoch + 6) ?? today)
+        case "week": return .through(today.adding(days: 6))
         default: break
         }
-        if let date = CivilDate(word) { return .on(date) }
+        if let date = CalendarDay(word) { return .on(date) }
         throw ControlError(
             .invalidArgument, "'\(word)' is no due date.",
             hint: "One of today, week, overdue, none, or a date such as 2026-11-30.")
@@ -72,7 +72,7 @@ struct TaskQuery {
     private func matchesDue(_ task: TaskCatalog.Entry) -> Bool {
         if case .any = due { return true }
         guard let day = task.due?.day else {
-            if case .none = due { return task.due == nil }
+            if case .none = due { return true }
             return false
         }
         return switch due {

@@ -1,4 +1,5 @@
 import DocumentModel
+import TaskModel
 
 /// A document's value for people to read.
 enum ValueText {

@@ -1,3 +1,4 @@
+import CivilTime
 import Glibc
 import SystemIO
 
@@ -32,7 +33,9 @@ package struct StandardErrorLog: Sendable {
     }
 
     package func write(_ record: LogRecord) {
-        let line = StandardErrorLog.text(record, isJournal: isJournal) { StandardErrorLog.time() }
+        let line = StandardErrorLog.text(record, isJournal: isJournal) {
+            UTCTime(microseconds: Environment.system.wallClock() * 1000).rfc3339(fraction: .milliseconds)
+        }
         // Written with one call, so that lines of several threads do not mix. If standard error is
         // closed, the line is dropped.
         var rest = Array(line.utf8)[...]
@@ -49,20 +52,5 @@ package struct StandardErrorLog: Sendable {
     static func text(_ record: LogRecord, isJournal: Bool, time: () -> String) -> String {
         isJournal
             ? "<\(record.level.priority)>\(record.line)\n" : "\(time()) \(record.level.name) \(record.line)\n"
-    }
-
-    /// Returns the current time in UTC with milliseconds.
-    private static func time() -> String {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        var parts = tm()
-        gmtime_r(&now.tv_sec, &parts)
-        func digits(_ number: Int, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
-        }
-        let date = "\(Int(parts.tm_year) + 1900)-\(digits(Int(parts.tm_mon) + 1, 2))-\(digits(Int(parts.tm_mday), 2))"
-        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { digits(Int($0), 2) }.joined(separator: ":")
-        return "\(date)T\(time).\(digits(now.tv_nsec / 1_000_000, 3))Z"
     }
 }

@@ -56,21 +56,6 @@ import Testing
         #expect(headers["host"] == nil)
     }
 
-    @Test func `dates are read and written as headers and listings have them`() {
-        #expect(S3Time.amazon(1_369_353_600) == "20130524T000000Z")
-        #expect(S3Time.amazon(0) == "19700101T000000Z")
-        #expect(S3Time.http("Fri, 24 May 2013 00:00:00 GMT") == 1_369_353_600)
-        #expect(S3Time.listing("2013-05-24T00:00:00.000Z") == 1_369_353_600)
-        #expect(S3Time.listing("2013-05-24T00:00:01Z") == 1_369_353_601)
-        for text in [
-            "", "yesterday", "Fri, 99 May 2013 00:00:00 GMT", "Fri, 24 May 2013 00:00 GMT",
-            "Fri, 24 Mai 2013 00:00:00 GMT",
-        ] {
-            #expect(S3Time.http(text) == nil)
-        }
-        #expect(S3Time.listing("2013-05-24 00:00:00") == nil)
-    }
-
     @Test func `an endpoint gives host and path in either style`() throws {
         let path = try S3Configuration(endpoint: "http://127.0.0.1:7441/objects/", bucket: "ferry")
         #expect(path.host == "127.0.0.1:7441" && path.path == "/objects/ferry" && !path.isSecure)

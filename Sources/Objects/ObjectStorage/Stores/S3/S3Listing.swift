@@ -1,3 +1,4 @@
+import CivilTime
 import HTTPMessages
 import XML
 
@@ -16,7 +17,7 @@ enum S3Listing {
             objects.append(
                 ObjectInfo(
                     key: key, size: size, version: entry["ETag"],
-                    modified: entry["LastModified"].flatMap(S3Time.listing)))
+                    modified: entry["LastModified"].flatMap { UTCTime(rfc3339: $0)?.seconds }))
         }
         let isTruncated = root["IsTruncated"] == "true"
         return ObjectPage(objects: objects, next: isTruncated ? objects.last?.key : nil)

@@ -1,3 +1,4 @@
+import CivilTime
 import Cryptography
 import Glibc
 package import HTTPClient
@@ -109,7 +110,8 @@ public final class S3ObjectStore: ObjectStore {
             let version = response.headers["ETag"], let size = objectSize(response.headers, range, length)
         else { throw try await refusal(response).error("cannot get \(key)") }
         let info = ObjectInfo(
-            key: key, size: size, version: version, modified: response.headers["Last-Modified"].flatMap(S3Time.http))
+            key: key, size: size, version: version,
+            modified: response.headers["Last-Modified"].flatMap { UTCTime(imfFixdate: $0)?.seconds })
         let body = response.body
         let reader = BodyReader(body)
         return ObjectContent(info: info, length: Int64(length)) {
@@ -144,7 +146,7 @@ public final class S3ObjectStore: ObjectStore {
         else { throw try await refusal(response).error("cannot look for \(key)") }
         return ObjectInfo(
             key: key, size: Int64(size), version: version,
-            modified: response.headers["Last-Modified"].flatMap(S3Time.http))
+            modified: response.headers["Last-Modified"].flatMap { UTCTime(imfFixdate: $0)?.seconds })
     }
 
     /// Requests one page of the objects whose keys begin with `prefix`.
@@ -240,7 +242,7 @@ public final class S3ObjectStore: ObjectStore {
     package var storeTime: Int64 { localTime() + clockOffset.withLock { $0 } }
 
     private func clockSkew(_ response: HTTPResponse) -> Int64? {
-        response.headers["Date"].flatMap(S3Time.http).map { $0 - localTime() }
+        response.headers["Date"].flatMap { UTCTime(imfFixdate: $0)?.seconds }.map { $0 - localTime() }
     }
 
     private func request(_ call: S3Call, _ keys: S3Credentials, _ now: Int64) -> HTTPRequest {

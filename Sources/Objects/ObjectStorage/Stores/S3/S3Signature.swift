@@ -1,3 +1,4 @@
+import CivilTime
 import Cryptography
 import HTTPMessages
 
@@ -34,7 +35,7 @@ struct S3Signature: Sendable {
         credentials: S3Credentials, region: String, service: String = "s3", time: Int64, earlier: S3Signature? = nil
     ) {
         self.credentials = credentials
-        date = S3Time.amazon(time)
+        date = UTCTime(seconds: time).basic
         scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
         if let earlier, earlier.scope == scope, earlier.credentials.secretKey == credentials.secretKey {
             key = earlier.key

@@ -1,3 +1,4 @@
+import CivilTime
 import CommandLineTool
 import Control
 import JSON
