@@ -61,6 +61,7 @@ let package = Package(
         target("SQLite", in: "System", uses: ["CSQLite", "SystemIO"]),
         target("YAML", in: "System", uses: ["CYAML"]),
         target("XML", in: "System", uses: ["CExpat"]),
+        target("Ustar", in: "System"),
         target("Compression", in: "System", uses: ["CDeflate", "CISAL"]),
         target("Cryptography", in: "System", uses: ["CISAL", "COpenSSL"]),
         target("HTTPMessages", in: "System"),
@@ -102,7 +103,7 @@ let package = Package(
             "ObjectStorage", in: "Objects",
             uses: [
                 "CGear", "CivilTime", "Compression", "Cryptography", "HTTPClient", "HTTPMessages", "JSON", "SQLite",
-                "SystemIO", "XML",
+                "SystemIO", "Ustar", "XML",
             ]),
         target(
             "BucketStore", in: "Objects",
@@ -111,7 +112,7 @@ let package = Package(
             "S3Server", in: "Objects",
             uses: [
                 "BucketStore", "CivilTime", "Cryptography", "HTTPMessages", "HTTPServer", "JSON", "ObjectStorage",
-                "SQLite", "SystemIO", "XML",
+                "SQLite", "SystemIO", "Ustar", "XML",
             ]),
 
         // Accounts
@@ -156,7 +157,7 @@ let package = Package(
             ]),
         target(
             "FerryCLI", in: "Programs",
-            uses: ["CivilTime", "CommandLineTool", "Control", "JSON", "SystemIO"]),
+            uses: ["CivilTime", "CommandLineTool", "Control", "JSON", "SystemIO", "Ustar"]),
         target(
             "FerryServer", in: "Programs",
             uses: [
@@ -189,7 +190,7 @@ let package = Package(
             ]),
         tests("JSON"), tests("CivilTime"), tests("SystemIO"), tests("SystemService"),
         tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
-        tests("XML"),
+        tests("XML"), tests("Ustar"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
         tests("HTTPMessages"), tests("HTTPClient", uses: ["HTTPMessages", "HTTPServer", "HTTPTestKit"]),
         tests("HTTPServer", uses: ["HTTPClient", "HTTPMessages", "HTTPTestKit", "SystemIO"]),
@@ -208,7 +209,7 @@ let package = Package(
             "ObjectStorage",
             uses: [
                 "ObjectStoreTestKit", "HTTPClient", "HTTPMessages", "HTTPServer", "Cryptography", "Compression",
-                "SQLite", "SystemIO",
+                "SQLite", "SystemIO", "Ustar",
             ]),
         tests("BucketStore", uses: ["Cryptography", "SQLite", "SystemIO"]),
         tests(
@@ -283,7 +284,7 @@ if let names = ProcessInfo.processInfo.environment["FERRY_TARGETS"] {
                 "BucketStore", "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore",
                 "FerryCLI", "FerryServer", "FirestoreProtocol", "FirestoreServer", "GRPCClient", "GRPCProtocol",
                 "GRPCServer", "HTTPMessages", "HTTPServer", "IdentityServer",
-                "JSON", "ObjectStorage", "S3Server", "TaskModel", "XML", "YAML",
+                "JSON", "ObjectStorage", "S3Server", "TaskModel", "Ustar", "XML", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

@@ -22,12 +22,12 @@ CONVERTED = [
     "Sources/Control", "Sources/Documents/DocumentClient", "Sources/Documents/DocumentStore", "Sources/Model",
     "Sources/Objects/ObjectStorage",
     "Sources/System/CivilTime", "Sources/System/CommandLineTool", "Sources/System/Compression", "Sources/System/Cryptography", "Sources/System/JSON",
-    "Sources/System/SQLite", "Sources/System/SystemIO", "Sources/System/SystemService", "Sources/System/YAML",
+    "Sources/System/SQLite", "Sources/System/SystemIO", "Sources/System/SystemService", "Sources/System/Ustar", "Sources/System/YAML",
     "Tests/CivilTimeTests", "Tests/CommandLineToolTests", "Tests/CompressionTests", "Tests/ControlTests", "Tests/CryptographyTests",
     "Tests/DocumentClientTests", "Tests/DocumentModelTests", "Tests/DocumentStoreTestKit", "Tests/DocumentStoreTests",
     "Tests/FirestoreProtocolTests", "Tests/JSONTests", "Tests/MergeTests", "Tests/ObjectStorageTests",
     "Tests/ObjectStoreTestKit", "Tests/SQLiteTests", "Tests/SystemIOTests", "Tests/SystemServiceTests", "Tests/TaskModelTests",
-    "Tests/YAMLTests",
+    "Tests/UstarTests", "Tests/YAMLTests",
 ]
 SUFFIXES = {".swift", ".h", ".c"}
 

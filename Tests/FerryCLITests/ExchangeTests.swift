@@ -69,21 +69,6 @@ import Testing
         }
     }
 
-    @Test func `an archive has a header with a checksum, blocks of 512 bytes, and an end`() {
-        var archive = TarArchive()
-        archive.add("a.txt", Array("hello".utf8), time: 1)
-        archive.add("b.txt", [], time: 1)
-        let bytes = archive.finished
-        #expect(bytes.count == 512 * 5)
-        #expect(bytes[257..<263].elementsEqual("ustar\0".utf8) && bytes[512..<517].elementsEqual("hello".utf8))
-        let stored = String(decoding: bytes[148..<154], as: UTF8.self)
-        let sum = bytes[0..<512].enumerated().reduce(0) {
-            $0 + ((148..<156).contains($1.offset) ? 32 : Int($1.element))
-        }
-        #expect(Int(stored, radix: 8) == sum)
-        #expect(bytes[1536...].allSatisfy { $0 == 0 })
-    }
-
     @Test func `titles, names, address and home are taken out, the longest first`() {
         var status = DaemonStatus(version: "1", state: .running, tasksDirectory: "/home/me/Tasks")
         status.account = AccountSummary(userID: "u", email: "me@example.org", server: "s")

@@ -2,6 +2,7 @@ import DocumentModel
 import FirestoreProtocol
 import JSON
 import TaskModel
+import Ustar
 
 @testable import DocumentClient
 @testable import DocumentStore
@@ -134,12 +135,12 @@ func decodeChunk(_ input: [UInt8]) {
 }
 
 func decodeArchive(_ input: [UInt8]) {
-    guard let files = try? TarArchive.files(in: input) else { return }
-    let known = files.filter { TarArchive.canName($0.name) }
+    guard let files = try? Ustar.files(in: input) else { return }
+    let known = files.filter { Ustar.canName($0.name) }
     var archive: [UInt8] = []
-    for file in known { TarArchive.append(Array(file.content), named: file.name, to: &archive) }
-    TarArchive.end(&archive)
-    let again = try? TarArchive.files(in: archive)
+    for file in known { Ustar.append(Array(file.content), named: file.name, to: &archive) }
+    Ustar.end(&archive)
+    let again = try? Ustar.files(in: archive)
     check(
         again?.map(\.name) == known.map(\.name) && again?.map(\.content.count) == known.map(\.content.count),
         "an archive")

@@ -4,6 +4,7 @@ import HTTPMessages
 import HTTPServer
 import ObjectStorage
 import SystemIO
+import Ustar
 
 /// Many small objects in one request: a put whose body is a tar archive of objects, as MinIO and
 /// Amazon's Snowball take it; and an archive of the objects that a body names, for which there is
@@ -66,7 +67,7 @@ struct ArchiveResource: Sendable {
             guard let key = String(validating: line, as: UTF8.self) else {
                 throw S3Error.invalidArgument("The body must be the objects' keys in UTF-8, a line each.")
             }
-            if TarArchive.canName(key), try await context.mayRead(key, in: call.bucket, call.credential) {
+            if Ustar.canName(key), try await context.mayRead(key, in: call.bucket, call.credential) {
                 keys.append(key)
             }
         }
@@ -91,16 +92,16 @@ struct ArchiveResource: Sendable {
     ) {
         let small = records.filter { $0.size <= DirectoryBucketStore.smallSize }
         var (archive, count): ([UInt8], Int) = ([], 0)
-        archive.reserveCapacity(min(archiveLimit, TarArchive.size(of: small.lazy.map { Int($0.size) })))
+        archive.reserveCapacity(min(archiveLimit, Ustar.size(of: small.lazy.map { Int($0.size) })))
         for record in small {
             let size = Int(record.size)
-            guard archive.count + TarArchive.size(ofOne: size) <= archiveLimit else { continue }
-            let isWhole = try? TarArchive.append(size, named: record.key, to: &archive) { room in
+            guard archive.count + Ustar.size(ofOne: size) <= archiveLimit else { continue }
+            let isWhole = try? Ustar.append(size, named: record.key, to: &archive) { room in
                 try store.open(record).read(into: room)
             }
             if isWhole == true { count += 1 }
         }
-        TarArchive.end(&archive)
+        Ustar.end(&archive)
         return (archive, count)
     }
 
@@ -112,7 +113,7 @@ struct ArchiveResource: Sendable {
             try RequestBodies.check(bytes, call, trailer)
             let files: [(name: String, content: ArraySlice<UInt8>)]
             do {
-                files = try TarArchive.files(in: bytes)
+                files = try Ustar.files(in: bytes)
             } catch {
                 throw S3Error.invalidArgument("\(error)")
             }

@@ -1,6 +1,7 @@
 import HTTPMessages
 import HTTPServer
 import Testing
+import Ustar
 
 @testable import ObjectStorage
 
@@ -73,8 +74,8 @@ import Testing
     private static func archive(_ names: String...) -> ScriptedServer.Answer {
         { _ in
             var archive: [UInt8] = []
-            for name in names { TarArchive.append(Array("of \(name)".utf8), named: name, to: &archive) }
-            TarArchive.end(&archive)
+            for name in names { Ustar.append(Array("of \(name)".utf8), named: name, to: &archive) }
+            Ustar.end(&archive)
             return HTTPResponse(.ok, headers: ["x-ferry-objects": "\(names.count)"], body: .bytes(archive))
         }
     }
@@ -101,8 +102,8 @@ import Testing
         }
         let archive: ScriptedServer.Answer = { _ in
             var archive: [UInt8] = []
-            TarArchive.append([UInt8](repeating: 0, count: 9000), named: "u/b", to: &archive)
-            TarArchive.end(&archive)
+            Ustar.append([UInt8](repeating: 0, count: 9000), named: "u/b", to: &archive)
+            Ustar.end(&archive)
             return HTTPResponse(.ok, headers: ["x-ferry-objects": "1"], body: .bytes(archive))
         }
         let (seen, contents) = try await readThree(archive, content)

@@ -1,6 +1,7 @@
 import Cryptography
 import HTTPMessages
 import Synchronization
+import Ustar
 
 /// Archives: small objects that are put or read at the same time are sent together, because each
 /// request has a fixed cost on both sides.
@@ -36,7 +37,7 @@ extension S3ObjectStore {
     }
 
     static func canTravelTogether(_ key: ObjectKey, _ size: Int) -> Bool {
-        size <= smallSize && TarArchive.canName(key.text) && !key.text.utf8.contains(UInt8(ascii: "\n"))
+        size <= smallSize && Ustar.canName(key.text) && !key.text.utf8.contains(UInt8(ascii: "\n"))
     }
 
     /// Puts objects as one archive. They are put one by one if there is only one, or if the store
@@ -45,9 +46,9 @@ extension S3ObjectStore {
         guard puts.count > 1, let first = puts.first, takesArchives.withLock({ $0 }) else {
             return await singly(puts, putSingly)
         }
-        var archive = BufferPool.shared.take(TarArchive.size(of: puts.lazy.map(\.content.count)))
-        for put in puts { TarArchive.append(put.content, named: put.key.text, to: &archive) }
-        TarArchive.end(&archive)
+        var archive = BufferPool.shared.take(Ustar.size(of: puts.lazy.map(\.content.count)))
+        for put in puts { Ustar.append(put.content, named: put.key.text, to: &archive) }
+        Ustar.end(&archive)
         defer { BufferPool.shared.give(archive) }
         let call = S3Call(
             .put, key: ObjectKey(unchecked: "\(first.key).tar"),
@@ -110,7 +111,7 @@ extension S3ObjectStore {
             if response.status == .methodNotAllowed { givesArchives.withLock { $0 = false } }
             throw try await refusal(response).error(what)
         }
-        guard length <= TarArchive.size(of: reads.lazy.map(\.limit)) else {
+        guard length <= Ustar.size(of: reads.lazy.map(\.limit)) else {
             throw ObjectStorageError(.invalid, "\(what): they have \(length) bytes together, more than expected")
         }
         var archive = BufferPool.shared.take(length)
@@ -120,8 +121,11 @@ extension S3ObjectStore {
         } catch let error as HTTPError {
             throw Self.error(error, what)
         }
-        let files = try TarArchive.files(in: archive)
-        return Dictionary(files.map { ($0.name, Array($0.content)) }) { $1 }
+        do {
+            return Dictionary(try Ustar.files(in: archive).map { ($0.name, Array($0.content)) }) { $1 }
+        } catch {
+            throw ObjectStorageError(.invalid, error.message)
+        }
     }
 
     private func readSingly(_ read: SmallRead) async throws -> [UInt8] {

@@ -3,6 +3,7 @@ import Control
 import Glibc
 import JSON
 import SystemIO
+import Ustar
 
 extension Command {
     static let supportBundle = Command.daemon(
@@ -57,11 +58,14 @@ extension CommandContext {
                     + "\(tasks.filter { $0.attachmentCount > 0 }.count) with attachments, \(lists.count) lists, \(trash.count) in the trash\n"
             ),
         ]
-        var archive = TarArchive()
+        var archive: [UInt8] = []
+        let time = Environment.system.wallClock() / 1000
         for (name, text) in parts {
-            archive.add("ferry-support/\(name)", Array(redaction.applied(to: text).utf8), time: Int64(time(nil)))
+            let text = Array(redaction.applied(to: text).utf8)
+            Ustar.append(text, named: "ferry-support/\(name)", time: time, to: &archive)
         }
-        return archive.finished
+        Ustar.end(&archive)
+        return archive
     }
 
     private static var system: String {

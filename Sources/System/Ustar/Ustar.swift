@@ -1,6 +1,6 @@
-/// The ustar format ("ustar Interchange Format", POSIX.1-2024, pax): files one after another.
-/// Several small objects are put in one request as such an archive.
-package enum TarArchive {
+/// Archives in memory in the ustar format ("ustar Interchange Format", POSIX.1-2024, pax): files one
+/// after another. Files have mode 0600 and belong to user 0.
+package enum Ustar {
     private static let block = 512
     private static let nameField = 0..<100
     private static let sizeField = 124..<136
@@ -23,8 +23,12 @@ package enum TarArchive {
     package static func canName(_ name: String) -> Bool { split(name) != nil }
 
     /// Appends a file to an archive. `canName` must be true for the name.
-    package static func append(_ content: [UInt8], named name: String, to archive: inout [UInt8]) {
-        guard let header = header(name, size: content.count) else { return }
+    ///
+    /// - Parameter time: the modification time in seconds since 1970; a negative one counts as 0.
+    package static func append(
+        _ content: [UInt8], named name: String, time: Int64 = 0, to archive: inout [UInt8]
+    ) {
+        guard let header = header(name, size: content.count, time: time) else { return }
         archive += header
         archive += content
         pad(content.count, &archive)
@@ -57,7 +61,7 @@ package enum TarArchive {
         archive.append(contentsOf: repeatElement(0, count: padded(size) - size))
     }
 
-    private static func header(_ name: String, size: Int) -> [UInt8]? {
+    private static func header(_ name: String, size: Int, time: Int64 = 0) -> [UInt8]? {
         guard let (prefix, name) = split(name) else { return nil }
         var header = [UInt8](repeating: 0, count: block)
         func set(_ field: Range<Int>, _ bytes: some Sequence<UInt8>) {
@@ -68,7 +72,7 @@ package enum TarArchive {
         set(108..<116, "0000000\u{0}".utf8)
         set(116..<124, "0000000\u{0}".utf8)
         set(sizeField, octal(size, digits: 11))
-        set(136..<148, octal(0, digits: 11))
+        set(136..<148, octal(Int(clamping: max(0, time)), digits: 11))
         header[typeField] = UInt8(ascii: "0")
         set(magicField, magic)
         set(prefixField, prefix)
@@ -83,11 +87,11 @@ package enum TarArchive {
 
     /// Parses an archive. Returns its files in order, without directories.
     ///
-    /// - Throws: `.invalid` if the archive is malformed, truncated, or contains anything but files
+    /// - Throws: an error if the archive is malformed, truncated, or contains anything but files
     ///   and directories, such as links or names in extended headers.
     package static func files(
         in archive: [UInt8]
-    ) throws(ObjectStorageError) -> [(name: String, content: ArraySlice<UInt8>)] {
+    ) throws(UstarError) -> [(name: String, content: ArraySlice<UInt8>)] {
         var files: [(name: String, content: ArraySlice<UInt8>)] = []
         var offset = 0
         while offset < archive.count {
@@ -117,8 +121,8 @@ package enum TarArchive {
         throw malformed("lacks its end")
     }
 
-    private static func malformed(_ what: String) -> ObjectStorageError {
-        ObjectStorageError(.invalid, "the archive \(what); make it in the format of tar --format=ustar")
+    private static func malformed(_ what: String) -> UstarError {
+        UstarError(message: "the archive \(what); make it in the format of tar --format=ustar")
     }
 
     private static func padded(_ size: Int) -> Int { (size + block - 1) / block * block }
@@ -158,4 +162,11 @@ package enum TarArchive {
     private static func text(_ field: ArraySlice<UInt8>) -> String? {
         String(validating: field.prefix { $0 != 0 }, as: UTF8.self)
     }
+}
+
+/// The reason for which an archive cannot be read.
+package struct UstarError: Error, Hashable, CustomStringConvertible {
+    package let message: String
+
+    package var description: String { message }
 }

@@ -1,12 +1,11 @@
 import Testing
+import Ustar
 
-@testable import ObjectStorage
-
-@Suite struct TarArchiveTests {
+@Suite struct UstarTests {
     private func archive(_ files: [(String, [UInt8])]) -> [UInt8] {
         var archive: [UInt8] = []
-        for (name, content) in files { TarArchive.append(content, named: name, to: &archive) }
-        TarArchive.end(&archive)
+        for (name, content) in files { Ustar.append(content, named: name, to: &archive) }
+        Ustar.end(&archive)
         return archive
     }
 
@@ -18,10 +17,10 @@ import Testing
             (long, Array("long".utf8)), (String(repeating: "x", count: 100), [0, 0]),
         ]
         let bytes = archive(files)
-        #expect(bytes.count == TarArchive.size(of: files.map(\.1.count)))
-        let read = try TarArchive.files(in: bytes)
+        #expect(bytes.count == Ustar.size(of: files.map(\.1.count)))
+        let read = try Ustar.files(in: bytes)
         #expect(read.map(\.name) == files.map(\.0) && read.map { Array($0.content) } == files.map(\.1))
-        #expect(try TarArchive.files(in: archive([])).isEmpty)
+        #expect(try Ustar.files(in: archive([])).isEmpty)
     }
 
     @Test
@@ -32,7 +31,7 @@ import Testing
         let content = (0..<700).map { UInt8(truncatingIfNeeded: $0) }
         var bytes: [UInt8] = []
         func append(_ size: Int, _ name: String, _ most: Int, failing: Bool = false) throws -> Bool {
-            try TarArchive.append(size, named: name, to: &bytes) { room in
+            try Ustar.append(size, named: name, to: &bytes) { room in
                 if failing { throw Trouble() }
                 room.copyBytes(from: content.prefix(min(most, room.count)))
                 return min(most, room.count)
@@ -42,28 +41,42 @@ import Testing
         #expect(try !append(700, "short", 699))
         #expect(throws: Trouble.self) { try append(700, "failed", 700, failing: true) }
         #expect(try append(0, "empty", 0))
-        TarArchive.end(&bytes)
+        Ustar.end(&bytes)
         #expect(bytes == archive([("whole", content), ("empty", [])]))
-        #expect(TarArchive.size(ofOne: 700) == TarArchive.size(of: [700]))
+        #expect(Ustar.size(ofOne: 700) == Ustar.size(of: [700]))
+    }
+
+    @Test func `a header has the magic, the time and a checksum where tar expects them`() {
+        var bytes: [UInt8] = []
+        Ustar.append(Array("hello".utf8), named: "a.txt", time: 0o1234567, to: &bytes)
+        Ustar.append([], named: "b.txt", time: -1, to: &bytes)
+        Ustar.end(&bytes)
+        #expect(bytes.count == 512 * 5)
+        #expect(bytes[257..<265].elementsEqual("ustar\u{0}00".utf8) && bytes[512..<517].elementsEqual("hello".utf8))
+        #expect(bytes[136..<148].elementsEqual("00001234567\u{0}".utf8))
+        #expect(bytes[1024 + 136..<1024 + 148].elementsEqual("00000000000\u{0}".utf8))
+        let sum = (0..<512).reduce(0) { $0 + ((148..<156).contains($1) ? 32 : Int(bytes[$1])) }
+        #expect(Int(String(decoding: bytes[148..<154], as: UTF8.self), radix: 8) == sum)
+        #expect(bytes[1536...].allSatisfy { $0 == 0 })
     }
 
     @Test func `names that do not fit are known`() {
         for name in ["", "a\u{0}b", String(repeating: "n", count: 101), "/" + String(repeating: "n", count: 100)] {
-            #expect(!TarArchive.canName(name), "\(name)")
+            #expect(!Ustar.canName(name), "\(name)")
         }
-        #expect(!TarArchive.canName(String(repeating: "d", count: 156) + "/" + String(repeating: "n", count: 100)))
-        #expect(TarArchive.canName(String(repeating: "d/", count: 100)))
+        #expect(!Ustar.canName(String(repeating: "d", count: 156) + "/" + String(repeating: "n", count: 100)))
+        #expect(Ustar.canName(String(repeating: "d/", count: 100)))
     }
 
     @Test func `damaged archives are refused, wherever they are damaged`() throws {
         let whole = archive([("name", Array("content".utf8)), ("other", [])])
         for length in stride(from: 0, to: 2 * 512, by: 97) {
-            #expect(throws: ObjectStorageError.self, "\(length)") { try TarArchive.files(in: Array(whole[..<length])) }
+            #expect(throws: UstarError.self, "\(length)") { try Ustar.files(in: Array(whole[..<length])) }
         }
         for index in 0..<512 {
             var damaged = whole
             damaged[index] ^= 1
-            #expect(throws: ObjectStorageError.self, "\(index)") { try TarArchive.files(in: damaged) }
+            #expect(throws: UstarError.self, "\(index)") { try Ustar.files(in: damaged) }
         }
         // A link with a correct checksum.
         var link = whole
@@ -71,7 +84,7 @@ import Testing
         let check = (0..<512).reduce(0) { $0 + ((148..<156).contains($1) ? 0x20 : Int(link[$1])) }
         let digits = Array(String(check, radix: 8).utf8)
         link.replaceSubrange(148..<154, with: repeatElement(UInt8(ascii: "0"), count: 6 - digits.count) + digits)
-        let error = #expect(throws: ObjectStorageError.self) { try TarArchive.files(in: link) }
+        let error = #expect(throws: UstarError.self) { try Ustar.files(in: link) }
         #expect(error?.message.contains("neither a plain file nor a directory: name") == true)
     }
 }
