@@ -114,19 +114,6 @@ import Testing
     }
 }
 
-@Suite struct BackoffTests {
-    @Test func `waits grow to a minute, are spread, and begin again after a success`() {
-        var backoff = Backoff()
-        #expect(backoff.next(random: 0) == .milliseconds(250))
-        #expect(backoff.next(random: 1) == .milliseconds(750))
-        for _ in 0..<50 { #expect(backoff.next(random: 0.999) <= Backoff.longest) }
-        #expect(backoff.next(random: 1) == Backoff.longest)
-        backoff.reset()
-        #expect(backoff.next(random: 0) == .milliseconds(250))
-        #expect(backoff.next(random: 1, isOverloaded: true) == Backoff.longest)
-    }
-}
-
 @Suite struct RemoteHistoryTests {
     @Test func `a remote that went back in time is noticed, and nothing of it is applied`() throws {
         let replica = try memoryReplica()

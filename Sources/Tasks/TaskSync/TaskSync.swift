@@ -144,7 +144,7 @@ package actor TaskSync {
     var deletedLists: Set<DocumentName> = []
     /// Lists whose directories could not be made.
     var retriedLists: Set<DocumentName> = []
-    var retryDelay = Backoff()
+    var retryDelay = Backoff.firestore
     var isRetryPlanned = false
     /// Tasks whose files have other names than they should, because those are taken.
     var misnamed: Set<String> = []

@@ -17,7 +17,7 @@ import Testing
     @Test(arguments: ObjectStoreContract.all)
     func `retrying store over a store that fails now and then`(contract: ObjectStoreContract) async throws {
         let faulty = FaultyObjectStore(MemoryObjectStore(), failing: { $0 == 1 || $0.isMultiple(of: 3) })
-        try await contract.run(on: RetryingObjectStore(faulty, backoff: Backoff(attempts: 50), sleep: { _ in }))
+        try await contract.run(on: RetryingObjectStore(faulty, policy: RetryPolicy(attempts: 50), sleep: { _ in }))
         #expect(faulty.failures > 0)
     }
 

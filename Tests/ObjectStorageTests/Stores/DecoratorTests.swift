@@ -1,14 +1,15 @@
-import ObjectStorage
 import Synchronization
 import SystemIO
 import Testing
 
+@testable import ObjectStorage
+
 @Suite struct DecoratorTests {
     @Test func `waits double up to the limit, never in step, and end`() {
         var generator = SeededGenerator(seed: 1)
-        var backoff = Backoff(first: .milliseconds(100), limit: .seconds(1), attempts: 8)
+        var attempts = RetryPolicy.Attempts(RetryPolicy(first: .milliseconds(100), limit: .seconds(1), attempts: 8))
         var waits: [Duration] = []
-        while let wait = backoff.wait(using: &generator) { waits.append(wait) }
+        while let wait = attempts.wait(using: &generator) { waits.append(wait) }
         #expect(waits.count == 7)
         for (wait, ceiling) in zip(waits, [100, 200, 400, 800, 1000, 1000, 1000]) {
             #expect(wait <= .milliseconds(ceiling) && wait >= .milliseconds(ceiling / 2))
@@ -18,8 +19,8 @@ import Testing
 
     @Test func `the delay is at least the one that the server asks for`() {
         var generator = SeededGenerator(seed: 2)
-        var backoff = Backoff(first: .milliseconds(1), attempts: 3)
-        #expect(backoff.wait(asked: .seconds(7), using: &generator) == .seconds(7))
+        var attempts = RetryPolicy.Attempts(RetryPolicy(first: .milliseconds(1), attempts: 3))
+        #expect(attempts.wait(asked: .seconds(7), using: &generator) == .seconds(7))
     }
 
     @Test func `only passing failures are tried again, and not for ever`() async throws {
@@ -27,7 +28,7 @@ import Testing
         let waits = Mutex<[Duration]>([])
         let down = FaultyObjectStore(MemoryObjectStore(), failing: { _ in true })
         let store = RetryingObjectStore(
-            down, backoff: Backoff(attempts: 4), sleep: { wait in waits.withLock { $0.append(wait) } })
+            down, policy: RetryPolicy(attempts: 4), sleep: { wait in waits.withLock { $0.append(wait) } })
         await #expect(throws: ObjectStorageError.self) { try await store.put(key, [1]) }
         #expect(down.failures == 4)
         #expect(waits.withLock { $0.count } == 3)

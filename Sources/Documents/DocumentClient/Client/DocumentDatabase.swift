@@ -17,7 +17,7 @@ public actor DocumentDatabase {
 
     // Sending
     let sendWakeup = AsyncSignal()
-    var sendDelay = Backoff()
+    var sendDelay = Backoff.firestore
     var isHurried = false
     // Listening
     var session = ListenSession()
@@ -27,7 +27,7 @@ public actor DocumentDatabase {
     /// Whether the present stream has delivered a message, by which the remote was identified.
     var hasMetRemote = false
     let listenWakeup = AsyncSignal()
-    var listenDelay = Backoff()
+    var listenDelay = Backoff.firestore
     var currentTargets: Set<Int32> = []
     var targetUses: [Int32: Int] = [:]
     /// The targets that the remote may refuse to watch.

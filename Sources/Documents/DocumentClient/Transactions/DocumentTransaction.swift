@@ -96,7 +96,7 @@ extension DocumentDatabase {
     public nonisolated func runTransaction<Result: Sendable>(
         attempts: Int = 5, _ body: @Sendable (DocumentTransaction) async throws -> Result
     ) async throws -> Result {
-        var delay = Backoff()
+        var delay = Backoff.firestore
         for _ in 0..<max(1, attempts) {
             let transaction = DocumentTransaction(remote: remote)
             do {

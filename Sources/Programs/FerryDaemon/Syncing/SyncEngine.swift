@@ -103,7 +103,8 @@ actor SyncEngine {
 
     /// Runs one stack after another until cancelled.
     private func keepRunning(_ opened: AsyncGate) async {
-        var failures = 0
+        // 1, 2, 4 … 64 s, so that a fault that stays costs nothing.
+        var backoff = Backoff(.seconds(1) ... .seconds(64), spread: 1...1)
         while !Task.isCancelled {
             let began = ContinuousClock.now
             do {
@@ -124,9 +125,8 @@ actor SyncEngine {
                 await note(error)
                 opened.set(isOpen: true)
             }
-            failures = ContinuousClock.now - began > .seconds(60) ? 1 : failures + 1
-            // 1, 2, 4 … 64 s, so that a fault that stays costs nothing.
-            try? await Task.sleep(for: .seconds(1 << min(failures - 1, 6)))
+            if ContinuousClock.now - began > .seconds(60) { backoff.reset() }
+            try? await Task.sleep(for: backoff.next(random: 0))
         }
     }
 

@@ -1,4 +1,5 @@
 import GRPCProtocol
+import SystemIO
 
 /// When a channel connects, and what calls do meanwhile. A pure machine; randomness comes in as a value.
 ///
@@ -23,16 +24,11 @@ struct Reconnection {
         case pausing(until: ContinuousClock.Instant, because: GRPCStatus)
     }
 
-    private let pauses: ClosedRange<Duration>
-    private var pause: Duration
+    private var backoff: Backoff
     private var state = State.idle
 
-    private static let growth = 1.6
-    private static let jitter = 0.2
-
     init(pauses: ClosedRange<Duration>) {
-        self.pauses = pauses
-        pause = pauses.lowerBound
+        backoff = Backoff(pauses, growth: 1.6, spread: 0.8...1.2)
     }
 
     /// When calls that wait are to be asked about again; nil if there is nothing to wait for but the attempt's end.
@@ -55,14 +51,12 @@ struct Reconnection {
 
     mutating func connected() {
         state = .connected
-        pause = pauses.lowerBound
+        backoff.reset()
     }
 
     /// - Parameter random: evenly spread over 0 ..< 1.
     mutating func failed(_ status: GRPCStatus, at now: ContinuousClock.Instant, random: Double) {
-        let spread = 1 + Self.jitter * (2 * min(max(random, 0), 1) - 1)
-        state = .pausing(until: now + max(pause * spread, .milliseconds(1)), because: status)
-        pause = min(pause * Self.growth, pauses.upperBound)
+        state = .pausing(until: now + max(backoff.next(random: random), .milliseconds(1)), because: status)
     }
 
     /// The connection is lost, or takes no more calls; the next one may be made at once.
@@ -70,7 +64,7 @@ struct Reconnection {
 
     /// Ends a pause.
     mutating func reset() {
-        pause = pauses.lowerBound
+        backoff.reset()
         if case .pausing = state { state = .idle }
     }
 }

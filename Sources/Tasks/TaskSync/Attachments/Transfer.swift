@@ -2,6 +2,7 @@ import Cryptography
 import DocumentClient
 import DocumentModel
 package import ObjectStorage
+import SystemIO
 import TaskFolder
 
 /// An attachment on its way up or down.
@@ -74,7 +75,7 @@ package struct Transfer: Sendable {
     var modifiedTime: Timestamp?
     /// Whether it puts everything anew, since what the store has is damaged.
     var isRepair = false
-    var delay = Backoff()
+    var delay = Backoff.firestore
     /// How many times in a row the store has refused to give another user's object.
     var refusals = 0
     /// How many answers of the store in a row were missing or damaged; see `TransferFailure`.

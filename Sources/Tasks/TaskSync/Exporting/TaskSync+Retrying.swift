@@ -53,7 +53,7 @@ extension TaskSync {
     /// Nothing tells when a disk has room or a directory may be written again, so time does.
     func retryLater() {
         guard !retries.isEmpty || !retriedLists.isEmpty || vanishedLists.keys.contains(where: isNewlyMissed) else {
-            retryDelay = Backoff()
+            retryDelay = Backoff.firestore
             return
         }
         guard !isRetryPlanned else { return }

@@ -3,23 +3,23 @@
 /// A read that is interrupted continues where it stopped, unless the object was replaced meanwhile.
 public struct RetryingObjectStore: ObjectStore {
     private let store: any ObjectStore
-    private let backoff: Backoff
+    private let policy: RetryPolicy
     private let generator: @Sendable () -> any RandomNumberGenerator & Sendable
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// Creates a retrying view of `store`.
     ///
     /// - Parameters:
-    ///   - backoff: The delays between attempts.
+    ///   - policy: The number of attempts and the delays between them.
     ///   - generator: The source of the randomness of the delays.
     ///   - sleep: Waits for a delay; it throws if the task is cancelled.
     public init(
-        _ store: any ObjectStore, backoff: Backoff = Backoff(),
+        _ store: any ObjectStore, policy: RetryPolicy = RetryPolicy(),
         generator: @escaping @Sendable () -> any RandomNumberGenerator & Sendable = { SystemRandomNumberGenerator() },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.store = store
-        self.backoff = backoff
+        self.policy = policy
         self.generator = generator
         self.sleep = sleep
     }
@@ -49,8 +49,8 @@ public struct RetryingObjectStore: ObjectStore {
             return try await store.read(key, limit: limit)
         } catch let error as ObjectStorageError where error.code.isTransient {
             try Task.checkCancellation()
-            var (backoff, random) = (backoff, generator())
-            guard let wait = backoff.wait(asked: error.retryAfter, using: &random) else { throw error }
+            var (attempts, random) = (RetryPolicy.Attempts(policy), generator())
+            guard let wait = attempts.wait(asked: error.retryAfter, using: &random) else { throw error }
             try await sleep(wait)
             return try await get(key).collect(limit: limit)
         }
@@ -72,14 +72,14 @@ public struct RetryingObjectStore: ObjectStore {
     }
 
     private func retrying<Result: Sendable>(_ operation: () async throws -> Result) async throws -> Result {
-        var backoff = backoff
+        var attempts = RetryPolicy.Attempts(policy)
         var random: any RandomNumberGenerator & Sendable = generator()
         while true {
             do {
                 return try await operation()
             } catch let error as ObjectStorageError where error.code.isTransient {
                 try Task.checkCancellation()
-                guard let wait = backoff.wait(asked: error.retryAfter, using: &random) else { throw error }
+                guard let wait = attempts.wait(asked: error.retryAfter, using: &random) else { throw error }
                 try await sleep(wait)
             }
         }

@@ -1,3 +1,5 @@
+import SystemIO
+
 /// Decides which transfers run. Pure: it takes events and the time and returns actions; the
 /// randomness of delays comes from a generator.
 ///
@@ -21,6 +23,7 @@ struct TransferQueue: Sendable {
         let order: Int
         var status: Status
         var failures = 0
+        var backoff = Backoff(.seconds(1) ... .seconds(60))
         /// Whether the transfer is to be paused as soon as it has stopped.
         var isToPause = false
     }
@@ -60,8 +63,6 @@ struct TransferQueue: Sendable {
 
     /// The maximum number of attempts after failures that are not known to pass.
     private static let doubtfulLimit = 5
-    private static let firstWait = Duration.seconds(1)
-    private static let longestWait = Duration.seconds(60)
 
     private(set) var entries: [TransferID: Entry] = [:]
     let limit: Int
@@ -120,6 +121,7 @@ struct TransferQueue: Sendable {
         case .start, .resume:
             entries[id]?.isToPause = false
             entries[id]?.failures = 0
+            entries[id]?.backoff.reset()
             guard entry.status != .running, entry.status != .stopping, entry.status != .queued else { return }
             entries[id]?.status = .queued
             if entry.status == .paused { actions.append(.hold(id)) }
@@ -157,9 +159,8 @@ struct TransferQueue: Sendable {
             entry.status = .paused
             actions.append(.pause(id))
         } else {
-            let ceiling = min(Self.longestWait, Self.firstWait * (1 << min(entry.failures - 1, 10)))
-            let drawn = ceiling * Double.random(in: 0.5...1, using: &generator)
-            entry.status = .waiting(until: now + max(drawn, retryAfter ?? .zero))
+            let wait = entry.backoff.next(random: .random(in: 0..<1, using: &generator))
+            entry.status = .waiting(until: now + max(wait, retryAfter ?? .zero))
             actions.append(.showWaiting(id))
         }
         entries[id] = entry
