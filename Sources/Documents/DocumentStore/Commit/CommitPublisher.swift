@@ -1,5 +1,4 @@
 import DocumentModel
-import Glibc
 import SQLite
 import Synchronization
 import SystemIO
@@ -33,6 +32,8 @@ final class CommitPublisher: Sendable {
 
     private let thread = SerialThread()
     private let state = Mutex(State())
+    /// Set for each group that arrives.
+    private let arrivals = ThreadEvent()
     private let log: FileDescriptor
     private let synchronize: @Sendable (borrowing FileDescriptor) throws -> Void
     private let listeners: ListenHub
@@ -69,6 +70,7 @@ final class CommitPublisher: Sendable {
             state.groups.append(group)
             return (state.schedule(), state.isHopeless)
         }
+        arrivals.set()
         if mustSchedule { schedule(for: writer) }
         if isHopeless { giveUp(for: writer) }
     }
@@ -143,8 +145,9 @@ final class CommitPublisher: Sendable {
         while true {
             let (present, now) = (state.withLock { $0.answerCount }, ContinuousClock.now)
             if present != count { (count, arrival) = (present, now) }
-            if count >= last.commits || now - start >= patience || now - arrival >= patience / 4 { return }
-            usleep(50)
+            let end = min(start + patience, arrival + patience / 4)
+            if count >= last.commits || now >= end { return }
+            arrivals.wait(atMost: end - now)
         }
     }
 
