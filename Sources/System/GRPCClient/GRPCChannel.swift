@@ -1,5 +1,5 @@
 package import GRPCProtocol
-import Glibc
+import SystemIO
 
 /// A connection to one server, made when the first call needs it and made again after it is lost.
 ///
@@ -20,7 +20,7 @@ package final class GRPCChannel: Sendable {
     package convenience init(
         _ target: String, configuration: GRPCChannelConfiguration = GRPCChannelConfiguration()
     ) {
-        self.init(target, configuration: configuration) { getenv($0).map { String(cString: $0) } }
+        self.init(target, configuration: configuration) { ProcessEnvironment[$0] }
     }
 
     init(_ target: String, configuration: GRPCChannelConfiguration, environment: (String) -> String?) {

@@ -11,7 +11,7 @@ package struct StandardErrorLog: Sendable {
 
     init() {
         isJournal = StandardErrorLog.isJournal(
-            stream: getenv("JOURNAL_STREAM").map { String(cString: $0) },
+            stream: ProcessEnvironment["JOURNAL_STREAM"],
             standardError: try? StandardErrorLog.status())
     }
 

@@ -1,4 +1,4 @@
-import Glibc
+import SystemIO
 
 /// The credentials for an S3 store.
 public struct S3Credentials: Sendable, CustomStringConvertible {
@@ -26,14 +26,11 @@ public struct S3Credentials: Sendable, CustomStringConvertible {
     /// Returns the credentials from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
     /// `AWS_SESSION_TOKEN`; nil if they are not set.
     public static func fromEnvironment() -> S3Credentials? {
-        func value(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-        }
-        guard let accessKey = value("AWS_ACCESS_KEY_ID"), let secretKey = value("AWS_SECRET_ACCESS_KEY") else {
-            return nil
-        }
+        guard let accessKey = ProcessEnvironment["AWS_ACCESS_KEY_ID"],
+            let secretKey = ProcessEnvironment["AWS_SECRET_ACCESS_KEY"]
+        else { return nil }
         return S3Credentials(
-            accessKey: accessKey, secretKey: secretKey, sessionToken: value("AWS_SESSION_TOKEN"))
+            accessKey: accessKey, secretKey: secretKey, sessionToken: ProcessEnvironment["AWS_SESSION_TOKEN"])
     }
 
     /// A text without secrets.
