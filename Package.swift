@@ -51,7 +51,7 @@ let package = Package(
         // C
         cLibrary("CSQLite"), cLibrary("CDeflate"), cLibrary("CISAL"), cLibrary("CZlib"), cLibrary("CCurl"),
         cLibrary("CNGHTTP2"), cLibrary("CMicroHTTPD"), cLibrary("COpenSSL"), cLibrary("CYAML"),
-        cLibrary("CExpat"), cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
+        cLibrary("CExpat"), cLibrary("CPCRE2"), cLibrary("CSystemd"), cLibrary("CLinux"), cLibrary("CGear"),
 
         // System
         target("JSON", in: "System"),
@@ -62,6 +62,7 @@ let package = Package(
         target("YAML", in: "System", uses: ["CYAML"]),
         target("XML", in: "System", uses: ["CExpat"]),
         target("Ustar", in: "System"),
+        target("RegularExpressions", in: "System", uses: ["CPCRE2"]),
         target("Compression", in: "System", uses: ["CDeflate", "CISAL"]),
         target("Cryptography", in: "System", uses: ["CISAL", "COpenSSL"]),
         target("HTTPMessages", in: "System"),
@@ -191,6 +192,7 @@ let package = Package(
         tests("JSON"), tests("CivilTime"), tests("SystemIO"), tests("SystemService"),
         tests("SQLite", uses: ["SystemIO"]), tests("YAML"),
         tests("XML"), tests("Ustar"),
+        tests("RegularExpressions"),
         tests("Compression", uses: ["CZlib"]), tests("Cryptography", uses: ["COpenSSL"]),
         tests("HTTPMessages"), tests("HTTPClient", uses: ["HTTPMessages", "HTTPServer", "HTTPTestKit"]),
         tests("HTTPServer", uses: ["HTTPClient", "HTTPMessages", "HTTPTestKit", "SystemIO"]),
