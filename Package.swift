@@ -120,6 +120,9 @@ let package = Package(
         target(
             "AccountClient", in: "Accounts",
             uses: ["HTTPClient", "HTTPMessages", "IdentityProtocol", "JSON", "SystemIO", "XML"]),
+        target(
+            "RulesLanguage", in: "Accounts",
+            uses: ["CivilTime", "Cryptography", "DocumentModel", "JSON", "RegularExpressions"]),
         target("SecurityRules", in: "Accounts", uses: ["DocumentModel"]),
         target(
             "IdentityServer", in: "Accounts",
@@ -222,12 +225,13 @@ let package = Package(
             "AccessControl",
             uses: [
                 "AccountClient", "DocumentClient", "DocumentModel", "DocumentStore", "FirestoreServer", "GRPCProtocol",
-                "GRPCServer", "IdentityProtocol", "IdentityServer", "IdentityTestKit", "ObjectStorage", "SecurityRules",
-                "SystemIO",
+                "GRPCServer", "IdentityProtocol", "IdentityServer", "IdentityTestKit", "ObjectStorage", "RulesLanguage",
+                "SecurityRules", "SystemIO",
             ]),
         tests(
             "AccountClient",
             uses: ["HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
+        tests("RulesLanguage", uses: ["DocumentModel", "JSON"]),
         tests("SecurityRules", uses: ["DocumentModel"]),
         tests(
             "IdentityServer",
@@ -286,7 +290,7 @@ if let names = ProcessInfo.processInfo.environment["FERRY_TARGETS"] {
                 "BucketStore", "Control", "Cryptography", "DocumentClient", "DocumentModel", "DocumentStore",
                 "FerryCLI", "FerryServer", "FirestoreProtocol", "FirestoreServer", "GRPCClient", "GRPCProtocol",
                 "GRPCServer", "HTTPMessages", "HTTPServer", "IdentityServer",
-                "JSON", "ObjectStorage", "S3Server", "TaskModel", "Ustar", "XML", "YAML",
+                "JSON", "ObjectStorage", "RulesLanguage", "S3Server", "TaskModel", "Ustar", "XML", "YAML",
             ], path: "Tests/Fuzz/Decoders", swiftSettings: settings))
     var kept = Set<String>()
     func keep(_ name: String) {

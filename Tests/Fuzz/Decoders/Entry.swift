@@ -35,6 +35,7 @@ private let decoders: [String: @Sendable ([UInt8]) -> Void] = [
     "http": decodeHTTP,
     "http-response": decodeResponse,
     "grpc": decodeCall,
+    "rules": decodeRules,
 ]
 
 private let chosen: @Sendable ([UInt8]) -> Void = {

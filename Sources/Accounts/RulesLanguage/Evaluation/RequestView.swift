@@ -1,0 +1,110 @@
+import DocumentModel
+
+/// `request` in a condition.
+struct RequestView: RuleMapView {
+    let request: RulesRequest
+
+    func value(of key: String) -> RuleValue? {
+        switch key {
+        case "auth": authentication
+        case "method": .string(request.method.rawValue)
+        case "path": path
+        case "resource": ResourceView.value(of: request.after)
+        case "time": .timestamp(request.time)
+        case "query": request.query.map { .map(.view(QueryView(query: $0))) }
+        default: nil
+        }
+    }
+
+    var entries: [String: RuleValue]? {
+        var entries: [String: RuleValue] = [:]
+        for key in ["auth", "method", "path", "resource", "time", "query"] { entries[key] = value(of: key) }
+        return entries
+    }
+
+    func hasKey(_ key: String) -> Bool? { value(of: key) != nil }
+
+    private var authentication: RuleValue {
+        guard let account = request.authentication else { return .null }
+        return .map(.built(["uid": .string(account.userID), "token": .map(.stored(account.token))]))
+    }
+
+    private var path: RuleValue {
+        var segments: [String] = []
+        for segment in request.segments {
+            guard case .known(let text) = segment else { return .unknown(.anything) }
+            segments.append(text)
+        }
+        return .path(segments)
+    }
+}
+
+/// `resource` and `request.resource` in a condition, and what `get` returns.
+struct ResourceView: RuleMapView {
+    let document: Document
+
+    /// Returns the document as a value; null if there is none.
+    static func value(of document: Document?) -> RuleValue {
+        document.map { .map(.view(ResourceView(document: $0))) } ?? .null
+    }
+
+    func value(of key: String) -> RuleValue? {
+        switch key {
+        case "data": .map(.stored(document.fields))
+        case "id": .string(document.name.id)
+        case "__name__": .path(RuleValue.segments(ofReference: document.name.description))
+        default: nil
+        }
+    }
+
+    var entries: [String: RuleValue]? {
+        var entries: [String: RuleValue] = [:]
+        for key in ["data", "id", "__name__"] { entries[key] = value(of: key) }
+        return entries
+    }
+
+    func hasKey(_ key: String) -> Bool? { value(of: key) != nil }
+}
+
+/// `resource` of a query: any of the documents that one alternative of it may return.
+struct QueryResourceView: RuleMapView {
+    let constraints: QueryConstraints
+    let entries: [String: RuleValue]? = nil
+
+    func value(of key: String) -> RuleValue? {
+        switch key {
+        case "data": .map(.view(OpenMap(constraints: constraints, path: [])))
+        case "id", "__name__": .unknown(.anything)
+        default: nil
+        }
+    }
+
+    func hasKey(_ key: String) -> Bool? { value(of: key) != nil }
+}
+
+/// `request.query` in a condition.
+struct QueryView: RuleMapView {
+    let query: Query
+
+    func value(of key: String) -> RuleValue? {
+        switch key {
+        case "limit": query.limit.map { .integer(Int64($0)) }
+        case "offset": .integer(Int64(query.offset))
+        case "orderBy":
+            .map(
+                .built(
+                    Dictionary(
+                        query.orders.map { ($0.path.description, .string($0.descending ? "DESC" : "ASC")) },
+                        uniquingKeysWith: { first, _ in first })))
+        default: nil
+        }
+    }
+
+    var entries: [String: RuleValue]? {
+        var entries: [String: RuleValue] = [:]
+        for key in ["limit", "offset", "orderBy"] { entries[key] = value(of: key) }
+        return entries
+    }
+
+    func hasKey(_ key: String) -> Bool? { value(of: key) != nil }
+}
