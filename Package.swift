@@ -135,7 +135,7 @@ let package = Package(
             "AccessControl", in: "Accounts",
             uses: [
                 "DocumentModel", "DocumentStore", "FirestoreProtocol", "FirestoreServer", "IdentityProtocol",
-                "IdentityServer", "ObjectStorage", "SecurityRules",
+                "IdentityServer", "ObjectStorage", "RulesLanguage", "SecurityRules",
             ]),
 
         // Tasks
@@ -168,7 +168,7 @@ let package = Package(
                 "AccessControl", "BucketStore", "CommandLineTool", "Cryptography", "DocumentModel", "DocumentStore",
                 "FirestoreProtocol", "FirestoreServer", "GRPCProtocol", "GRPCServer", "HTTPMessages", "HTTPServer",
                 "IdentityProtocol", "IdentityServer", "JSON",
-                "ObjectStorage", "S3Server", "SQLite", "SystemIO", "SystemService", "YAML",
+                "ObjectStorage", "RulesLanguage", "S3Server", "SQLite", "SystemIO", "SystemService", "YAML",
             ]),
         program("ferryd", runs: "FerryDaemon"),
         program("ferry", runs: "FerryCLI"),

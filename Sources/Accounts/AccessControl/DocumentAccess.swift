@@ -11,7 +11,7 @@ package struct DocumentAccess: DocumentAccessPolicy {
     /// Decides which objects of others may be read; nil: none.
     let objects: SharedObjects?
     /// The quotas that commits are held to; nil: none.
-    private let quotas: AccountQuotas?
+    let quotas: AccountQuotas?
 
     package init(objects: SharedObjects? = nil, quotas: AccountQuotas? = nil) {
         self.objects = objects
@@ -80,7 +80,7 @@ package struct DocumentAccess: DocumentAccessPolicy {
 
     /// Whether a change adds no references to objects of others but to these: whoever can reference
     /// an object can read it.
-    private static func addsOnly(
+    static func addsOnly(
         _ readable: Set<ObjectReference>, in change: ProposedChange, of task: Document?, by caller: Caller
     ) -> Bool {
         guard case .user(let user, _, _) = caller, isAmongTasks(change.write.name), let after = change.after else {
@@ -139,6 +139,13 @@ package struct DocumentAccess: DocumentAccessPolicy {
             }
         }
         try await limitInvitations(in: writes, store, from: user)
+        return try await readableReferences(in: writes, store, by: user)
+    }
+
+    /// Returns the objects of others that writes name and the user may read.
+    func readableReferences(
+        in writes: [Write], _ store: any DocumentStore, by user: String
+    ) async throws -> Set<ObjectReference> {
         var readable: Set<ObjectReference> = []
         for write in writes where Self.isAmongTasks(write.name) {
             for reference in ObjectReference.all(in: write, where: { $0.owner != user }) {

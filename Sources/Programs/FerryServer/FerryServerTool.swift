@@ -15,7 +15,7 @@ package enum FerryServerTool {
                 ferry-server run --data /srv/ferry --http 127.0.0.1:7441 --documents 127.0.0.1:7440
             """,
         subcommands: [
-            .run, .user, .invite, .keys, .backup, .restore, .check, .repairClock, .export, .import, .objects,
+            .run, .user, .invite, .keys, .backup, .restore, .check, .repairClock, .export, .import, .objects, .rules,
             .completion, .manual,
         ],
         defaultSubcommand: "run")
@@ -58,7 +58,7 @@ package enum FerryServerTool {
             """
             The file that --config names is YAML with the names of the options as keys: data, documents, http, tls-cert, tls-key,
             url, documents-url, objects, objects-region, objects-keys, project, emulator, sign-up, quota-objects, quota-documents,
-            quota-requests, objects-grace, log-level. Options on the command line win. SIGHUP reads it again; what the running server cannot change is said in the log.
+            quota-requests, objects-grace, rules, log-level. Options on the command line win. SIGHUP reads it again; what the running server cannot change is said in the log.
 
                 documents: 0.0.0.0:7440
                 http: 0.0.0.0:7441

@@ -40,6 +40,10 @@ struct ConfigurationReader {
         Option(
             "objects-grace", value: "DAYS",
             summary: "how long data of attachments that nothing needs is kept (default 30; 2 to 3650)"),
+        Option(
+            "rules", value: "FILE",
+            summary: "security rules for documents, in place of the built-in ones; SIGHUP reads them again",
+            completion: .files),
         Option("accept-clock", summary: "start although the clock is more than a year after the newest commit"),
         Option(
             "log-level", value: "LEVEL", summary: "least level that is logged (default info)",
@@ -119,6 +123,7 @@ struct ConfigurationReader {
             configuration.signUpSetting = policy
         }
         configuration.quota = try quota()
+        configuration.rules = try value("rules")
         for address in [configuration.documents, configuration.http] where configuration.isEmulator {
             guard address.isLoopback else {
                 throw invalid(

@@ -37,6 +37,8 @@ struct ServerConfiguration: Sendable, Hashable {
     var signUpSetting: SignUpPolicy?
     /// What an account may use unless `ferry-server user quota` says something else.
     var quota = AccountQuota()
+    /// A file of security rules for documents; nil for the built-in rules.
+    var rules: String?
     /// Whether the server starts although the system's clock is more than a year after the newest commit.
     var acceptsClock = false
     var logLevel = LogLevel.info

@@ -24,12 +24,14 @@ struct Server: Sendable {
     private let web: HTTPServer
     private let documents: GRPCServer
     private let closing: AsyncGate
+    private let rules: RulesFile?
 
     /// Opens the data, making what is absent, and binds the ports. When it throws nothing is left running.
     ///
     /// - Throws: `ServerError`, also for a directory or port that is in use.
     static func start(_ configuration: ServerConfiguration, logger: Logger) async throws -> Server {
         let certificate = try configuration.tls.map { try Certificate($0) }
+        let rules = try configuration.rules.map { try RulesFile($0) }
         let directory = try DataDirectory(path: configuration.data)
         let stores = try await Stores(directory, configuration, logger.labelled("documents"))
         // The HTTP port is bound before identity opens, because tokens carry the server's URL.
@@ -45,8 +47,9 @@ struct Server: Sendable {
             let quotas = AccountQuotas(quota: { identity.quota(of: $0) })
             let closing = AsyncGate(isOpen: false)
             let shared = sharedObjects(stores)
+            let access = documentAccess(shared, configuration.isEmulator ? nil : quotas, rules)
             let documents = documentServer(
-                configuration, certificate, stores, shared, identity, quotas, closing, logger)
+                configuration, certificate, stores, access, identity, quotas, closing, logger)
             endpoints.documents.port = try documents.start()
             site.open(
                 WebHandler(
@@ -55,7 +58,7 @@ struct Server: Sendable {
             )
             return Server(
                 endpoints: endpoints, directory: directory, stores: stores, identity: identity, web: web,
-                documents: documents, closing: closing)
+                documents: documents, closing: closing, rules: rules)
         } catch {
             await web.stop(within: .zero)
             await stores.close()
@@ -77,8 +80,11 @@ struct Server: Sendable {
         await stores.close()
     }
 
-    /// Learns what `ferry-server user` and `keys` have changed.
-    func reload() async throws { try await identity.reload() }
+    /// Learns what `ferry-server user` and `keys` have changed, and reads the rules again.
+    func reload() async throws {
+        try await identity.reload()
+        try rules?.reload()
+    }
 
     /// Removes what accounts that were deleted have left.
     func removeDeletedAccounts() async throws { try await AccountRemoval(stores: stores, identity: identity).run() }
@@ -130,16 +136,16 @@ struct Server: Sendable {
     }
 
     private static func documentServer(
-        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores, _ shared: SharedObjects,
-        _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: AsyncGate, _ logger: Logger
+        _ configuration: ServerConfiguration, _ certificate: Certificate?, _ stores: Stores,
+        _ access: any DocumentAccessPolicy, _ identity: IdentityService, _ quotas: AccountQuotas, _ closing: AsyncGate,
+        _ logger: Logger
     ) -> GRPCServer {
         let logger = logger.labelled("documents")
         let authenticator = DocumentAuthenticator(
             identity.authenticator, quotas: quotas, isEmulator: configuration.isEmulator)
         let service = FirestoreService(
-            catalog: stores.catalog, authenticator: authenticator,
-            access: DocumentAccess(objects: shared, quotas: configuration.isEmulator ? nil : quotas),
-            closing: closing, now: WallClock.seconds,
+            catalog: stores.catalog, authenticator: authenticator, access: access, closing: closing,
+            now: WallClock.seconds,
             onError: FaultLog(logger, "a call failed").note)
         var settings = GRPCServerConfiguration(
             host: configuration.documents.host, port: configuration.documents.port)
@@ -147,6 +153,15 @@ struct Server: Sendable {
         settings.trustedProxies = configuration.trustedProxies
         if let certificate { settings.security = certificate.grpc }
         return GRPCServer(settings, routes: service.routes)
+    }
+
+    private static func documentAccess(
+        _ shared: SharedObjects, _ quotas: AccountQuotas?, _ rules: RulesFile?
+    ) -> any DocumentAccessPolicy {
+        guard let rules else { return DocumentAccess(objects: shared, quotas: quotas) }
+        return WrittenRules(
+            objects: shared, quotas: quotas, rules: { rules.current },
+            now: { Timestamp(microseconds: WallClock.microseconds()) })
     }
 
     private static func sharedObjects(_ stores: Stores) -> SharedObjects {

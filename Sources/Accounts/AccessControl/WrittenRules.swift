@@ -1,0 +1,209 @@
+package import DocumentModel
+package import DocumentStore
+package import FirestoreProtocol
+package import FirestoreServer
+package import RulesLanguage
+import Synchronization
+
+/// Applies rules that the operator has written, in place of the built-in ones.
+///
+/// The rules decide about documents alone. Quotas, and who may read whose objects, stay as they are.
+package struct WrittenRules: DocumentAccessPolicy {
+    /// Returns the rules in force. They may change between two requests.
+    private let rules: @Sendable () -> Ruleset
+    private let now: @Sendable () -> Timestamp
+    private let base: DocumentAccess
+
+    /// Creates a policy.
+    ///
+    /// - Parameters:
+    ///   - rules: returns the rules in force.
+    ///   - now: returns the time that reads see as `request.time`. Writes see the commit's time.
+    package init(
+        objects: SharedObjects? = nil, quotas: AccountQuotas? = nil, rules: @escaping @Sendable () -> Ruleset,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        base = DocumentAccess(objects: objects, quotas: quotas)
+        self.rules = rules
+        self.now = now
+    }
+
+    // MARK: Reads
+
+    package func check(
+        get names: [DocumentName], _ documents: [EncodedDocument?], in store: any DocumentStore, by caller: Caller
+    ) async throws {
+        try await check(get: names, documents, at: .strong, in: store, by: caller)
+    }
+
+    private func check(
+        get names: [DocumentName], _ documents: [EncodedDocument?], at moment: ReadMoment,
+        in store: any DocumentStore, by caller: Caller
+    ) async throws {
+        if caller == .administrator { return }
+        var known = KnownDocuments(store: store, moment: moment)
+        for (name, document) in zip(names, documents) {
+            let request = RulesRequest(
+                .get, name, by: caller.authentication, at: now(), before: try document?.decoded())
+            try await check(request, &known)
+        }
+    }
+
+    package func check(
+        get names: [DocumentName], asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
+    ) async throws {
+        if caller == .administrator { return }
+        var documents = try await store.get(names, at: .strong).documents
+        if let past {
+            let old = try await store.get(names, at: .at(past)).documents
+            try await check(get: names, old, at: .at(past), in: store, by: caller)
+            documents = zip(documents, old).map { $0 ?? $1 }
+        }
+        try await check(get: names, documents, in: store, by: caller)
+    }
+
+    package func check(
+        list query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
+    ) async throws {
+        try await check(watched: query, asOf: past, in: store, by: caller)
+        guard let past, caller != .administrator else { return }
+        var results = try await store.query(query, at: .at(past), for: caller.account).documents.makeAsyncIterator()
+        while let page = try await results.nextPage() {
+            try await check(get: page.map(\.name), asOf: past, in: store, by: caller)
+        }
+    }
+
+    package func check(
+        watched query: Query, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
+    ) async throws {
+        if caller == .administrator { return }
+        for moment in [.strong] + (past.map { [ReadMoment.at($0)] } ?? []) {
+            var known = KnownDocuments(store: store, moment: moment)
+            try await check(RulesRequest(query, by: caller.authentication, at: now()), &known)
+        }
+    }
+
+    /// A listing is a query of every collection below the parent.
+    package func check(
+        listing parent: ParentName, asOf past: Timestamp?, in store: any DocumentStore, by caller: Caller
+    ) async throws {
+        let query = Query(parent: parent, collectionID: nil)
+        try await check(watched: query, asOf: past, in: store, by: caller)
+    }
+
+    package func checkAdministration(by caller: Caller) throws {
+        try base.checkAdministration(by: caller)
+    }
+
+    /// Rules may depend on the time and on other documents, and may be replaced.
+    package func allowsForEver(_ query: Query, by caller: Caller) throws -> Bool { caller == .administrator }
+
+    private func check(_ request: RulesRequest, _ known: inout KnownDocuments) async throws {
+        let rules = rules()
+        while true {
+            switch rules.decide(request, lookup: { [known] in known[$0] }) {
+            case .allowed: return
+            case .denied: throw DocumentStoreError.permissionDenied
+            case .needs(let needed): try await known.fetch(needed)
+            }
+        }
+    }
+
+    // MARK: Writes
+
+    package func review(
+        _ writes: [Write], in store: any DocumentStore, by caller: Caller
+    ) async throws -> any CommitReview {
+        var readable: Set<ObjectReference> = []
+        if case .user(let user, _, _) = caller {
+            readable = try await base.readableReferences(in: writes, store, by: user)
+        }
+        return Review(access: self, caller: caller, database: store.database, readable: readable)
+    }
+
+    private final class Review: CommitReview {
+        private let access: WrittenRules
+        private let caller: Caller
+        private let database: DatabaseName
+        private let readable: Set<ObjectReference>
+        private let changes = Mutex<Set<Int>>([])
+
+        init(access: WrittenRules, caller: Caller, database: DatabaseName, readable: Set<ObjectReference>) {
+            self.access = access
+            self.caller = caller
+            self.database = database
+            self.readable = readable
+        }
+
+        func check(_ commit: borrowing ProposedCommit) throws {
+            try access.check(commit, by: caller, readable: readable)
+            let found = try access.base.noteChanges(of: commit, in: database)
+            changes.withLock { $0.formUnion(found) }
+        }
+
+        func end() { access.base.noteStored(changes.withLock { $0 }) }
+    }
+
+    /// Decides inside a commit's transaction.
+    private func check(
+        _ commit: borrowing ProposedCommit, by caller: Caller, readable: Set<ObjectReference>
+    ) throws {
+        guard caller != .administrator else { return }
+        let rules = rules()
+        var known: [NeededDocument: Document?] = [:]
+        for change in commit.changes {
+            let task = try change.write.name.root.flatMap { try commit.get($0) }
+            guard DocumentAccess.addsOnly(readable, in: change, of: task, by: caller) else {
+                throw DocumentStoreError.permissionDenied
+            }
+            let request = RulesRequest(
+                change.method, change.write.name, by: caller.authentication, at: commit.time, before: change.before,
+                after: change.after)
+            var decision = rules.decide(request) { [known] in known[$0] }
+            while case .needs(let needed) = decision {
+                known[needed] = .some(needed.after ? try commit.getAfter(needed.name) : try commit.get(needed.name))
+                decision = rules.decide(request) { [known] in known[$0] }
+            }
+            guard decision == .allowed else { throw DocumentStoreError.permissionDenied }
+        }
+        if case .user(let user, _, _) = caller { try base.quotas?.check(commit, by: user) }
+    }
+}
+
+/// The other documents that conditions have asked for, as of one moment.
+private struct KnownDocuments {
+    private let store: any DocumentStore
+    private let moment: ReadMoment
+    private var documents: [DocumentName: Document?] = [:]
+
+    init(store: any DocumentStore, moment: ReadMoment) {
+        self.store = store
+        self.moment = moment
+    }
+
+    /// Nothing changes by a read, so a document is the same before and after it.
+    subscript(needed: NeededDocument) -> Document?? { documents[needed.name] }
+
+    mutating func fetch(_ needed: NeededDocument) async throws {
+        let found = try await store.get([needed.name], at: moment).documents.first ?? nil
+        documents[needed.name] = .some(try found?.decoded())
+    }
+}
+
+extension ProposedChange {
+    /// The method by which rules know this change.
+    fileprivate var method: RulesMethod {
+        if case .verify = write.operation { return .get }
+        return after == nil ? .delete : before == nil ? .create : .update
+    }
+}
+
+extension Caller {
+    /// `request.auth` of the caller's requests: the claims that every ID token of this server has.
+    fileprivate var authentication: RulesAuthentication? {
+        guard case .user(let id, _, let address) = self else { return nil }
+        var token: [String: Value] = ["sub": .string(id), "user_id": .string(id)]
+        if let address { token["email"] = .string(address) }
+        return RulesAuthentication(userID: id, token: token)
+    }
+}
