@@ -231,7 +231,7 @@ let package = Package(
         tests(
             "AccountClient",
             uses: ["HTTPMessages", "HTTPServer", "IdentityProtocol", "IdentityServer", "IdentityTestKit"]),
-        tests("RulesLanguage", uses: ["DocumentModel", "JSON"]),
+        tests("RulesLanguage", uses: ["DocumentModel", "JSON", "SecurityRules"]),
         tests("SecurityRules", uses: ["DocumentModel"]),
         tests(
             "IdentityServer",
