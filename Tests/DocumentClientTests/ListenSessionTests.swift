@@ -127,7 +127,7 @@ import Testing
         let gone = try name("tasks/a")
         let outcome = try replica.receive(boundary(5000, [.deleted(gone, readTime: nil)]))
         #expect(outcome.wentBack)
-        #expect(try replica.row(gone.path)?.id == nil)
+        #expect(try replica.file.row(gone.path)?.id == nil)
     }
 
     @Test func `a document missing after a reset is only gone when the remote says so`() throws {
@@ -150,7 +150,7 @@ import Testing
         #expect(Set(outcome.missing) == [gone, moved])
         #expect(try replica.snapshot(gone).exists && replica.snapshot(moved).exists)
         _ = try replica.resolveMissing(outcome.missing, remote.read(outcome.missing))
-        let notices = try replica.changes(after: 0, limit: 10)
+        let notices = try replica.reader.changes(after: 0, limit: 10)
         #expect(notices.first { $0.name == gone }?.isOutside == false)
         #expect(notices.first { $0.name == moved }?.isOutside == true)
         #expect(try replica.snapshot(gone).exists == false)

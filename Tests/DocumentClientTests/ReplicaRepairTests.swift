@@ -61,7 +61,7 @@ import Testing
         let task = try name("tasks/a")
         var replica = try open()
         #expect { _ = try replica.snapshot(task) } throws: { isDamage($0) }
-        #expect { _ = try replica.results(of: QueryPlan(tasksQuery)) } throws: { isDamage($0) }
+        #expect { _ = try replica.reader.results(of: QueryPlan(tasksQuery)) } throws: { isDamage($0) }
         #expect(try replica.snapshot(name("tasks/b")).exists)
         replica.database.close()
 
@@ -72,12 +72,12 @@ import Testing
         #expect(try !replica.snapshot(name("tasks/b")).isAwaited)
         let target = try replica.target(for: tasksQuery)
         #expect(target.resumeToken.isEmpty)
-        let before = replica.latestNumber
+        let before = replica.file.latestNumber
         let outcome = try replica.receive(boundary(target))
         #expect(outcome.missing.isEmpty && outcome.unreported.isEmpty)
         let known = try replica.snapshot(task)
         #expect(!known.isAwaited && known["notes"] == .string("precious"))
-        #expect(try replica.changes(after: before, limit: 10).map(\.name) == [task])
+        #expect(try replica.reader.changes(after: before, limit: 10).map(\.name) == [task])
         replica.database.close()
         #expect(try open(repairs: true).repaired.isEmpty)
     }
@@ -111,11 +111,11 @@ import Testing
 
     @Test func `a number that is damaged is not given out twice`() throws {
         let replica = try filled()
-        let latest = replica.latestNumber
+        let latest = replica.file.latestNumber
         replica.database.close()
         let database = try SQLiteDatabase(path: path)
         try database.execute("UPDATE client_state SET value=1 WHERE key='number'")
         database.close()
-        #expect(try open().latestNumber >= latest)
+        #expect(try open().file.latestNumber >= latest)
     }
 }

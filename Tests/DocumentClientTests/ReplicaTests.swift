@@ -211,12 +211,12 @@ import Testing
         }
         try replica.drain(into: remote)
         #expect(remote.documents.count == 99)
-        let parked = try replica.pending(parkedOnly: true)
+        let parked = try replica.reader.pending(parkedOnly: true)
         #expect(parked.map(\.mutation.name.id) == ["13"])
         #expect(parked.first?.parkedReason == "permission: refused")
         #expect(remote.commitCount < 20)
         remote.refuses = { _ in nil }
-        try replica.unpark(try #require(parked.first?.id))
+        try replica.file.unpark(try #require(parked.first?.id))
         try replica.drain(into: remote)
         #expect(remote.documents.count == 100)
     }
@@ -240,7 +240,7 @@ import Testing
         #expect(remote.documents.count == 11)
         // All commits once, each of them alone, and the rejected one until the client has to wait.
         #expect(remote.commitCount < 20)
-        #expect(try replica.pending(parkedOnly: true).isEmpty)
+        #expect(try replica.reader.pending(parkedOnly: true).isEmpty)
         try replica.append([.create(try name("tasks/new"), [:])])
         guard case .commit(let writes)? = try replica.nextRequest() else {
             Issue.record("expected a commit")
@@ -277,7 +277,7 @@ import Testing
         try replica.append([.create(try name("tasks/d"), [:])])
         try replica.drain(into: remote)
         #expect(remote.documents.keys.map(\.id) == ["d"])
-        #expect(try replica.pending(parkedOnly: true).count == 3)
+        #expect(try replica.reader.pending(parkedOnly: true).count == 3)
     }
 
     @Test func `an update of a document never read waits for a read`() throws {
@@ -352,7 +352,7 @@ import Testing
         let replica = try memoryReplica()
         try replica.append([.update(try name("tasks/a"), [try path("a"): .integer(2)])])
         try replica.drain(into: remote)
-        #expect(try replica.pending(parkedOnly: true).count == 1)
+        #expect(try replica.reader.pending(parkedOnly: true).count == 1)
         #expect(remote.documents.isEmpty)
     }
 
@@ -399,7 +399,7 @@ import Testing
         for number in 0..<10 { try replica.append([.create(try name("tasks/\(number)"), [:])]) }
         try replica.drain(into: remote)
         #expect(remote.documents.count == 10)
-        #expect(replica.receiptState == .refused)
+        #expect(replica.receipts.state == .refused)
     }
 }
 

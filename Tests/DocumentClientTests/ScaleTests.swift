@@ -36,7 +36,7 @@ import Testing
             #expect(outcome.mismatched.isEmpty && outcome.missing.isEmpty)
         }
         #expect(duration < .seconds(5), "The bar of one second is for a release build on a quiet machine.")
-        let count = try replica.results(of: QueryPlan(tasksQuery)).count
+        let count = try replica.reader.results(of: QueryPlan(tasksQuery)).count
         #expect(count == 10_000)
     }
 

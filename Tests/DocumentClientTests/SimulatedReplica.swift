@@ -173,7 +173,7 @@ final class SimulatedReplica {
         }
         throw RemoteError(
             .transient,
-            "\(id) never comes to rest: \(try replica.pending().map { "\($0.id) \($0.mutation.kind) \($0.parkedReason ?? "")" })"
+            "\(id) never comes to rest: \(try replica.reader.pending().map { "\($0.id) \($0.mutation.kind) \($0.parkedReason ?? "")" })"
         )
     }
 }

@@ -48,7 +48,9 @@ final class Simulation {
         for _ in 0..<3 {
             for replica in replicas {
                 try replica.settle(remote)
-                for parked in try replica.replica.pending(parkedOnly: true) { try replica.replica.unpark(parked.id) }
+                for parked in try replica.replica.reader.pending(parkedOnly: true) {
+                    try replica.replica.file.unpark(parked.id)
+                }
                 try replica.settle(remote)
             }
         }
@@ -133,7 +135,7 @@ final class Simulation {
         var violations: [String] = []
         for replica in replicas {
             if replica.replica.journal.count > 0 { violations.append("\(replica.id) keeps mutations") }
-            let results = try replica.replica.results(of: QueryPlan(tasksQuery))
+            let results = try replica.replica.reader.results(of: QueryPlan(tasksQuery))
             let wanted = remote.matching(RemoteTarget(id: 1, query: tasksQuery))
             for (name, fields) in Dictionary(uniqueKeysWithValues: wanted.map { ($0.name, $0.fields) }) {
                 let found = try replica.replica.snapshot(name)

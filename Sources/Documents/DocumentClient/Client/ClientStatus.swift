@@ -41,3 +41,54 @@ public struct ClientStatus: Sendable, Hashable {
     /// Creates the status of a client that is not running.
     public init() {}
 }
+
+extension ClientStatus {
+    /// Takes over the counts of the journal.
+    ///
+    /// - Parameter oldest: Returns the time of the oldest unsent change. Called if that may have changed.
+    mutating func count(_ journal: Journal, oldest: () -> Int64?) {
+        let before = pendingCount
+        pendingCount = journal.count - journal.parkedCount
+        parkedCount = journal.parkedCount
+        if pendingCount == 0 {
+            oldestPendingMilliseconds = nil
+        } else if oldestPendingMilliseconds == nil || pendingCount < before {
+            oldestPendingMilliseconds = oldest()
+        }
+    }
+
+    /// Records that the remote has answered.
+    mutating func heardFromRemote() {
+        switch connection {
+        case .connecting, .offline, .stopped: connection = .online
+        case .online, .needsSignIn, .otherRemote: break
+        }
+    }
+
+    /// Records that the remote cannot be reached.
+    mutating func wentOffline(_ error: RemoteError) {
+        switch connection {
+        case .connecting, .online, .offline, .stopped:
+            let what = error.code == .overloaded ? "The server takes nothing now" : "The server cannot be reached"
+            connection = .offline("\(what): \(error.message)")
+        case .needsSignIn, .otherRemote: break
+        }
+    }
+
+    /// Records that the remote refuses to watch a query.
+    mutating func refused(_ query: Query, _ error: RemoteError, isOptional: Bool) {
+        let reason = "\(error.code): \(error.message)"
+        if isOptional { refusedOptionalQueries[query] = reason } else { refusedQueries[query] = reason }
+    }
+
+    /// Whether the remote refuses to watch any query.
+    var hasRefusals: Bool { !refusedQueries.isEmpty || !refusedOptionalQueries.isEmpty }
+
+    /// Records that the remote watches queries.
+    mutating func accepted(_ queries: some Sequence<Query>) {
+        for query in queries {
+            refusedQueries[query] = nil
+            refusedOptionalQueries[query] = nil
+        }
+    }
+}

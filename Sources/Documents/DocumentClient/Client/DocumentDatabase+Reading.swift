@@ -19,7 +19,7 @@ extension DocumentDatabase {
     /// Returns the documents of this replica that match a query.
     public func documents(_ query: Query) throws -> [DocumentSnapshot] {
         try checkOpen()
-        return try replica.results(of: plan(query))
+        return try replica.reader.results(of: plan(query))
     }
 
     /// Keeps the results of these queries in this replica and up to date from now on, until `run`
@@ -32,7 +32,7 @@ extension DocumentDatabase {
         for query in queries {
             _ = try plan(query)
             let target = try replica.target(for: query)
-            if areOptional { optionalTargets.insert(target.id) }
+            if areOptional { watched.setOptional(target.id) }
             try await use(target)
         }
         updateStatus()
@@ -60,24 +60,10 @@ extension DocumentDatabase {
     }
 
     private func plan(_ query: Query) throws -> QueryPlan {
-        guard query.parent.database == replica.databaseName else {
-            throw DocumentClientError(
-                .invalid, "The query is about \(query.parent.database), this client about \(replica.databaseName).")
-        }
-        do {
-            return try QueryPlan(query)
-        } catch {
-            throw DocumentClientError(.invalid, error.message, cause: error)
-        }
+        try QueryPlan(query, in: replica.databaseName)
     }
 
     // MARK: Subscriptions
-
-    enum NextSnapshot: Sendable {
-        case snapshot(QuerySnapshot)
-        case nothingYet
-        case closed
-    }
 
     private func subscribe(_ query: Query, _ source: Source) async throws -> QuerySubscription {
         try checkOpen()
@@ -88,46 +74,49 @@ extension DocumentDatabase {
             target = watched.id
             try await use(watched)
         }
-        let id = nextListener
-        nextListener += 1
-        let wakeup = AsyncSignal()
-        listeners[id] = QueryListener(plan: plan, target: target, wakeup: wakeup)
+        let (id, wakeup) = observers.addListener(plan, target: target)
         return QuerySubscription(client: self, id: id, wakeup: wakeup)
     }
 
     func unsubscribe(_ id: Int) async {
-        guard let listener = listeners.removeValue(forKey: id), let target = listener.target else { return }
+        guard let target = observers.removeListener(id) else { return }
         try? await disuse(target)
         updateStatus()
     }
 
     func nextSnapshot(_ id: Int) throws -> NextSnapshot {
-        guard !isClosed, var listener = listeners[id] else { return .closed }
-        let isFromCache = !(listener.target.map(currentTargets.contains) ?? false)
-        let next = try listener.next(from: replica, isFromCache: isFromCache)
-        listeners[id] = listener
-        return next.map { .snapshot($0) } ?? .nothingYet
+        guard !isClosed else { return .closed }
+        return try observers.nextSnapshot(id, from: replica, currentTargets: watched.current)
     }
 
     // MARK: Targets
 
     private func use(_ target: RemoteTarget) async throws {
-        targetUses[target.id, default: 0] += 1
-        guard targetUses[target.id] == 1 else { return }
+        guard watched.use(target.id) else { return }
         listenWakeup.set()
         try await perform(session.add(target))
     }
 
     private func disuse(_ target: Int32) async throws {
-        guard let uses = targetUses[target] else { return }
-        guard uses <= 1 else {
-            targetUses[target] = uses - 1
-            return
-        }
-        targetUses[target] = nil
-        optionalTargets.remove(target)
-        refusedOptionalTargets.remove(target)
+        guard watched.disuse(target) else { return }
         try await perform(session.remove(target))
         if !session.isWanted { stream?.close() }
+    }
+}
+
+extension QueryPlan {
+    /// Creates the plan of a query that must be of this database.
+    ///
+    /// - Throws: `DocumentClientError` with `invalid`.
+    fileprivate init(_ query: Query, in database: DatabaseName) throws(DocumentClientError) {
+        guard query.parent.database == database else {
+            throw DocumentClientError(
+                .invalid, "The query is about \(query.parent.database), this client about \(database).")
+        }
+        do {
+            self = try QueryPlan(query)
+        } catch {
+            throw DocumentClientError(.invalid, error.message, cause: error)
+        }
     }
 }

@@ -15,7 +15,7 @@ extension DocumentDatabase {
             stream = nil
             hasMetRemote = false
             _ = session.ended(.transient)
-            currentTargets = []
+            watched.forgetCurrent()
             if case .otherRemote = status.connection {} else { status.connection = .stopped }
             updateStatus()
         }
@@ -124,7 +124,7 @@ extension DocumentDatabase {
             stream?.close()
             stream = nil
             hasMetRemote = false
-            refusedOptionalTargets = []
+            watched.forgetRefusals()
             try await perform(session.ended(code))
         }
     }
@@ -143,7 +143,7 @@ extension DocumentDatabase {
                 try await perform(unsent)
             }
             guard let stream else { return .transient }
-            while let events = try await Self.nextEvents(of: stream) {
+            while let events = try await stream.nextEvents() {
                 lastHeard = environment.now()
                 if case .lineage(let lineage)? = events.first, try replica.isOther(lineage: lineage) {
                     hold("The server was put back to an earlier state, perhaps from a backup.")
@@ -165,20 +165,6 @@ extension DocumentDatabase {
         } catch is CancellationError {
             return .transient
         }
-    }
-
-    /// Returns the events up to the next target change, so that a large result takes few turns of
-    /// the actor. A lineage event is returned alone.
-    private nonisolated static func nextEvents(of stream: any RemoteListen) async throws -> [RemoteEvent]? {
-        var events: [RemoteEvent] = []
-        while events.count < 256, let event = try await stream.next() {
-            events.append(event)
-            switch event {
-            case .targetChange, .lineage: return events
-            default: break
-            }
-        }
-        return events.isEmpty ? nil : events
     }
 
     func perform(_ actions: [ListenSession.Action]) async throws {
@@ -238,40 +224,30 @@ extension DocumentDatabase {
         while !missing.isEmpty {
             let names = Array(missing.prefix(nameCount))
             missing.removeFirst(names.count)
-            do {
-                try await handle(try replica.resolveMissing(names, try await remote.documents(names)))
-            } catch let error as RemoteError {
-                if error.code.isTransient || error.code == .unauthenticated {
-                    missing += names
-                    return
-                }
-                if error.code == .permission, names.count > 1 {
-                    missing = names + missing
-                    nameCount = names.count / 2
-                    continue
-                }
-                if error.code == .damaged, names.count > 1 {
-                    // One of them is damaged. Its local copy is kept, and the others are requested
-                    // alone.
-                    for name in names { try await resolveMissing(alone: name) }
-                } else if error.code != .damaged {
-                    try await handle(try replica.resolveMissing(names, nil))
-                }
-            } catch is CancellationError {
+            switch try await remote.read(names) {
+            case .read(let answer): try await handle(try replica.resolveMissing(names, answer))
+            case .later:
                 missing += names
                 return
+            case .refused(.permission) where names.count > 1:
+                missing = names + missing
+                nameCount = names.count / 2
+                continue
+            case .refused(.damaged):
+                // One of them is damaged. Its local copy is kept, and the others are requested
+                // alone.
+                if names.count > 1 { for name in names { try await resolveMissing(alone: name) } }
+            case .refused: try await handle(try replica.resolveMissing(names, nil))
             }
             nameCount = min(300, nameCount * 2)
         }
     }
 
     private func resolveMissing(alone name: DocumentName) async throws {
-        do {
-            try await handle(try replica.resolveMissing([name], try await remote.documents([name])))
-        } catch let error as RemoteError {
-            if error.code.isTransient || error.code == .unauthenticated { missing.append(name) }
-        } catch is CancellationError {
-            missing.append(name)
+        switch try await remote.read([name]) {
+        case .read(let answer): try await handle(try replica.resolveMissing([name], answer))
+        case .later: missing.append(name)
+        case .refused: break
         }
     }
 
@@ -280,13 +256,10 @@ extension DocumentDatabase {
     private func resolveUnreported(_ names: [DocumentName]) async throws {
         for start in stride(from: 0, to: names.count, by: 300) {
             let names = Array(names[start..<min(start + 300, names.count)])
-            do {
-                try await handle(try replica.resolveUnreported(names, try await remote.documents(names)))
-            } catch let error as RemoteError {
-                if error.code.isTransient || error.code == .unauthenticated { return }
-                try await handle(try replica.resolveUnreported(names, nil))
-            } catch is CancellationError {
-                return
+            switch try await remote.read(names) {
+            case .read(let answer): try await handle(try replica.resolveUnreported(names, answer))
+            case .later: return
+            case .refused: try await handle(try replica.resolveUnreported(names, nil))
             }
         }
     }

@@ -51,28 +51,28 @@ extension DocumentDatabase {
     /// Returns when everything written before this call was committed by the remote or rejected.
     public func waitForPendingWrites() async throws {
         try checkOpen()
-        let position = replica.latestNumber
+        let position = replica.file.latestNumber
         if replica.journal.isSettled(through: position) { return }
-        try await withCheckedThrowingContinuation { settleWaiters.append((position, $0)) }
+        try await withCheckedThrowingContinuation { observers.addSettleWaiter(position, $0) }
     }
 
     /// Returns the mutations that the remote has not committed, oldest first.
     public func pendingMutations(limit: Int = .max, parkedOnly: Bool = false) throws -> [PendingMutation] {
         try checkOpen()
-        return try replica.pending(limit: limit, parkedOnly: parkedOnly)
+        return try replica.reader.pending(limit: limit, parkedOnly: parkedOnly)
     }
 
     /// Sends a rejected mutation again.
     public func retry(_ id: PendingMutation.ID) throws {
         try checkOpen()
-        try replica.unpark(id)
+        try replica.file.unpark(id)
         published()
     }
 
     /// Discards a rejected mutation. The document reverts to the remote's version.
     public func discard(_ id: PendingMutation.ID) throws {
         try checkOpen()
-        try replica.discard(id)
+        try replica.file.discard(id)
         published()
     }
 }

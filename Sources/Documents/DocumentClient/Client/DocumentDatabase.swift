@@ -28,22 +28,13 @@ public actor DocumentDatabase {
     var hasMetRemote = false
     let listenWakeup = AsyncSignal()
     var listenDelay = Backoff.firestore
-    var currentTargets: Set<Int32> = []
-    var targetUses: [Int32: Int] = [:]
-    /// The targets that the remote may refuse to watch.
-    var optionalTargets: Set<Int32> = []
-    /// The optional targets that the remote has refused on the present stream.
-    var refusedOptionalTargets: Set<Int32> = []
+    var watched = WatchedTargets()
     var missing: [DocumentName] = []
     var lastHeard: Duration
-    // Watchers
-    var listeners: [Int: QueryListener] = [:]
-    var nextListener = 0
-    var changeWaiters: [Int: AsyncSignal] = [:]
-    var settleWaiters: [(position: Int64, continuation: CheckedContinuation<Void, any Error>)] = []
+    // Observers
+    var observers = ClientObservers()
     var status = ClientStatus()
     var lastStatus = ClientStatus()
-    var statusStreams: [Int: AsyncStream<ClientStatus>.Continuation] = [:]
     var isRunning = false
     var isClosed = false
     var needsSignIn = false
@@ -71,8 +62,7 @@ public actor DocumentDatabase {
         self.options = options
         environment = options.environment
         lastHeard = environment.now()
-        status.pendingCount = replica.journal.count - replica.journal.parkedCount
-        status.parkedCount = replica.journal.parkedCount
+        status.count(replica.journal, oldest: { nil })
         executor = environment.executor?() ?? SerialThread()
     }
 
@@ -93,7 +83,7 @@ public actor DocumentDatabase {
         waitingForDisk: Bool = true, _ body: @Sendable (ReplicaTransaction) throws -> Result
     ) throws -> Result {
         try checkOpen()
-        let result = try replica.transaction(waitingForDisk: waitingForDisk) {
+        let result = try replica.file.transaction(waitingForDisk: waitingForDisk) {
             try body(ReplicaTransaction(replica: replica))
         }
         published()
@@ -108,12 +98,9 @@ public actor DocumentDatabase {
 
     /// Returns when any document has changed after `sequence`.
     package func waitForChanges(after sequence: Int64) async throws {
-        let wakeup = AsyncSignal()
-        let id = nextListener
-        nextListener += 1
-        changeWaiters[id] = wakeup
-        defer { changeWaiters[id] = nil }
-        while try replica.changes(after: sequence, limit: 1).isEmpty {
+        let (id, wakeup) = observers.addChangeWaiter()
+        defer { observers.removeChangeWaiter(id) }
+        while try replica.reader.changes(after: sequence, limit: 1).isEmpty {
             try checkOpen()
             try Task.checkCancellation()
             await wakeup.wait()
@@ -126,26 +113,11 @@ public actor DocumentDatabase {
 
     /// Wakes the sender and the listeners after a transaction.
     func published() {
-        let changed = replica.changedPaths
-        replica.changedPaths = []
+        let changed = replica.file.changedPaths
+        replica.file.changedPaths = []
         sendWakeup.set()
-        if !changed.isEmpty {
-            for id in listeners.keys {
-                listeners[id]?.note(changed)
-                listeners[id]?.wakeup.set()
-            }
-            for waiter in changeWaiters.values { waiter.set() }
-        }
-        settle()
+        observers.published(changed, replica.journal)
         updateStatus()
-    }
-
-    private func settle() {
-        settleWaiters.removeAll { waiter in
-            guard replica.journal.isSettled(through: waiter.position) else { return false }
-            waiter.continuation.resume()
-            return true
-        }
     }
 
     /// Closes the state file. The next client that opens it sends the pending writes. `run` must
@@ -153,13 +125,7 @@ public actor DocumentDatabase {
     public func close() {
         guard !isClosed else { return }
         isClosed = true
-        let error = DocumentClientError(.closed, "The document client was closed.")
-        for waiter in settleWaiters { waiter.continuation.resume(throwing: error) }
-        settleWaiters = []
-        for listener in listeners.values { listener.wakeup.set() }
-        for waiter in changeWaiters.values { waiter.set() }
-        for stream in statusStreams.values { stream.finish() }
-        statusStreams = [:]
+        observers.close(DocumentClientError(.closed, "The document client was closed."))
         replica.database.close()
     }
 }

@@ -27,7 +27,8 @@ package struct ReplicaTransaction {
     /// Returns the remote's version without local changes; nil if it does not exist or was never
     /// received.
     package func base(_ name: DocumentName) throws -> Document? {
-        guard let row = try replica.row(name.path), case .exists(let fields, let time) = try replica.base(row) else {
+        guard let row = try replica.file.row(name.path), case .exists(let fields, let time) = try replica.file.base(row)
+        else {
             return nil
         }
         return Document(name: name, fields: fields, createTime: row.created, updateTime: time)
@@ -35,7 +36,7 @@ package struct ReplicaTransaction {
 
     /// Returns the documents of this replica that match a query.
     package func documents(_ query: Query) throws -> [DocumentSnapshot] {
-        try replica.results(of: QueryPlan(query))
+        try replica.reader.results(of: QueryPlan(query))
     }
 
     /// Returns the documents of one collection that match a query, in no order, a page at a time,
@@ -49,7 +50,7 @@ package struct ReplicaTransaction {
     package func documents(
         _ query: Query, only keys: Set<String>, after row: Int64?, limit: Int
     ) throws -> (found: [DocumentSnapshot], last: Int64)? {
-        try replica.results(of: QueryPlan(query), only: keys, after: row ?? .min, limit: limit)
+        try replica.reader.results(of: QueryPlan(query), only: keys, after: row ?? .min, limit: limit)
     }
 
     /// Adds a mutation to the journal. It is sent after the transaction has been committed.
@@ -64,25 +65,25 @@ package struct ReplicaTransaction {
     /// A change is returned again until it is acknowledged, also after a crash. If it is
     /// acknowledged in the transaction that records its effects, it is processed exactly once.
     package func changes(for consumer: String, limit: Int = 500) throws -> [DocumentChangeNotice] {
-        try replica.changes(after: replica.acknowledged(by: consumer), limit: limit)
+        try replica.reader.changes(after: replica.reader.acknowledged(by: consumer), limit: limit)
     }
 
     package func changes(after sequence: Int64, limit: Int = 500) throws -> [DocumentChangeNotice] {
-        try replica.changes(after: sequence, limit: limit)
+        try replica.reader.changes(after: sequence, limit: limit)
     }
 
     package func acknowledge(through sequence: Int64, for consumer: String) throws {
-        try replica.acknowledge(sequence, by: consumer)
+        try replica.reader.acknowledge(sequence, by: consumer)
     }
 
     /// Returns the mutations of a document that the remote has not committed, oldest first.
     package func pending(_ name: DocumentName) throws -> [PendingMutation] {
-        try replica.pending(of: name)
+        try replica.reader.pending(of: name)
     }
 
     /// Discards the mutations of a document that were not sent. Those that may be in flight are
     /// kept.
-    package func giveUp(_ name: DocumentName) throws { try replica.giveUp(name.path) }
+    package func giveUp(_ name: DocumentName) throws { try replica.file.giveUp(name.path) }
 
     /// Removes the results of a query from this replica, except documents that are results of
     /// another query. The query must have been released, and must not be kept again before the
@@ -90,5 +91,5 @@ package struct ReplicaTransaction {
     package func forget(_ query: Query) throws { try replica.forget(query) }
 
     /// The number of the newest change.
-    package var latestSequence: Int64 { replica.latestNumber }
+    package var latestSequence: Int64 { replica.file.latestNumber }
 }

@@ -1,5 +1,6 @@
 import DocumentModel
 import FirestoreProtocol
+import SQLite
 
 /// A mutation as encoded in the journal: kind = 1, write = 2 (`google.firestore.v1.Write`),
 /// companions = 3 (repeated Write), copyOf = 4 (microseconds since 1970).
@@ -43,5 +44,18 @@ struct MutationRecord: ProtobufMessage {
         writer.write(write, field: 2)
         writer.writeEach(mutation.companions, field: 3)
         if let time = mutation.copyOf { writer.write(time.microseconds, field: 4) }
+    }
+}
+
+extension MutationRecord {
+    /// Decodes a mutation that the file contains.
+    ///
+    /// - Throws: `SQLiteError` with `.damagedRow`.
+    static func mutation(decoding content: [UInt8]) throws -> Mutation {
+        do {
+            return try MutationRecord(decoding: content).mutation
+        } catch {
+            throw SQLiteError(code: .damagedRow, message: "A stored change cannot be decoded (\(error)).")
+        }
     }
 }

@@ -26,6 +26,26 @@ package protocol RemoteDocuments: Sendable {
 
 extension RemoteDocuments {
     package func networkChanged() {}
+
+    /// Reads documents by name; a failure is a result.
+    nonisolated(nonsending) func read(_ names: [DocumentName]) async throws -> ReadOutcome {
+        do {
+            return .read(try await documents(names))
+        } catch let error as RemoteError {
+            return error.code.isTransient || error.code == .unauthenticated ? .later : .refused(error.code)
+        } catch is CancellationError {
+            return .later
+        }
+    }
+}
+
+/// The outcome of reading documents by name.
+enum ReadOutcome {
+    case read(RemoteRead)
+    /// The remote does not answer now, or the task was cancelled.
+    case later
+    /// The remote does not show one of the documents at least.
+    case refused(RemoteError.Code)
 }
 
 /// An open listen stream. One task at a time may read it while another one changes its targets.
@@ -50,5 +70,21 @@ package struct RemoteRead: Sendable, Hashable {
         self.found = found
         self.missing = missing
         self.readTime = readTime
+    }
+}
+
+extension RemoteListen {
+    /// Returns the events up to the next target change, so that a large result takes few turns of
+    /// the client. A lineage event is returned alone. Returns nil at the end of the stream.
+    func nextEvents() async throws -> [RemoteEvent]? {
+        var events: [RemoteEvent] = []
+        while events.count < 256, let event = try await next() {
+            events.append(event)
+            switch event {
+            case .targetChange, .lineage: return events
+            default: break
+            }
+        }
+        return events.isEmpty ? nil : events
     }
 }

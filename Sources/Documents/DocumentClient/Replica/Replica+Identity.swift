@@ -52,10 +52,10 @@ extension Replica {
             for path in paths {
                 let name = try DocumentName(database: databaseName, path: path)
                 let snapshot = try snapshot(name)
-                let changes = journal.sequences(of: path)
+                let changes = file.journal.sequences(of: path)
                 // Displaced values exist only in the companions of mutations.
-                let companions = try changes.flatMap { try mutation($0).companions }
-                for sequence in changes { try deleteMutation(sequence) }
+                let companions = try changes.flatMap { try file.mutation($0).companions }
+                for sequence in changes { try file.deleteMutation(sequence) }
                 if snapshot.exists {
                     // A time that no remote has assigned yet is requested again.
                     let times = snapshot.pendingTimePaths.sorted().map { FieldTransform($0, .serverTimestamp) }
@@ -64,16 +64,16 @@ extension Replica {
                     var offer = Mutation.create(name, fields, transforms: times)
                     offer.companions = companions
                     if changes.isEmpty { offer.copyOf = snapshot.updateTime }
-                    try insertMutation(offer, group: 0, needsRead: false)
+                    try file.insertMutation(offer, group: 0, needsRead: false)
                 } else if !companions.isEmpty {
                     let rest = Mutation(.merge, name, companions: companions)
-                    try insertMutation(rest, group: 0, needsRead: false)
+                    try file.insertMutation(rest, group: 0, needsRead: false)
                 }
-                changedPaths.insert(path)
+                file.changedPaths.insert(path)
             }
             held = []
-            forgetDecoded()
-            journal.forgetJobs()
+            file.forgetDecoded()
+            file.journal.forgetJobs()
             try database.execute(
                 """
                 UPDATE client_document SET state=0, fields=NULL, created=0, version=0,

@@ -12,39 +12,39 @@ extension Replica {
     /// Makes `state` the base of a document and rebases its mutations.
     func moveBase(of path: String, to state: RemoteState, settling settlement: Settlement = Settlement()) throws {
         try transaction {
-            let row = try row(path)
-            let chain = journal.sequences(of: path)
+            let row = try file.row(path)
+            let chain = file.journal.sequences(of: path)
             guard !chain.isEmpty else {
-                try store(state, at: path, row: row)
+                try file.store(state, at: path, row: row)
                 return
             }
-            var old = try base(row)
+            var old = try file.base(row)
             var new = try state.base()
-            try store(state, at: path, row: row)
+            try file.store(state, at: path, row: row)
             for sequence in chain {
-                let mutation = try mutation(sequence)
+                let mutation = try file.mutation(sequence)
                 if settlement.applied.contains(sequence) {
                     old = old.followed(by: mutation, agreeing: new)
-                    try deleteMutation(sequence)
+                    try file.deleteMutation(sequence)
                     continue
                 }
                 let outcome = carry(mutation, sequence, from: old, to: new)
                 old = old.followed(by: mutation, agreeing: new)
                 switch outcome {
                 case .unchanged:
-                    journal.keep(sequence, isMoved: true, failed: settlement.failed)
+                    file.journal.keep(sequence, isMoved: true, failed: settlement.failed)
                     new = new.followed(by: mutation, agreeing: new)
                 case .changed(let changed):
-                    let group = journal.entries[sequence]?.group ?? 0
-                    let failures = (journal.entries[sequence]?.failures ?? 0) + (settlement.failed ? 1 : 0)
-                    try insertMutation(
+                    let group = file.journal.entries[sequence]?.group ?? 0
+                    let failures = (file.journal.entries[sequence]?.failures ?? 0) + (settlement.failed ? 1 : 0)
+                    try file.insertMutation(
                         changed, group: group, needsRead: false, replacing: sequence, failures: failures)
                     new = new.followed(by: changed, agreeing: new)
                 case .done:
-                    try deleteMutation(sequence)
+                    try file.deleteMutation(sequence)
                 case .refused(let reason):
-                    journal.keep(sequence, isMoved: true, failed: settlement.failed)
-                    try park([sequence], reason: reason)
+                    file.journal.keep(sequence, isMoved: true, failed: settlement.failed)
+                    try file.park([sequence], reason: reason)
                 }
             }
         }
@@ -55,7 +55,7 @@ extension Replica {
     ) -> Rebase.Outcome {
         // A receipt has already identified the signed mutations; the others are identified by their
         // effect.
-        let wasSent = !signs(mutation) && journal.entries[sequence].map { $0.trace != .none } ?? false
+        let wasSent = !receipts.signs(mutation) && file.journal.entries[sequence].map { $0.trace != .none } ?? false
         if wasSent, let field = signatureField(of: mutation) {
             // A number always identifies the same content: a mutation that was combined with a
             // later one has another number.

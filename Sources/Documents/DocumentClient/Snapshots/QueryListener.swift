@@ -28,7 +28,7 @@ struct QueryListener {
     /// Returns the next snapshot to deliver; nil if nothing changed.
     mutating func next(from replica: Replica, isFromCache: Bool) throws -> QuerySnapshot? {
         if !isLoaded || (!dirty.isEmpty && isWindowed) {
-            results = try replica.results(of: plan)
+            results = try replica.reader.results(of: plan)
         } else if !dirty.isEmpty {
             try update(from: replica)
         }

@@ -11,7 +11,8 @@ package struct Repairs: Sendable, Hashable {
     package var isEmpty: Bool { documents.isEmpty && mutations.isEmpty }
 }
 
-extension Replica {
+/// Recovers a replica's file from damage.
+enum ReplicaRepair {
     /// Finds every row that has a wrong checksum or cannot be decoded, and recovers from it: a
     /// document is awaited from the remote, whose targets start from the beginning, and a mutation
     /// is removed. Indexes are rebuilt from their tables.
@@ -38,7 +39,7 @@ extension Replica {
             }
             var mutations: [Int64] = []
             try database.query("SELECT sequence, path, content, sum FROM client_mutation") { row in
-                if row.isIntact(0..<3, sum: 3), (try? mutation(decoding: row.bytes(2))) != nil { return }
+                if row.isIntact(0..<3, sum: 3), (try? MutationRecord.mutation(decoding: row.bytes(2))) != nil { return }
                 mutations.append(row.int64(0))
                 repairs.mutations.insert(row.text(1))
             }
@@ -48,29 +49,5 @@ extension Replica {
             if !documents.isEmpty { try database.execute("UPDATE client_target SET token=x''") }
             return repairs
         }
-    }
-
-    /// Decodes a mutation.
-    ///
-    /// - Throws: `SQLiteError` with `.damagedRow`.
-    static func mutation(decoding content: [UInt8]) throws -> Mutation {
-        do {
-            return try MutationRecord(decoding: content).mutation
-        } catch {
-            throw SQLiteError(code: .damagedRow, message: "A stored change cannot be decoded (\(error)).")
-        }
-    }
-
-    /// Returns the newest number that was assigned. Assigning a number twice would hide a change,
-    /// so several stored values are consulted.
-    static func latestNumber(in database: SQLiteDatabase) throws -> Int64 {
-        let sql = """
-            SELECT max(
-                coalesce((SELECT value FROM client_state WHERE key='number'), 0),
-                coalesce((SELECT max(sequence) FROM client_document), 0),
-                coalesce((SELECT max(sequence) FROM client_mutation), 0),
-                coalesce((SELECT max(acknowledged) FROM client_consumer), 0))
-            """
-        return try database.first(sql) { $0.int64(0) } ?? 0
     }
 }

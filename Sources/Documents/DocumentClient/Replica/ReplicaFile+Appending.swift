@@ -1,6 +1,6 @@
 import DocumentModel
 
-extension Replica {
+extension ReplicaFile {
     /// Adds mutations to the journal, each after the others of its document. Unsent mutations of a
     /// document are combined.
     ///

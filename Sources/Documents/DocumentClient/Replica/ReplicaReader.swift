@@ -2,26 +2,33 @@ import DocumentModel
 import FirestoreProtocol
 import SQLite
 
-extension Replica {
+/// Reads what a replica shows: documents with the unsent mutations applied, the feed of their changes, and the
+/// mutations themselves.
+struct ReplicaReader {
+    let file: ReplicaFile
+
+    private var database: SQLiteDatabase { file.database }
+    private var databaseName: DatabaseName { file.databaseName }
+
     /// Returns the document as this replica sees it.
     func snapshot(_ name: DocumentName) throws -> DocumentSnapshot {
-        try snapshot(name, row: try row(name.path))
+        try snapshot(name, row: try file.row(name.path))
     }
 
     private func snapshot(
         _ name: DocumentName, row: DocumentRow?, only keys: Set<String>? = nil
     ) throws -> DocumentSnapshot {
-        let chain = journal.sequences(of: name.path)
+        let chain = file.journal.sequences(of: name.path)
         // A document that no target contains any more is shown only if there are mutations of it.
         let isHidden = row?.state == .outside && chain.isEmpty
-        let base = isHidden ? .missing : try base(row, only: keys)
+        let base = isHidden ? .missing : try file.base(row, only: keys)
         var view = LocalView(fields: base.fields)
-        for sequence in chain { view.apply(try mutation(sequence)) }
+        for sequence in chain { view.apply(try file.mutation(sequence)) }
         return DocumentSnapshot(
             name: name, view: view, createTime: base.updateTime == nil ? nil : row?.created,
             updateTime: base.updateTime, hasPendingWrites: !chain.isEmpty,
-            hasParkedWrites: chain.contains { journal.entries[$0]?.isParked == true },
-            isAwaited: try row?.isDamaged == true && (chain.first.map { try mutation($0).hasMask } ?? true))
+            hasParkedWrites: chain.contains { file.journal.entries[$0]?.isParked == true },
+            isAwaited: try row?.isDamaged == true && (chain.first.map { try file.mutation($0).hasMask } ?? true))
     }
 
     /// Returns the documents of this replica that match a query, in its order. Reads the query's
@@ -64,7 +71,7 @@ extension Replica {
     ) throws -> DocumentSnapshot? {
         let document = try DocumentRow(row)
         let path = "\(row.text(3))/\(row.text(4))"
-        guard document.state == .exists || !journal.sequences(of: path).isEmpty else { return nil }
+        guard document.state == .exists || !file.journal.sequences(of: path).isEmpty else { return nil }
         let name = try DocumentName(database: databaseName, path: path)
         return plan.isInScope(name) ? try snapshot(name, row: document, only: keys) : nil
     }
@@ -117,12 +124,12 @@ extension Replica {
     func acknowledged(by consumer: String) throws -> Int64 {
         let sql = "SELECT acknowledged FROM client_consumer WHERE name=?"
         if let known = try database.first(sql, [.text(consumer)], { $0.int64(0) }) { return known }
-        try transaction { try database.execute("INSERT INTO client_consumer VALUES(?,0)", [.text(consumer)]) }
+        try file.transaction { try database.execute("INSERT INTO client_consumer VALUES(?,0)", [.text(consumer)]) }
         return 0
     }
 
     func acknowledge(_ sequence: Int64, by consumer: String) throws {
-        try transaction {
+        try file.transaction {
             try database.execute(
                 """
                 INSERT INTO client_consumer VALUES(?1,?2)
@@ -154,7 +161,7 @@ extension Replica {
             try row.checkIntact(0..<3, sum: 3)
             pending.append(
                 PendingMutation(
-                    id: row.int64(0), mutation: try Self.mutation(decoding: row.bytes(2)),
+                    id: row.int64(0), mutation: try MutationRecord.mutation(decoding: row.bytes(2)),
                     parkedReason: row.optionalText(4), appendedMilliseconds: row.int64(5)))
         }
         return pending
