@@ -48,7 +48,8 @@ extension FirestoreService {
                     await closing.wait()
                     throw Self.stopping
                 }
-                group.addTask { try await watch(caller, call) }
+                let credential = CredentialWatch(caller: caller, call: call, authenticator: authenticator, now: now)
+                group.addTask { try await credential.run() }
                 // Whichever ends first ends the stream and the call, and with them the others.
                 let outcome = await group.nextResult()
                 await stream.cancel()
@@ -68,7 +69,7 @@ extension FirestoreService {
         case .add(var target)?:
             target.id = try numbers.number(target.id)
             do {
-                let target = try listenTarget(target, database)
+                let target = try StoreListenTarget(target, in: database)
                 try await targets.add(target)
                 await stream.add(target)
             } catch let error as DocumentStoreError {
@@ -79,65 +80,12 @@ extension FirestoreService {
         }
     }
 
-    /// What the store is to listen to.
-    private func listenTarget(
-        _ target: FirestoreProtocol.ListenTarget, _ database: DatabaseName
-    ) throws -> StoreListenTarget {
-        let selection: StoreListenTarget.Selection
-        switch target.content {
-        case .query(let query):
-            guard query.parent.database == database else {
-                throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
-            }
-            selection = .query(query)
-        case .documents(let names):
-            guard names.allSatisfy({ $0.database == database }) else {
-                throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
-            }
-            selection = .documents(names)
-        case .invalid(let error): throw DocumentStoreError(.invalidArgument, error.description)
-        }
-        let resumption: StoreListenTarget.Resumption? =
-            switch target.resume {
-            case .token(let token)?: token.isEmpty ? nil : .token(token)
-            case .readTime(let time)?: .readTime(time)
-            case nil: nil
-            }
-        return StoreListenTarget(
-            id: target.id, selection: selection, resumption: resumption, expectedCount: target.expectedCount,
-            once: target.once)
-    }
-
     private func refuse(_ target: Int32, _ error: DocumentStoreError, _ call: GRPCServerCall) async throws {
         let add = TargetChange(kind: .add, targetIDs: [target])
         try await call.send(ListenResponse.targetChange(add).encoded())
         noteCause(of: error)
         let remove = TargetChange(kind: .remove, targetIDs: [target], cause: RPCStatus(error))
         try await call.send(ListenResponse.targetChange(remove).encoded())
-    }
-
-    /// Ends a stream, by throwing, when the caller's token does, so that the client comes back with
-    /// a new one, or when the account is disabled or its sessions are ended.
-    func watch(_ caller: Caller, _ call: GRPCServerCall) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                let changes = authenticator.changes
-                // The credential may have been revoked since the call began.
-                _ = try authenticator.identify(authorization: call.metadata["authorization"])
-                for await _ in changes {
-                    _ = try authenticator.identify(authorization: call.metadata["authorization"])
-                }
-            }
-            if case .user(_, let expires?, _) = caller {
-                group.addTask {
-                    try await Task.sleep(for: .seconds(max(0, expires - now())))
-                    throw DocumentStoreError.tokenExpired
-                }
-            }
-            // Neither returns before the call is over.
-            defer { group.cancelAll() }
-            try await group.next()
-        }
     }
 }
 
@@ -187,5 +135,34 @@ extension ListenResponse {
                     ExistenceFilter(
                         targetID: target, count: count, unchangedNames: unchanged.map { BloomFilter(of: $0) }))
             }
+    }
+}
+
+extension StoreListenTarget {
+    /// Creates what the store is to listen to for a target of a stream.
+    init(_ target: FirestoreProtocol.ListenTarget, in database: DatabaseName) throws {
+        let selection: StoreListenTarget.Selection
+        switch target.content {
+        case .query(let query):
+            guard query.parent.database == database else {
+                throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
+            }
+            selection = .query(query)
+        case .documents(let names):
+            guard names.allSatisfy({ $0.database == database }) else {
+                throw DocumentStoreError(.invalidArgument, "The target is of another database than the stream.")
+            }
+            selection = .documents(names)
+        case .invalid(let error): throw DocumentStoreError(.invalidArgument, error.description)
+        }
+        let resumption: StoreListenTarget.Resumption? =
+            switch target.resume {
+            case .token(let token)?: token.isEmpty ? nil : .token(token)
+            case .readTime(let time)?: .readTime(time)
+            case nil: nil
+            }
+        self.init(
+            id: target.id, selection: selection, resumption: resumption, expectedCount: target.expectedCount,
+            once: target.once)
     }
 }

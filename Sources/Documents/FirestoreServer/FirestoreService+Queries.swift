@@ -13,7 +13,7 @@ extension FirestoreService {
             return try await call.send(RunQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
-        let (result, transaction) = try await reading(request.consistency, by: caller, in: store) { past in
+        let (result, transaction) = try await store.reading(request.consistency, by: caller) { past in
             try await access.check(list: request.query, asOf: past, in: store, by: caller)
         } _: { moment in
             try await store.query(request.query, at: moment, for: caller.account)
@@ -63,7 +63,7 @@ extension FirestoreService {
             return try await call.send(RunAggregationQueryResponse(explainMetrics: metrics).encoded())
         }
         let start = ContinuousClock.now
-        let (result, transaction) = try await reading(request.consistency, by: caller, in: store) { past in
+        let (result, transaction) = try await store.reading(request.consistency, by: caller) { past in
             try await access.check(list: request.query, asOf: past, in: store, by: caller)
         } _: { moment in
             try await store.aggregate(request.query, request.aggregations, at: moment, for: caller.account)

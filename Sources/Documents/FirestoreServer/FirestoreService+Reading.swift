@@ -30,7 +30,7 @@ extension FirestoreService {
                 get: Array(names.prefix(result.documents.count)), result.documents, in: store, by: caller)
             return (result, [])
         }
-        return try await reading(consistency, by: caller, in: store) { past in
+        return try await store.reading(consistency, by: caller) { past in
             try await access.check(get: names, asOf: past, in: store, by: caller)
         } _: { moment in
             let result = try await store.get(names, at: moment, byteLimit: Self.batchBytes)
@@ -91,7 +91,7 @@ extension FirestoreService {
             pageToken: request.pageToken, orders: try Self.orders(request.orderBy), showMissing: request.showMissing)
         // A later page is of the moment of the first.
         let consistency = try request.consistency ?? listing.readTime.map { .readTime($0) }
-        let (page, _) = try await reading(consistency, by: caller, in: store) { past in
+        let (page, _) = try await store.reading(consistency, by: caller) { past in
             try await access.check(listing: request.parent, asOf: past, in: store, by: caller)
         } _: { moment in
             try await store.list(listing, at: moment, for: caller.account)

@@ -130,7 +130,8 @@ extension FirestoreService {
                 await closing.wait()
                 throw Self.stopping
             }
-            group.addTask { try await watch(caller, call) }
+            let credential = CredentialWatch(caller: caller, call: call, authenticator: authenticator, now: now)
+            group.addTask { try await credential.run() }
             // Whichever ends first ends the call, and with it the others.
             if case .failure(let error)? = await group.nextResult() {
                 call.finish(status(of: error))

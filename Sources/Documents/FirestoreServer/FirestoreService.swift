@@ -171,63 +171,6 @@ extension RPCStatus {
     init(_ error: DocumentStoreError) { self.init(code: error.code.rawValue, message: error.message) }
 }
 
-extension FirestoreService {
-    /// Reads at the moment that a request asks for, once the rules have allowed the read.
-    ///
-    /// - Parameters:
-    ///   - authorize: throws unless the caller may read now and, if a past moment is given, as of it. Nothing is locked and no
-    ///     transaction is begun before it has returned.
-    ///   - body: reads, and checks what it has read where that decides. In a read-write transaction that began earlier, a
-    ///     refusal rolls it back: what it locked after the first check is free again.
-    /// - Returns: also the id of the transaction that was begun for it; empty for none. A transaction begun for a read that fails
-    ///   ends with it, because the client never learns its id.
-    func reading<Result>(
-        _ selector: ReadConsistency?, by caller: Caller, in store: any DocumentStore,
-        authorizing authorize: (_ past: Timestamp?) async throws -> Void,
-        _ body: (ReadMoment) async throws -> Result
-    ) async throws -> (result: Result, transaction: [UInt8]) {
-        switch selector {
-        case nil:
-            try await authorize(nil)
-            return (try await body(.strong), [])
-        case .readTime(let time)?:
-            try await authorize(time)
-            return (try await body(.at(time)), [])
-        case .transaction(let bytes)?:
-            let id = TransactionID(bytes: bytes, account: caller.account)
-            try await authorize(try await store.readTime(of: id))
-            do { return (try await body(.transaction(id)), []) } catch {
-                if error as? DocumentStoreError == .permissionDenied { try? await store.rollback(id) }
-                throw error
-            }
-        case .newTransaction(let options)?:
-            // A transaction holds memory, so an unknown caller cannot begin one.
-            guard caller != .nobody else { throw DocumentStoreError.unauthenticated }
-            var past: Timestamp?
-            if case .readOnly(let time?) = options { past = time }
-            try await authorize(past)
-            let id = try await store.beginTransaction(
-                StoreTransactionOptions(options, by: caller), for: caller.account)
-            do { return (try await body(.transaction(id)), id.bytes) } catch {
-                try? await store.rollback(id)
-                throw error
-            }
-        }
-    }
-}
-
-extension StoreTransactionOptions {
-    init(_ options: FirestoreProtocol.TransactionOptions?, by caller: Caller) {
-        switch options {
-        case .readOnly(let time)?: self = .readOnly(at: time)
-        case .readWrite(let retrying, _)?:
-            self = .readWrite(
-                retry: retrying.isEmpty ? nil : TransactionID(bytes: retrying, account: caller.account))
-        case nil: self = .readWrite(retry: nil)
-        }
-    }
-}
-
 extension EncodedDocument {
     /// The document with only the masked fields; nil: all.
     func masked(_ mask: [FieldPath]?) throws -> EncodedDocument {
