@@ -11,8 +11,6 @@ struct ForeignCollection: Sendable {
     let graceDays: Int
 
     private static let youth: Int64 = 24 * 3600
-    /// Manifests that are read at once.
-    private static let width = 8
 
     init(layout: DataLayout, store: any ObjectStore, now: @escaping @Sendable () -> Int64, graceDays: Int) {
         (self.layout, self.store, self.now, self.graceDays) = (layout, store, now, graceDays)
@@ -39,7 +37,7 @@ struct ForeignCollection: Sendable {
         }
         defer { extendLifetime(lock) }
         // First what is stored, then what is needed: an object that came between is not among those looked at.
-        let stored = try await objects()
+        let stored = try await ObjectInventory(store).objects()
         let references = try await references(of: Set(stored.keys.map(\.user)))
         var report = CollectionReport()
         var missing = references.present.manifests.union(references.present.chunks)
@@ -66,7 +64,11 @@ struct ForeignCollection: Sendable {
             for object in objects { report.needed.add(object.size) }
             return
         }
-        let chunks = try await chunks(of: objects.lazy.map(\.reference), in: namespace, references)
+        let manifests = objects.compactMap { object -> ContentHash? in
+            guard case .manifest(let id) = object.reference, references.manifests.contains(id) else { return nil }
+            return id
+        }
+        let chunks = try await ObjectInventory(store).chunks(of: manifests, in: namespace)
         let there = Set(objects.lazy.map(\.reference))
         for chunk in chunks.sorted() where !there.contains(.chunk(chunk)) {
             report.problems.append(
@@ -79,45 +81,6 @@ struct ForeignCollection: Sendable {
         for object in outcome.needed { report.needed.add(object.size) }
         for object in outcome.unused { report.unused.add(object.size) }
         for object in outcome.removed { report.removed.add(object.size) }
-    }
-
-    /// What the manifests among `objects` list that documents refer to. Throws where one cannot be
-    /// read, as nobody knows then what it needs.
-    private func chunks(
-        of objects: some Sequence<ContentReference>, in namespace: ObjectNamespace, _ references: ObjectReferences
-    ) async throws -> Set<ContentHash> {
-        try await withThrowingTaskGroup(of: [ContentHash].self) { group in
-            var needed: Set<ContentHash> = []
-            var started = 0
-            for case .manifest(let id) in objects where references.manifests.contains(id) {
-                if started >= Self.width, let chunks = try await group.next() { needed.formUnion(chunks) }
-                started += 1
-                group.addTask {
-                    let bytes = try await store.read(namespace.manifest(id), limit: Manifest.byteLimit)
-                    guard ContentHash(of: bytes) == id else {
-                        throw ObjectStorageError(.corrupt, "the manifest \(id) is not what was put there")
-                    }
-                    return try Manifest(parsing: bytes).chunks.map(\.id)
-                }
-            }
-            for try await chunks in group { needed.formUnion(chunks) }
-            return needed
-        }
-    }
-
-    /// The chunks and manifests of each user; whatever else there is under other keys is nobody's business.
-    private func objects() async throws -> [ObjectNamespace: [ObjectCollector.Stored]] {
-        var objects: [ObjectNamespace: [ObjectCollector.Stored]] = [:]
-        var last: ObjectNamespace?
-        try await store.forEach(prefix: "") { info in
-            let known = last.flatMap { $0.reference(info.key) == nil ? nil : $0 }
-            guard let namespace = known ?? ObjectNamespace(of: info.key), let reference = namespace.reference(info.key)
-            else { return }
-            last = namespace
-            objects[namespace, default: []].append(
-                ObjectCollector.Stored(reference, size: info.size, modified: info.modified))
-        }
-        return objects
     }
 
     private func references(of users: Set<String>) async throws -> ObjectReferences {

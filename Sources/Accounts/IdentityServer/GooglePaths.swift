@@ -1,23 +1,23 @@
-import HTTPMessages
-import HTTPServer
+package import HTTPMessages
+package import HTTPServer
 import JSON
 
 /// The paths at which Google's client libraries and emulators call. An operation that this server
 /// does not know is answered there as Google would: a library that found S3's XML instead would
 /// report a broken answer and not what is missing.
-enum GooglePaths {
+package enum GooglePaths {
     /// The first parts of the paths. Buckets cannot have these names.
     private static let roots: Set<String> = [
         "v1", "v2", "emulator", "identitytoolkit.googleapis.com", "securetoken.googleapis.com",
     ]
 
     /// Whether a path is one of these, or below one.
-    static func contain(_ path: String) -> Bool {
+    package static func contain(_ path: String) -> Bool {
         path.hasPrefix("/") && roots.contains(String(path.dropFirst().prefix { $0 != "/" }))
     }
 
     /// The answer to an operation that is not there (google.rpc.Status as JSON, with the list that older clients read).
-    static func unknown(_ request: HTTPServerRequest) -> HTTPResponse {
+    package static func unknown(_ request: HTTPServerRequest) -> HTTPResponse {
         let message = "\(request.method) \(request.target.path) is not an operation of this server."
         let error: JSON = [
             "error": [

@@ -1,6 +1,5 @@
+import CommandLineTool
 import Testing
-
-@testable import FerryServer
 
 struct AmountTests {
     @Test(
