@@ -53,7 +53,7 @@ struct AccessTests {
             credentials: OneKey(accessKey: "K", credential: S3Credential(secretKey: "s", prefix: prefix)),
             policy: Policy(), quotas: quotas, now: { Self.now * 1_000_000 }, onError: { _ in })
         let signature = S3Signature(
-            credentials: S3Credentials(accessKey: "K", secretKey: "s"), region: S3Handler.region, time: Self.now)
+            credentials: S3Credentials(accessKey: "K", secretKey: "s"), region: S3Protocol.region, time: Self.now)
         let query = signature.presign(method: method, host: "h", path: path, expires: 60)
         let response = await handler.respond(
             to: HTTPServerRequest(

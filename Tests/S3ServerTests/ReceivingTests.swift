@@ -15,7 +15,7 @@ struct ReceivingTests {
     }
 
     @Test func `only a body whose length is known and small waits in memory until it is whole`() throws {
-        let limit = Int(DirectoryBucketStore.smallSize)
+        let limit = Int(SegmentPlace.sizeLimit)
         #expect(try isSmall([:], .none))
         #expect(try isSmall([:], .stream(length: limit) { nil }))
         #expect(try !isSmall([:], .stream(length: limit + 1) { nil }))

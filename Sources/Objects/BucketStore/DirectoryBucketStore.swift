@@ -30,10 +30,6 @@ package final class DirectoryBucketStore: Sendable {
     /// An answer of this size takes no more than a piece of a longer one.
     private static let uncountedSize: Int64 = 64 << 10
 
-    /// The size in bytes up to which objects are small: they are collected in memory and stored in
-    /// segments.
-    package static let smallSize: Int64 = 256 << 10
-
     /// Opens a store, and recovers it if it was not closed in good order.
     ///
     /// - Parameters:

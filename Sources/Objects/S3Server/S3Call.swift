@@ -64,6 +64,6 @@ extension HTTPResponse {
     static func xml(_ element: XMLElement, headers: HTTPHeaders = [:]) -> HTTPResponse {
         var headers = headers
         headers["Content-Type"] = "application/xml"
-        return HTTPResponse(headers: headers, body: .bytes(element.document(namespace: S3Handler.namespace)))
+        return HTTPResponse(headers: headers, body: .bytes(element.document(namespace: S3Protocol.namespace)))
     }
 }

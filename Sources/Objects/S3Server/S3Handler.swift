@@ -22,15 +22,6 @@ package struct S3Handler: Sendable {
     private let multipart: MultipartResource
     private let forms: FormResource
 
-    /// The namespace of the answers.
-    static let namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
-
-    /// The region of all buckets.
-    package static let region = "us-east-1"
-
-    /// The most bytes of an object, whether put whole or in parts.
-    static let objectLimit: Int64 = 5 << 40
-
     /// - Parameters:
     ///   - now: The server's clock, in microseconds since 1970.
     ///   - onError: Receives the errors that clients only see as `InternalError`, and losses of

@@ -54,6 +54,10 @@ package struct SegmentPlace: Sendable, Hashable, CustomStringConvertible {
     /// The size of the object in bytes.
     package let size: Int64
 
+    /// The size in bytes up to which objects are small: they are collected in memory and stored in
+    /// segments. Larger ones get files of their own.
+    package static let sizeLimit: Int64 = 256 << 10
+
     package init(number: Int, offset: Int64, size: Int64) {
         self.number = number
         self.offset = offset
@@ -66,7 +70,7 @@ package struct SegmentPlace: Sendable, Hashable, CustomStringConvertible {
     init?(_ parts: [Substring.UTF8View.SubSequence]) {
         guard parts.count == 4, parts[0].elementsEqual("s".utf8), let number = Self.number(parts[1]),
             let offset = Self.number(parts[2]), let size = Self.number(parts[3]), offset > 0,
-            size <= DirectoryBucketStore.smallSize,
+            size <= Self.sizeLimit,
             Int64(offset) % EntryFormat.block == 0
         else { return nil }
         self.init(number: number, offset: Int64(offset), size: Int64(size))

@@ -85,11 +85,11 @@ package enum EntryFormat {
         return rest.next().map { $0 == 0 } ?? true
     }
 
-    /// Returns the object of an entry, given from its head on; nil if it is not what was stored at
-    /// that place.
-    static func object(_ entry: [UInt8], at place: SegmentPlace) -> (bytes: ArraySlice<UInt8>, digest: SHA256Digest)? {
+    /// Returns the object of an entry, given from its head on; nil if it is not what was stored
+    /// under that name.
+    static func object(_ entry: [UInt8], named name: String) -> (bytes: ArraySlice<UInt8>, digest: SHA256Digest)? {
         let bytes = entry.dropFirst(headSize)
-        guard let head = head(Array(entry.prefix(headSize))), head.name == place.description, head.size == bytes.count,
+        guard let head = head(Array(entry.prefix(headSize))), head.name == name, head.size == bytes.count,
             head.digest == SHA256.hash(bytes)
         else { return nil }
         return (bytes, head.digest)

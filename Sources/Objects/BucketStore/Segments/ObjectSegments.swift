@@ -204,7 +204,7 @@ final class ObjectSegments: Sendable {
         defer { withExtendedLifetime(lease) {} }
         let count = EntryFormat.headSize + Int(place.size)
         let entry = try FileDescriptor(path: path(of: place.number), .read).read(count, at: place.offset)
-        guard let object = EntryFormat.object(entry, at: place) else {
+        guard let object = EntryFormat.object(entry, named: place.description) else {
             throw BucketStoreError(.damaged, "it is not what was put there")
         }
         return object

@@ -12,7 +12,7 @@ struct CORSResource: Sendable {
     func put(_ call: S3Call) async throws -> HTTPResponse {
         try call.requireAdministrator()
         let tree = try await context.bodies.document(call, named: "CORSConfiguration", limit: CORSRules.documentLimit)
-        let text = String(decoding: try CORSRules(tree).xml.document(namespace: S3Handler.namespace), as: UTF8.self)
+        let text = String(decoding: try CORSRules(tree).xml.document(namespace: S3Protocol.namespace), as: UTF8.self)
         let bucket = call.bucket
         _ = try await context.store.index.write { database in
             guard try database.hasBucket(bucket) else { throw S3Error.noSuchBucket }

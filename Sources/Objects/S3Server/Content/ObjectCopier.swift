@@ -76,7 +76,7 @@ struct ObjectCopier: Sendable {
             guard input.size >= span.upperBound else {
                 throw context.lost(bucket, source.key, "\(input.size) bytes are there instead of \(source.size)")
             }
-            if span.count <= DirectoryBucketStore.smallSize {
+            if span.count <= SegmentPlace.sizeLimit {
                 let bytes = try input.read(Int(span.count), at: span.lowerBound)
                 var hasher = ObjectHasher(wanted)
                 hasher.update(bytes)

@@ -65,7 +65,7 @@ struct RequestBodies: Sendable {
         defer { pending?.cancel() }
         while let chunk = try await body.next() {
             size += Int64(chunk.count)
-            guard size <= S3Handler.objectLimit else { throw S3Error.entityTooLarge }
+            guard size <= S3Protocol.objectLimit else { throw S3Error.entityTooLarge }
             part.append(chunk)
             length += chunk.count
             guard length >= S3Call.smallBody else { continue }
@@ -184,7 +184,7 @@ struct RequestBodies: Sendable {
 
 extension S3Call {
     /// The length in bytes of the parts in which larger bodies are written.
-    fileprivate static let smallBody = Int(DirectoryBucketStore.smallSize)
+    fileprivate static let smallBody = Int(SegmentPlace.sizeLimit)
 
     /// Whether the body announces a length that makes it small.
     var isSmall: Bool { request.body.length.map { $0 <= Self.smallBody } ?? false }

@@ -20,7 +20,7 @@ struct PostPolicy: Sendable {
     /// The end of the policy, in seconds since 1970.
     let expiration: Int64
     /// The allowed lengths of the file in bytes.
-    private(set) var length: ClosedRange<Int64> = 0...S3Handler.objectLimit
+    private(set) var length: ClosedRange<Int64> = 0...S3Protocol.objectLimit
     private var conditions: [Condition] = []
 
     /// The fields that need no condition.

@@ -90,7 +90,7 @@ struct ArchiveResource: Sendable {
     private static func archive(of records: [ObjectRecord], in store: DirectoryBucketStore) -> (
         bytes: [UInt8], count: Int
     ) {
-        let small = records.filter { $0.size <= DirectoryBucketStore.smallSize }
+        let small = records.filter { $0.size <= SegmentPlace.sizeLimit }
         var (archive, count): ([UInt8], Int) = ([], 0)
         archive.reserveCapacity(min(archiveLimit, Ustar.size(of: small.lazy.map { Int($0.size) })))
         for record in small {
@@ -120,7 +120,7 @@ struct ArchiveResource: Sendable {
             for (name, content) in files {
                 guard !name.isEmpty, call.credential.allows(key: name) else { throw S3Error.accessDenied }
                 try S3Call.check(key: name)
-                guard content.count <= DirectoryBucketStore.smallSize else { throw S3Error.entityTooLarge }
+                guard content.count <= SegmentPlace.sizeLimit else { throw S3Error.entityTooLarge }
             }
             return zip(files, SHA256.hash(each: files.map(\.content))).map { ($0.name, $0.content, $1) }
         }

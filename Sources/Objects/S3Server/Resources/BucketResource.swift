@@ -12,9 +12,9 @@ struct BucketResource: Sendable {
         let limit = try call.integer("max-buckets", in: 1...10_000, otherwise: 10_000)
         let token = call.parameter("continuation-token") ?? ""
         // Every bucket is in the only region.
-        let region = call.parameter("bucket-region") ?? S3Handler.region
+        let region = call.parameter("bucket-region") ?? S3Protocol.region
         let buckets = try await context.store.index.read { try $0.buckets(after: token) }.filter {
-            region == S3Handler.region && $0.name.utf8.starts(with: prefix.utf8)
+            region == S3Protocol.region && $0.name.utf8.starts(with: prefix.utf8)
         }
         let page = buckets.prefix(limit)
         var children = [
@@ -51,7 +51,7 @@ struct BucketResource: Sendable {
 
     func head(_ call: S3Call) throws -> HTTPResponse {
         try context.requireBucket(call.bucket)
-        return HTTPResponse(headers: ["x-amz-bucket-region": S3Handler.region])
+        return HTTPResponse(headers: ["x-amz-bucket-region": S3Protocol.region])
     }
 
     func location(_ call: S3Call) throws -> HTTPResponse {

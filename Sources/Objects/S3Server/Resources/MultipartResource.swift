@@ -301,7 +301,7 @@ struct MultipartResource: Sendable {
             throw S3Error(
                 "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed object size.", 400)
         }
-        guard parts.reduce(0, { $0 + $1.size }) <= S3Handler.objectLimit else { throw S3Error.entityTooLarge }
+        guard parts.reduce(0, { $0 + $1.size }) <= S3Protocol.objectLimit else { throw S3Error.entityTooLarge }
         return parts
     }
 

@@ -17,7 +17,7 @@ struct ServerEndpoints: Sendable {
     var objects: ForeignBucket?
 
     static let bucket = "ferry"
-    static let region = S3Handler.region
+    static let region = S3Protocol.region
 
     /// The server's own URL.
     var url: String { published?.web.description ?? "\(isSecure ? "https" : "http")://\(http)" }
