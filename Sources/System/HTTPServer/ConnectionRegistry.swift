@@ -1,3 +1,4 @@
+import HTTPMessages
 import Synchronization
 import SystemIO
 
@@ -11,7 +12,7 @@ final class ConnectionRegistry: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ limits: HTTPServer.Limits) {
+    init(_ limits: HTTPServerLimits) {
         state = Mutex(
             State(limiter: .init(.init(total: max(1, limits.connections), perSite: limits.connectionsPerAddress))))
     }
@@ -54,11 +55,11 @@ final class ConnectionRegistry: Sendable {
 
 /// What the threads of a server have in common.
 struct ServerSettings: Sendable {
-    let limits: HTTPServer.Limits
+    let limits: HTTPServerLimits
     let proxies: TrustedProxies
     let isSecure: Bool
     let onError: @Sendable (any Error) -> Void
-    let handler: HTTPServer.Handler
+    let handler: @Sendable (HTTPServerRequest) async throws -> HTTPResponse
 
     /// Between two looks at how fast a client sends or reads.
     var paceInterval: Duration { limits.pace.grace / 4 }

@@ -14,7 +14,7 @@ final class Daemon: NetworkSource, @unchecked Sendable {
     private var isQuiet = false
     private var isClosed = false
 
-    init(_ socket: ListeningSocket, _ tls: HTTPServer.TLS?, on loop: NetworkLoop, _ core: ServerCore) throws {
+    init(_ socket: ListeningSocket, _ tls: HTTPServerTLS?, on loop: NetworkLoop, _ core: ServerCore) throws {
         self.loop = loop
         self.core = .passRetained(core)
         var configuration = ferry_mhd_configuration()
@@ -72,8 +72,7 @@ final class Daemon: NetworkSource, @unchecked Sendable {
 
     deinit { core.release() }
 
-    private static func start(_ configuration: inout ferry_mhd_configuration, _ tls: HTTPServer.TLS?) -> OpaquePointer?
-    {
+    private static func start(_ configuration: inout ferry_mhd_configuration, _ tls: HTTPServerTLS?) -> OpaquePointer? {
         guard let tls else { return ferry_mhd_start(&configuration) }
         return tls.certificates.withCString { certificates in
             tls.key.withCString { key in

@@ -90,13 +90,21 @@ extension Exchange {
         return true
     }
 
+    /// What a piece of the body means to the reader, and to libmicrohttpd.
+    private struct Delivery {
+        var reader: CheckedContinuation<[UInt8]?, any Error>?
+        var chunk: [UInt8] = []
+        var failure: HTTPError?
+        /// Whether the connection is kept.
+        var goesOn = true
+    }
+
     /// A piece of the body; copied, as libmicrohttpd's buffer is its own.
     func receive(_ data: UnsafeRawBufferPointer) -> Bool {
-        let (reader, chunk, failure, goesOn) = state.withLock { state in
-            typealias Result = (CheckedContinuation<[UInt8]?, any Error>?, [UInt8], HTTPError?, Bool)
+        let delivery = state.withLock { state -> Delivery in
             if state.incomingIsUnwanted || state.incomingFailure != nil {
                 state.incomingDropped += data.count
-                return (nil, [], nil, state.incomingDropped <= Self.dropLimit) as Result
+                return Delivery(goesOn: state.incomingDropped <= Self.dropLimit)
             }
             state.incomingTotal += data.count
             if state.incomingTotal > core.settings.limits.body {
@@ -104,7 +112,7 @@ extension Exchange {
                 state.incomingFailure = HTTPError(.bodyTooLarge, "The body has more than the \(limit) bytes allowed.")
                 state.incoming = []
                 defer { state.reader = nil }
-                return (state.reader, [], state.incomingFailure, true)
+                return Delivery(reader: state.reader, failure: state.incomingFailure)
             }
             // It grows in its place.
             if state.incoming.isEmpty, !state.collectsRest {
@@ -112,17 +120,21 @@ extension Exchange {
                 state.incoming.reserveCapacity(min(max(expected, data.count), Self.highWater + data.count))
             }
             state.incoming.append(contentsOf: data)
-            if state.collectsRest { return (nil, [], nil, true) }
+            if state.collectsRest { return Delivery() }
             if state.hasPart, let reader = state.reader {
                 defer { (state.reader, state.incoming) = (nil, []) }
-                return (reader, state.incoming, nil, true)
+                return Delivery(reader: reader, chunk: state.incoming)
             }
             // Not with the last of it: see `answerOrWait`.
             if state.incoming.count >= Self.highWater, state.incomingTotal != state.incomingExpected { suspend(&state) }
-            return (nil, [], nil, true)
+            return Delivery()
         }
-        if let failure { reader?.resume(throwing: failure) } else { reader?.resume(returning: chunk) }
-        return goesOn
+        if let failure = delivery.failure {
+            delivery.reader?.resume(throwing: failure)
+        } else {
+            delivery.reader?.resume(returning: delivery.chunk)
+        }
+        return delivery.goesOn
     }
 
     /// Appends the rest of the body, each byte where it is to stay: nothing rests meanwhile, so the

@@ -11,37 +11,8 @@ package import SystemIO
 package final class HTTPServer: Sendable {
     package typealias Handler = @Sendable (HTTPServerRequest) async throws -> HTTPResponse
 
-    package struct Limits: Sendable {
-        /// Connections at a time. A further one takes the place of one that does nothing; see `ConnectionLimiter`.
-        package var connections = 1024
-        /// The same for one address, or one IPv6 network of 64 bits; 0 for no limit. Trusted
-        /// proxies have no such limit.
-        package var connectionsPerAddress = 512
-        /// How long the header of a request may take; for the first one of a connection from its beginning.
-        package var header: Duration = .seconds(10)
-        /// How long a connection may stand still between two requests.
-        package var idle: Duration = .seconds(75)
-        /// How fast a client has to send the body of its request, and to read the answer, while the
-        /// server waits for it.
-        package var pace = TransferPace.Limits()
-        /// Memory of a connection, for its header fields (up to about half of it) and its reads.
-        package var connectionMemory = 64 << 10
-        /// Size of a request's body in bytes.
-        package var body = 64 << 20
-
-        package init() {}
-    }
-
-    /// Certificate chain and private key as PEM text.
-    package struct TLS: Sendable {
-        package var certificates: String
-        package var key: String
-
-        package init(certificates: String, key: String) {
-            self.certificates = certificates
-            self.key = key
-        }
-    }
+    package typealias Limits = HTTPServerLimits
+    package typealias TLS = HTTPServerTLS
 
     /// A loop, and what lives on it: its share of the connections.
     private struct Part: Sendable {
@@ -128,7 +99,7 @@ package final class HTTPServer: Sendable {
         let core = try ServerCore(settings, registry, on: loop, runsHandlers: runsHandlersOnLoop)
         let daemon = try Daemon(socket, tls, on: loop, core)
         do {
-            guard core.open(daemon), daemon.open() else {
+            guard core.open(advancing: { daemon.advance() }), daemon.open() else {
                 throw HTTPError(.cannotListen, "The system refuses to wait for more sockets.")
             }
             try loop.start(named: "http-loop")

@@ -24,7 +24,8 @@ final class ServerCore: Sendable {
     private let loop: NetworkLoop
     private let watch: DisconnectWatch
     private let state = Mutex(State())
-    private let daemon = Mutex<Daemon?>(nil)
+    /// Lets libmicrohttpd run; nil before the server is open and after it is closed.
+    private let advance = Mutex<(@Sendable () -> Void)?>(nil)
     private let isResuming = Atomic(false)
     /// Set while the server stops: answers then also end their connection.
     let isDraining = Atomic(false)
@@ -45,8 +46,8 @@ final class ServerCore: Sendable {
 
     /// Begins to look out for clients that hang up. On the loop's thread, or before it runs, as are
     /// `close` and those for connections.
-    func open(_ daemon: Daemon) -> Bool {
-        self.daemon.withLock { $0 = daemon }
+    func open(advancing advance: @escaping @Sendable () -> Void) -> Bool {
+        self.advance.withLock { $0 = advance }
         return watch.open { [weak self] id in
             self?.hangUp(id)
         }
@@ -65,7 +66,7 @@ final class ServerCore: Sendable {
     }
 
     func close() {
-        daemon.withLock { $0 = nil }
+        advance.withLock { $0 = nil }
         watch.close()
     }
 
@@ -74,7 +75,7 @@ final class ServerCore: Sendable {
         guard !isResuming.exchange(true, ordering: .acquiringAndReleasing) else { return }
         loop.later { [self] in
             isResuming.store(false, ordering: .releasing)
-            daemon.withLock { $0 }?.advance()
+            advance.withLock { $0 }?()
         }
     }
 
