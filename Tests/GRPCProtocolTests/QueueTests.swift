@@ -24,7 +24,7 @@ import Testing
 
     private func message(_ count: Int) -> Outgoing { Outgoing(message: [UInt8](repeating: 0, count: count)) }
 
-    private func start(_ admission: SendQueue<Int>.Admission) -> SendQueue<Int>.Start? {
+    private func start(_ admission: SendQueue<Int>.Admission) -> Outgoing? {
         if case .accepted(let start) = admission { start } else { nil }
     }
 
@@ -32,17 +32,17 @@ import Testing
         if case .dropped = admission { true } else { false }
     }
 
-    @Test func `one send is under way at a time and says whether another follows`() {
+    @Test func `one send is under way at a time`() {
         var sends = SendQueue<Int>()
-        #expect(start(sends.add(message(1)))?.isFollowed == false)
+        #expect(start(sends.add(message(1)))?.message?.count == 1)
         #expect(start(sends.add(message(2))) == nil)
         #expect(start(sends.add(message(3))) == nil)
-        let second = sends.sent(true).start
-        #expect(second?.batch.message?.count == 2 && second?.isFollowed == true)
-        let third = sends.sent(true).start
-        #expect(third?.batch.message?.count == 3 && third?.isFollowed == false)
-        #expect(sends.sent(true).start == nil)
-        #expect(start(sends.add(message(4)))?.batch.message?.count == 4)
+        let second = sends.sent(succeeded: true).start
+        #expect(second?.message?.count == 2)
+        let third = sends.sent(succeeded: true).start
+        #expect(third?.message?.count == 3)
+        #expect(sends.sent(succeeded: true).start == nil)
+        #expect(start(sends.add(message(4)))?.message?.count == 4)
     }
 
     @Test func `senders wait while too much waits and are resumed when it has gone`() {
@@ -53,20 +53,20 @@ import Testing
         #expect(!sends.hasRoom)
         sends.wait(1)
         sends.wait(2)
-        #expect(sends.sent(true).resume == [1, 2])
+        #expect(sends.sent(succeeded: true).resume == [1, 2])
         #expect(sends.hasRoom)
     }
 
     @Test func `headers go with the first batch and with no other`() {
         var sends = SendQueue<Int>()
-        #expect(start(sends.add(message(1)))?.batch.headers == [:])
+        #expect(start(sends.add(message(1)))?.headers == [:])
         #expect(isDropped(sends.add(Outgoing(headers: ["late": "header"]))))
         #expect(start(sends.add(message(2))) == nil)
-        let second = sends.sent(true).start
-        #expect(second?.batch.message?.count == 2 && second?.batch.headers == nil)
+        let second = sends.sent(succeeded: true).start
+        #expect(second?.message?.count == 2 && second?.headers == nil)
 
         var early = SendQueue<Int>()
-        #expect(start(early.add(Outgoing(headers: ["a": "b"])))?.batch.headers == ["a": "b"])
+        #expect(start(early.add(Outgoing(headers: ["a": "b"])))?.headers == ["a": "b"])
     }
 
     @Test func `nothing is taken after an end or a failure`() {
@@ -79,58 +79,54 @@ import Testing
         _ = failed.add(message(1))
         _ = failed.add(message(SendQueue<Int>.limit))
         failed.wait(1)
-        let (start, resume) = failed.sent(false)
+        let (start, resume) = failed.sent(succeeded: false)
         #expect(start == nil && resume == [1])
         #expect(failed.hasRoom && isDropped(failed.add(message(1))))
     }
 
-    @Test func `the first message is received when it is asked for and later ones ahead`() {
+    @Test func `a message goes to the reader that waits and others are kept in order`() {
         var receives = ReceiveQueue<Int>()
-        #expect(receives.ask() == (nil, true))
+        #expect(receives.ask() == nil)
         #expect(receives.wait(1) == nil)
-        #expect(receives.received([1]) == (1, .message([1]), false))
-        #expect(receives.ask() == (nil, true))
-        #expect(receives.wait(2) == nil)
-        #expect(receives.received([2]) == (2, .message([2]), true))
-        #expect(receives.received([3]) == (nil, .message([3]), true))
-        #expect(receives.ask() == (.message([3]), false))
+        #expect(receives.received([1]) == (1, .message([1])))
+        #expect(receives.received([2]) == (nil, .message([2])))
+        #expect(receives.received([3]) == (nil, .message([3])))
+        #expect(receives.ask() == .message([2]))
+        #expect(receives.ask() == .message([3]))
+        #expect(receives.ask() == nil)
     }
 
     @Test func `a message that comes between asking and waiting is not lost`() {
         var receives = ReceiveQueue<Int>()
-        #expect(receives.ask() == (nil, true))
-        #expect(receives.received([1]) == (nil, .message([1]), false))
+        #expect(receives.ask() == nil)
+        #expect(receives.received([1]) == (nil, .message([1])))
         #expect(receives.wait(1) == .message([1]))
     }
 
     @Test func `what was received is read before the end`() {
         var receives = ReceiveQueue<Int>()
-        _ = receives.ask()
         _ = receives.received([1])
-        _ = receives.ask()
         _ = receives.received(nil)
-        #expect(receives.ask() == (.end, false))
+        #expect(receives.ask() == .message([1]))
+        #expect(receives.ask() == .end)
         #expect(receives.wait(1) == .end)
     }
 
-    @Test func `receiving ahead stops at the limit and goes on when the reader has caught up`() {
+    @Test func `there is no room over the limit until the reader has caught up`() {
         var receives = ReceiveQueue<Int>()
-        _ = receives.ask()
-        _ = receives.received([1])
-        #expect(receives.ask() == (.message([1]), true))
+        #expect(receives.hasRoom)
         let large = [UInt8](repeating: 0, count: ReceiveQueue<Int>.limit)
-        #expect(receives.received(large) == (nil, .message(large), false))
-        #expect(receives.ask() == (.message(large), true))
+        _ = receives.received(large)
+        #expect(!receives.hasRoom)
+        #expect(receives.ask() == .message(large))
+        #expect(receives.hasRoom)
     }
 
     @Test func `a flood of empty messages is not held without limit`() {
         var receives = ReceiveQueue<Int>()
-        _ = receives.ask()
-        _ = receives.received([])
-        var isReceiving = receives.ask().startReceiving
         var count = 0
-        while isReceiving, count < 10_000 {
-            isReceiving = receives.received([]).startReceiving
+        while receives.hasRoom, count < 10_000 {
+            _ = receives.received([])
             count += 1
         }
         #expect(count < 1000)
@@ -138,21 +134,10 @@ import Testing
 
     @Test func `a second reader is turned away`() {
         var receives = ReceiveQueue<Int>()
-        _ = receives.ask()
         _ = receives.wait(1)
-        #expect(receives.ask() == (.busy, false))
+        #expect(receives.ask() == .busy)
         #expect(receives.wait(2) == .busy)
     }
-}
-
-private func == (left: (answer: Received?, startReceiving: Bool), right: (Received?, Bool)) -> Bool {
-    left.answer == right.0 && left.startReceiving == right.1
-}
-
-private func == (
-    left: (reader: Int?, answer: Received, startReceiving: Bool), right: (Int?, Received, Bool)
-) -> Bool {
-    left.reader == right.0 && left.answer == right.1 && left.startReceiving == right.2
 }
 
 /// SplitMix64.

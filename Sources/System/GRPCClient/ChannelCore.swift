@@ -7,7 +7,7 @@ import SystemIO
 ///
 /// `@unchecked Sendable`: what is not constant, atomic or behind the lock is touched on the loop's
 /// thread only, and by `deinit`.
-final class ChannelCore: @unchecked Sendable {
+final class ChannelCore: LoopMember, @unchecked Sendable {
     private typealias Waiting = (call: ClientCallCore, batch: Outgoing)
 
     let configuration: GRPCChannelConfiguration

@@ -85,7 +85,7 @@ final class ClientCallCore: @unchecked Sendable {
         switch sends.withLock({ $0.add(batch) }) {
         case .dropped: return false
         case .accepted(let start):
-            if let start { loop.perform { [self] in send(start.batch) } }
+            if let start { loop.perform { [self] in send(start) } }
             return true
         }
     }
@@ -108,8 +108,8 @@ final class ClientCallCore: @unchecked Sendable {
 
     /// On the loop: the connection has sent a batch.
     func sent() {
-        let (start, waiters) = sends.withLock { $0.sent(true) }
-        if let start { send(start.batch) }
+        let (start, waiters) = sends.withLock { $0.sent(succeeded: true) }
+        if let start { send(start) }
         for waiter in waiters { waiter.resume() }
     }
 
@@ -118,7 +118,7 @@ final class ClientCallCore: @unchecked Sendable {
     /// Waits for the next message.
     nonisolated(nonsending) func receive() async -> Received {
         let (answer, mayGoOn) = receiving.withLock { receiving in
-            let answer = receiving.queue.ask().answer
+            let answer = receiving.queue.ask()
             guard receiving.isHeldBack, receiving.queue.hasRoom else { return (answer, false) }
             receiving.isHeldBack = false
             return (answer, true)
@@ -153,7 +153,7 @@ final class ClientCallCore: @unchecked Sendable {
     /// - Throws: `internal` for a second message of a unary call.
     func received(_ message: [UInt8]) throws(GRPCStatus) -> Bool {
         let (reader, answer, hasRoom, count) = receiving.withLock { receiving in
-            let (reader, answer, _) = receiving.queue.received(message)
+            let (reader, answer) = receiving.queue.received(message)
             receiving.count += 1
             receiving.isHeldBack = !receiving.queue.hasRoom
             return (reader, answer, receiving.queue.hasRoom, receiving.count)
@@ -222,10 +222,10 @@ final class ClientCallCore: @unchecked Sendable {
             return state
         }
         guard let waiters else { return false }
-        let senders = sends.withLock { $0.sent(false).resume }
+        let senders = sends.withLock { $0.sent(succeeded: false).resume }
         let (reader, answer) = receiving.withLock { receiving in
             if discardingMessages { receiving.queue.removeAll() }
-            let (reader, answer, _) = receiving.queue.received(nil)
+            let (reader, answer) = receiving.queue.received(nil)
             return (reader, answer)
         }
         for waiter in waiters.headerWaiters { waiter.resume(returning: [:]) }

@@ -1,12 +1,18 @@
 import Synchronization
 import SystemIO
 
+/// What a loop calls whenever it checks the times of its sockets.
+protocol LoopMember: AnyObject, Sendable {
+    func check(at now: ContinuousClock.Instant)
+}
+
 /// The thread that reads and writes the connections of all channels of the process; it ends with the last of them.
 final class ClientLoop: Sendable {
     let loop: NetworkLoop
-    private let channels = Mutex<[ObjectIdentifier: Weak<ChannelCore>]>([:])
+    private let channels = Mutex<[ObjectIdentifier: WeakMember]>([:])
 
-    private struct Weak<Object: AnyObject & Sendable> { weak var object: Object? }
+    private struct WeakMember { weak var object: (any LoopMember)? }
+    private struct WeakLoop { weak var object: ClientLoop? }
 
     private init() throws(SystemError) {
         loop = try NetworkLoop()
@@ -26,11 +32,11 @@ final class ClientLoop: Sendable {
         }
     }
 
-    private static let current = Mutex(Weak<ClientLoop>())
+    private static let current = Mutex(WeakLoop())
 
     /// Calls the channel's `check` whenever the loop calls those of its sockets.
-    func add(_ channel: ChannelCore) {
-        channels.withLock { $0[ObjectIdentifier(channel)] = Weak(object: channel) }
+    func add(_ channel: any LoopMember) {
+        channels.withLock { $0[ObjectIdentifier(channel)] = WeakMember(object: channel) }
     }
 
     func remove(_ channel: ObjectIdentifier) {

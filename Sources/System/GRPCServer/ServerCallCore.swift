@@ -33,18 +33,20 @@ final class ServerCallCore: Sendable {
     /// What the call counts for in `usage.held`, and in `usage.unread`.
     private let held = Atomic(0)
     private let unread = Atomic(0)
-    private let connection: ServerConnection
+    private let connection: any CallTransport
+    private let settings: ServerSettings
     private let stream: Int32
     private let sends = Mutex(SendQueue<UnsafeContinuation<Void, Never>>())
     private let receiving = Mutex(Receiving())
     private let state = Mutex(State())
 
     init(
-        _ connection: ServerConnection, stream: Int32, path: String, metadata: GRPCMetadata,
+        _ connection: any CallTransport, stream: Int32, path: String, metadata: GRPCMetadata,
         caller: (any GRPCCaller)?, peer: GRPCPeer, usage: CallerUsage, deadline: ContinuousClock.Instant?,
         encoding: MessageEncoding
     ) {
         self.connection = connection
+        settings = connection.settings
         self.stream = stream
         self.path = path
         self.metadata = metadata
@@ -73,7 +75,7 @@ final class ServerCallCore: Sendable {
             return finish(GRPCStatus(.unimplemented, "The method \(path.prefix(200)) is not known here."))
         }
         let call = GRPCServerCall(self)
-        connection.server.handlerStarted()
+        connection.handlerStarted()
         state.withLock { state in
             state.task = Task(executorPreference: connection.loop) { [self] in
                 switch method {
@@ -82,7 +84,7 @@ final class ServerCallCore: Sendable {
                 }
                 self.state.withLock { $0.task = nil }
                 releaseAll()
-                connection.server.handlerEnded()
+                connection.handlerEnded()
             }
         }
     }
@@ -138,8 +140,8 @@ final class ServerCallCore: Sendable {
     /// Counts bytes that the server keeps for the request.
     /// - Returns: false if the caller may not hold so many.
     func hold(_ bytes: Int) -> Bool {
-        let limits = connection.server.configuration.limits
-        let mayBeMany = usage.hasAccount || connection.server.configuration.authorize == nil
+        let limits = settings.configuration.limits
+        let mayBeMany = usage.hasAccount || settings.configuration.authorize == nil
         guard usage.held.add(bytes, within: mayBeMany ? limits.heldPerAccount : limits.heldPerAddress) else {
             return false
         }
@@ -174,7 +176,7 @@ final class ServerCallCore: Sendable {
 
     /// Counts the bytes of a message on its way to the client.
     private func addUnread(_ bytes: Int) -> Bool {
-        let limits = connection.server.configuration.limits
+        let limits = settings.configuration.limits
         guard usage.unread.add(bytes, within: limits.unreadPerCaller) else { return false }
         guard connection.unread.add(bytes, within: limits.unreadPerConnection) else {
             usage.unread.subtract(bytes)
@@ -224,7 +226,7 @@ final class ServerCallCore: Sendable {
             subtractUnread(size)
             return .dropped
         case .accepted(let start):
-            if let start { connection.loop.perform { [self] in connection.start(start.batch, on: stream, of: self) } }
+            if let start { connection.loop.perform { [self] in connection.start(start, on: stream, of: self) } }
             return .accepted
         }
     }
@@ -238,11 +240,11 @@ final class ServerCallCore: Sendable {
     }
 
     /// The connection has sent a batch with so many bytes of a message, or never will.
-    func sent(_ success: Bool, bytes: Int = 0) {
+    func sent(succeeded success: Bool, bytes: Int = 0) {
         subtractUnread(bytes)
-        let (start, waiters) = sends.withLock { $0.sent(success) }
+        let (start, waiters) = sends.withLock { $0.sent(succeeded: success) }
         if !success { releaseUnread() }
-        if let start { connection.start(start.batch, on: stream, of: self) }
+        if let start { connection.start(start, on: stream, of: self) }
         for waiter in waiters { waiter.resume() }
     }
 
@@ -250,7 +252,7 @@ final class ServerCallCore: Sendable {
 
     /// The message that `receive` gave.
     func decoded(_ message: [UInt8]) throws(GRPCStatus) -> [UInt8] {
-        let decoded = try encoding.decoded(message, limit: connection.server.configuration.maximumReceiveSize)
+        let decoded = try encoding.decoded(message, limit: settings.configuration.maximumReceiveSize)
         let more = decoded.count - message.count
         if more > 0 {
             guard hold(more) else { throw Self.tooMuchHeld }
@@ -262,7 +264,7 @@ final class ServerCallCore: Sendable {
     /// Waits for the next message.
     nonisolated(nonsending) func receive() async -> Received {
         let (answer, mayGoOn, done) = receiving.withLock { receiving in
-            let answer = receiving.queue.ask().answer
+            let answer = receiving.queue.ask()
             let done = receiving.given
             receiving.given = size(of: answer)
             guard receiving.isHeldBack, receiving.queue.hasRoom else { return (answer, false, done) }
@@ -286,7 +288,7 @@ final class ServerCallCore: Sendable {
     /// - Returns: whether the client may send more.
     func received(_ message: [UInt8]?) -> Bool {
         let (reader, answer, hasRoom) = receiving.withLock { receiving in
-            let (reader, answer, _) = receiving.queue.received(message)
+            let (reader, answer) = receiving.queue.received(message)
             if reader != nil { receiving.given = size(of: answer) }
             receiving.isHeldBack = !receiving.queue.hasRoom
             return (reader, answer, receiving.queue.hasRoom)
@@ -319,7 +321,7 @@ final class ServerCallCore: Sendable {
             task?.cancel()
             for action in actions { action() }
         }
-        sent(false)
+        sent(succeeded: false)
         _ = received(nil)
     }
 }

@@ -17,21 +17,18 @@ final class ServerCore: Sendable {
         var hasEnded: Bool { isShuttingDown && listeners.isEmpty && connections == 0 && handlers == 0 }
     }
 
-    let configuration: GRPCServerConfiguration
-    let tls: TLSContext?
+    let settings: ServerSettings
     /// The port that was bound.
     let port: Int
     let resolve: @Sendable (String) -> GRPCMethod?
     private let descriptors: [Int32]
     private let loops: [NetworkLoop]
     private let state: Mutex<State>
-    let usages = UsageRegistry()
 
     /// Binds the port; calls are taken after `run`.
     init(
         _ configuration: GRPCServerConfiguration, resolve: @escaping @Sendable (String) -> GRPCMethod?
     ) throws(GRPCServerError) {
-        self.configuration = configuration
         let limits = configuration.limits
         state = Mutex(
             State(
@@ -39,9 +36,10 @@ final class ServerCore: Sendable {
         self.resolve = resolve
         let address = "\(configuration.host):\(configuration.port)"
         switch configuration.security {
-        case .plaintext: tls = nil
+        case .plaintext: settings = ServerSettings(configuration, tls: nil)
         case .tls(let chain, let key):
-            tls = try TLSContext(certificateChain: chain, privateKey: key, address: address)
+            let tls = try TLSContext(certificateChain: chain, privateKey: key, address: address)
+            settings = ServerSettings(configuration, tls: tls)
         }
         do throws(SystemError) {
             var loops: [NetworkLoop] = []
@@ -59,7 +57,7 @@ final class ServerCore: Sendable {
         } catch {
             for loop in loops { loop.stop() }
             for descriptor in descriptors { _ = Glibc.close(descriptor) }
-            throw GRPCServerError(binding: "\(configuration.host):\(port)", number: error.errno)
+            throw GRPCServerError(binding: "\(settings.configuration.host):\(port)", number: error.errno)
         }
         loops[0].perform { [self] in listen() }
     }
@@ -74,7 +72,7 @@ final class ServerCore: Sendable {
     }
 
     private func accept(_ descriptor: Int32, peer: GRPCPeer) {
-        let isProxy = peer.client.map { configuration.trustedProxies.contains($0.address) } ?? false
+        let isProxy = peer.client.map { settings.configuration.trustedProxies.contains($0.address) } ?? false
         let site = isProxy ? nil : peer.client?.address.site
         let (connection, victim) = state.withLock { state -> (ServerConnection?, ServerConnection?) in
             state.accepted += 1

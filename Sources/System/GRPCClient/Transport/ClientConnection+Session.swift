@@ -2,51 +2,14 @@ import CNGHTTP2
 import GRPCProtocol
 import SystemIO
 
-/// What nghttp2 tells of a connection (https://nghttp2.org/documentation/).
-extension ClientConnection {
-    nonisolated(unsafe) static let options: OpaquePointer? = {
-        var options: OpaquePointer?
-        guard nghttp2_option_new(&options) == 0 else { return nil }
-        // A server may go on sending when what it sent has been read.
-        nghttp2_option_set_no_auto_window_update(options, 1)
-        return options
-    }()
-
-    nonisolated(unsafe) static let callbacks: OpaquePointer? = {
-        var callbacks: OpaquePointer?
-        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            _, frame, name, nameSize, value, valueSize, _, context in
-            guard let frame else { return 0 }
-            connection(context)?.streams[frame.pointee.hd.stream_id]?.head.add(
-                UnsafeBufferPointer(start: name, count: nameSize), UnsafeBufferPointer(start: value, count: valueSize))
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
-            if let frame { connection(context)?.received(frame.pointee) }
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, context in
-            connection(context)?.received(UnsafeBufferPointer(start: bytes, count: count), on: id)
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
-            guard let frame, UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
-            connection(context)?.sentHeaders(frame.pointee.hd.stream_id)
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, context in
-            connection(context)?.closed(id, code)
-            return 0
-        }
-        return callbacks
-    }()
-
+/// What nghttp2 tells of a connection.
+extension ClientConnection: HTTP2Endpoint {
     /// Where nghttp2 gets the messages of a request from.
-    static var provider: nghttp2_data_provider {
+    var provider: nghttp2_data_provider {
         var provider = nghttp2_data_provider()
-        provider.read_callback = { _, id, buffer, size, flags, _, context in
-            guard let connection = ClientConnection.connection(context), let stream = connection.streams[id],
+        provider.source.ptr = Unmanaged.passUnretained(self).toOpaque()
+        provider.read_callback = { _, id, buffer, size, flags, source, _ in
+            guard let connection = ClientConnection.from(source), let stream = connection.streams[id],
                 let flags
             else {
                 return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
@@ -56,12 +19,14 @@ extension ClientConnection {
         return provider
     }
 
-    private static func connection(_ context: UnsafeMutableRawPointer?) -> ClientConnection? {
-        context.map { Unmanaged<ClientConnection>.fromOpaque($0).takeUnretainedValue() }
+    private static func from(_ source: UnsafePointer<nghttp2_data_source>?) -> ClientConnection? {
+        source?.pointee.ptr.map { Unmanaged<ClientConnection>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private func sentHeaders(_ id: Int32) {
-        guard let stream = streams[id] else { return }
+    func sent(_ frame: nghttp2_frame) {
+        guard UInt32(frame.hd.type) == NGHTTP2_HEADERS.rawValue, let stream = streams[frame.hd.stream_id] else {
+            return
+        }
         stream.hasBegun = true
         if stream.isBatchSent { endBatch(of: stream) }
     }
@@ -88,7 +53,13 @@ extension ClientConnection {
 
     // MARK: Receiving
 
-    private func received(_ frame: nghttp2_frame) {
+    func begin(_ frame: nghttp2_frame) {}
+
+    func received(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on stream: Int32) {
+        streams[stream]?.head.add(name, value)
+    }
+
+    func received(_ frame: nghttp2_frame) {
         let isLast = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
         switch UInt32(frame.hd.type) {
         case NGHTTP2_HEADERS.rawValue:
@@ -140,7 +111,7 @@ extension ClientConnection {
         abandon(stream)
     }
 
-    private func received(_ bytes: UnsafeBufferPointer<UInt8>, on id: Int32) {
+    func received(_ bytes: UnsafeBufferPointer<UInt8>, on id: Int32) {
         guard let session else { return }
         nghttp2_session_consume_connection(session, bytes.count)
         guard let stream = streams[id] else { return }
@@ -172,7 +143,7 @@ extension ClientConnection {
         leave()
     }
 
-    private func closed(_ id: Int32, _ code: UInt32) {
+    func closed(_ id: Int32, _ code: UInt32) {
         guard let stream = streams[id] else { return }
         remove(stream)
         if code == NGHTTP2_CANCEL.rawValue, let deadline = stream.call.deadline, deadline <= .now {

@@ -17,6 +17,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
     }
 
     let descriptor: Int32
+    private var http2: HTTP2Session?
     private(set) var session: OpaquePointer?
     var streams: [Int32: ClientStream] = [:]
     let configuration: GRPCChannelConfiguration
@@ -124,12 +125,9 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
     }
 
     private func openSession() {
-        var session: OpaquePointer?
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        guard nghttp2_session_client_new2(&session, Self.callbacks, context, Self.options) == 0, let session else {
-            return close(unavailable("memory is short"))
-        }
-        self.session = session
+        http2 = HTTP2Session(.client, of: self)
+        session = http2?.pointer
+        guard let session else { return close(unavailable("memory is short")) }
         let settings = [
             nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
             nghttp2_settings_entry(
@@ -262,7 +260,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
             remove(stream)
             stream.call.end(status)
         }
-        nghttp2_session_del(session)
+        http2?.close()
         session = nil
         channel?.closed(self, wasConnected: wasConnected, because: status)
     }
@@ -317,7 +315,7 @@ final class ClientConnection: NetworkSource, @unchecked Sendable {
         let fields = HeaderFields.request(
             call.path, authority: authority, isSecure: isSecure, userAgent: userAgent, timeout: timeout,
             batch.headers ?? [:])
-        var provider = Self.provider
+        var provider = provider
         let id = fields.withFields { nghttp2_submit_request(session, nil, $0, $1, &provider, nil) }
         guard id > 0 else {
             guard id == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue, let channel else {

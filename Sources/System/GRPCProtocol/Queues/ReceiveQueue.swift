@@ -7,11 +7,9 @@ package enum Received: Sendable, Equatable {
     case busy
 }
 
-/// The messages that have arrived and were not read, and when to ask the connection for the next. A
-/// pure machine: the caller starts a receive whenever it is told to.
+/// The messages that have arrived and were not read, and the reader that waits for the next one.
 ///
-/// The first message is asked for by the reader. A reader that asks again is reading a stream, and from then on the
-/// connection is asked ahead of it, up to a limit, so that it need not be woken for each message.
+/// A pure state machine: the caller resumes the readers, and keeps the peer from sending more while there is no room.
 package struct ReceiveQueue<Reader> {
     @inlinable package init() {}
 
@@ -23,8 +21,6 @@ package struct ReceiveQueue<Reader> {
 
     @usableFromInline var messages = Queue<[UInt8]>()
     @usableFromInline var size = 0
-    @usableFromInline var asked = 0
-    @usableFromInline var isReceiving = false
     @usableFromInline var isEnded = false
     @usableFromInline var reader: Reader?
 
@@ -32,14 +28,13 @@ package struct ReceiveQueue<Reader> {
     @inlinable package var hasRoom: Bool { size < Self.limit }
 
     /// What can be told without waiting; nil if the reader must `wait`.
-    @inlinable package mutating func ask() -> (answer: Received?, startReceiving: Bool) {
-        if reader != nil { return (.busy, false) }
-        asked = min(asked + 1, 2)
+    @inlinable package mutating func ask() -> Received? {
+        if reader != nil { return .busy }
         if let message = messages.popFirst() {
             size -= Self.size(message)
-            return (.message(message), startReceiving())
+            return .message(message)
         }
-        return (isEnded ? .end : nil, startReceiving())
+        return isEnded ? .end : nil
     }
 
     /// Adds the reader that `ask` had no answer for. Returns the answer if it has come meanwhile.
@@ -60,27 +55,18 @@ package struct ReceiveQueue<Reader> {
         size = 0
     }
 
-    /// A receive has ended with a message, or nil after the last one.
-    @inlinable package mutating func received(_ message: [UInt8]?) -> (
-        reader: Reader?, answer: Received, startReceiving: Bool
-    ) {
-        isReceiving = false
+    /// Records a message that has arrived, or nil after the last one. Returns the reader to resume with the answer.
+    @inlinable package mutating func received(_ message: [UInt8]?) -> (reader: Reader?, answer: Received) {
         let reader = reader
         self.reader = nil
         guard let message else {
             isEnded = true
-            return (reader, .end, false)
+            return (reader, .end)
         }
         if reader == nil {
             messages.append(message)
             size += Self.size(message)
         }
-        return (reader, .message(message), asked > 1 && startReceiving())
-    }
-
-    @inlinable mutating func startReceiving() -> Bool {
-        guard !isReceiving, !isEnded, hasRoom, asked > 1 || messages.isEmpty else { return false }
-        isReceiving = true
-        return true
+        return (reader, .message(message))
     }
 }

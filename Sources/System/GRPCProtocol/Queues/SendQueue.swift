@@ -31,21 +31,10 @@ package struct Outgoing: Sendable {
 package struct SendQueue<Waiter> {
     @inlinable package init() {}
 
-    /// A batch to start now.
-    package struct Start {
-        package let batch: Outgoing
-        /// Whether another will be started as soon as this one is done.
-        package let isFollowed: Bool
-
-        @usableFromInline init(batch: Outgoing, isFollowed: Bool) {
-            self.batch = batch
-            self.isFollowed = isFollowed
-        }
-    }
-
     package enum Admission {
         case dropped
-        case accepted(Start?)
+        /// The batch to start now; nil while another one is under way.
+        case accepted(Outgoing?)
     }
 
     /// Bytes that may wait before senders must.
@@ -74,7 +63,7 @@ package struct SendQueue<Waiter> {
         if batch.end != nil { isEnded = true }
         guard isSending else {
             isSending = true
-            return .accepted(Start(batch: batch, isFollowed: false))
+            return .accepted(batch)
         }
         waiting.append(batch)
         waitingSize += batch.size
@@ -85,10 +74,10 @@ package struct SendQueue<Waiter> {
     @inlinable package mutating func wait(_ waiter: Waiter) { waiters.append(waiter) }
 
     /// The batch under way has ended; after a failure whatever waits is dropped. Returns whom to resume.
-    @inlinable package mutating func sent(_ success: Bool) -> (start: Start?, resume: [Waiter]) {
+    @inlinable package mutating func sent(succeeded success: Bool) -> (start: Outgoing?, resume: [Waiter]) {
         if success, let batch = waiting.popFirst() {
             waitingSize -= batch.size
-            return (Start(batch: batch, isFollowed: !waiting.isEmpty), resumeIfRoom())
+            return (batch, resumeIfRoom())
         }
         isSending = false
         if !success {

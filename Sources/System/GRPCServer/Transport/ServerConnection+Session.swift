@@ -2,65 +2,29 @@ import CNGHTTP2
 import GRPCProtocol
 import SystemIO
 
-/// What nghttp2 tells of a connection (https://nghttp2.org/documentation/).
-extension ServerConnection {
-    nonisolated(unsafe) static let options: OpaquePointer? = {
-        var options: OpaquePointer?
-        guard nghttp2_option_new(&options) == 0 else { return nil }
-        // A client may go on sending when what it sent has been read.
-        nghttp2_option_set_no_auto_window_update(options, 1)
-        return options
-    }()
-
-    nonisolated(unsafe) static let callbacks: OpaquePointer? = {
-        var callbacks: OpaquePointer?
-        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
-        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
-            if let frame { connection(context)?.begin(frame.pointee) }
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            _, frame, name, nameSize, value, valueSize, _, context in
-            guard let frame else { return 0 }
-            connection(context)?.streams[frame.pointee.hd.stream_id]?.add(
-                UnsafeBufferPointer(start: name, count: nameSize), UnsafeBufferPointer(start: value, count: valueSize))
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
-            if let frame { connection(context)?.received(frame.pointee) }
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, context in
-            connection(context)?.received(UnsafeBufferPointer(start: bytes, count: count), on: id)
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
-            if let frame { connection(context)?.sent(frame.pointee) }
-            return 0
-        }
-        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, context in
-            connection(context)?.closed(id)
-            return 0
-        }
-        return callbacks
-    }()
-
-    private static func connection(_ context: UnsafeMutableRawPointer?) -> ServerConnection? {
-        context.map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
+/// What nghttp2 tells of a connection.
+extension ServerConnection: HTTP2Endpoint {
+    private static func from(_ source: UnsafePointer<nghttp2_data_source>?) -> ServerConnection? {
+        source?.pointee.ptr.map { Unmanaged<ServerConnection>.fromOpaque($0).takeUnretainedValue() }
     }
 
     // MARK: Receiving
 
-    private func begin(_ frame: nghttp2_frame) {
+    func begin(_ frame: nghttp2_frame) {
         guard frame.headers.cat == NGHTTP2_HCAT_REQUEST else { return }
-        let configuration = server.configuration
+        let configuration = settings.configuration
         streams[frame.hd.stream_id] = ServerStream(
             frame.hd.stream_id, metadataLimit: configuration.maximumMetadataSize,
             messageLimit: configuration.maximumReceiveSize)
         countStreams()
     }
 
-    private func received(_ frame: nghttp2_frame) {
+    func received(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on stream: Int32) {
+        guard let stream = streams[stream], stream.call == nil else { return }
+        stream.head.add(name, value)
+    }
+
+    func received(_ frame: nghttp2_frame) {
         let isLast = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
         switch UInt32(frame.hd.type) {
         case NGHTTP2_HEADERS.rawValue:
@@ -88,13 +52,13 @@ extension ServerConnection {
         let head = stream.head
         stream.head = RequestHead(limit: 0)
         stream.reader.encoding = head.encoding
-        let client = peer.client(of: head.metadata, server.configuration.trustedProxies)
+        let client = peer.client(of: head.metadata, settings.configuration.trustedProxies)
         let method = server.resolve(head.path)
         let caller: (any GRPCCaller)?
         let usage: CallerUsage
         do throws(GRPCStatus) {
             // A method that does not exist is refused by the call.
-            caller = method == nil ? nil : try server.configuration.authorize?(head.metadata)
+            caller = method == nil ? nil : try settings.configuration.authorize?(head.metadata)
             let account = caller?.transportAccount
             if account != nil { signIn() }
             usage = self.usage(of: account, client)
@@ -119,7 +83,7 @@ extension ServerConnection {
         let caller: CallerUsage.Caller =
             account.map { .account($0) } ?? client.client.map { .site($0.address.site) } ?? .unknown
         if let usage, usage.caller == caller { return usage }
-        let found = server.usages.usage(of: caller)
+        let found = settings.usages.usage(of: caller)
         usage = found
         return found
     }
@@ -127,8 +91,8 @@ extension ServerConnection {
     /// Counts the connection for the account of its first call, unless it is a proxy's.
     private func count(_ usage: CallerUsage) throws(GRPCStatus) {
         guard account == nil, usage.hasAccount else { return }
-        if let client = peer.client, server.configuration.trustedProxies.contains(client.address) { return }
-        let limit = server.configuration.limits.connectionsPerAccount
+        if let client = peer.client, settings.configuration.trustedProxies.contains(client.address) { return }
+        let limit = settings.configuration.limits.connectionsPerAccount
         guard usage.connections.add(1, within: limit) else {
             throw GRPCStatus(
                 .resourceExhausted, "The account has \(limit) connections open, which is the limit. Close some of them."
@@ -137,7 +101,7 @@ extension ServerConnection {
         account = usage
     }
 
-    private func received(_ bytes: UnsafeBufferPointer<UInt8>, on id: Int32) {
+    func received(_ bytes: UnsafeBufferPointer<UInt8>, on id: Int32) {
         guard let session else { return }
         guard let stream = streams[id], let call = stream.call, !stream.isDead else {
             nghttp2_session_consume(session, id, bytes.count)
@@ -198,13 +162,13 @@ extension ServerConnection {
 
     /// Takes over a batch of a call; asks the call for the next when it has gone.
     func start(_ batch: Outgoing, on id: Int32, of call: ServerCallCore) {
-        guard session != nil, let stream = streams[id], !stream.isDead else { return call.sent(false) }
+        guard session != nil, let stream = streams[id], !stream.isDead else { return call.sent(succeeded: false) }
         sendSoon()
         if let headers = batch.headers {
             stream.hasHeaders = true
             if case .status(let status, let trailers) = batch.end, batch.message == nil {
                 submit(.trailers(status, trailers, alone: headers), isLast: true, on: stream)
-                return call.sent(true)
+                return call.sent(succeeded: true)
             }
             submit(.headers(headers), isLast: false, on: stream)
         }
@@ -219,8 +183,9 @@ extension ServerConnection {
         case .none:
             stream.source = .asked
             var provider = nghttp2_data_provider()
-            provider.read_callback = { _, id, buffer, size, flags, _, context in
-                guard let connection = ServerConnection.connection(context), let stream = connection.streams[id],
+            provider.source.ptr = Unmanaged.passUnretained(self).toOpaque()
+            provider.read_callback = { _, id, buffer, size, flags, source, _ in
+                guard let connection = ServerConnection.from(source), let stream = connection.streams[id],
                     let flags
                 else {
                     return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
@@ -258,7 +223,7 @@ extension ServerConnection {
             stream.isEnding = true
             submit(.trailers(status, trailers), isLast: true, on: stream)
         }
-        stream.call?.sent(true, bytes: batch?.message?.count ?? 0)
+        stream.call?.sent(succeeded: true, bytes: batch?.message?.count ?? 0)
     }
 
     private func submit(_ fields: HeaderFields, isLast: Bool, on stream: ServerStream) {
@@ -287,7 +252,7 @@ extension ServerConnection {
         kill(stream)
     }
 
-    private func sent(_ frame: nghttp2_frame) {
+    func sent(_ frame: nghttp2_frame) {
         switch UInt32(frame.hd.type) {
         case NGHTTP2_DATA.rawValue: pings.forgive()
         case NGHTTP2_HEADERS.rawValue:
@@ -304,17 +269,11 @@ extension ServerConnection {
         }
     }
 
-    private func closed(_ id: Int32) {
+    func closed(_ id: Int32, _ code: UInt32) {
         guard let stream = streams.removeValue(forKey: id) else { return }
         countStreams()
         forgetUnfinished(of: stream)
         stream.call?.streamClosed()
         stream.call?.ended(stream.isSendingEnded && !stream.isDead ? .finished : .cancelled)
-    }
-}
-
-extension ServerStream {
-    fileprivate func add(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
-        if call == nil { head.add(name, value) }
     }
 }

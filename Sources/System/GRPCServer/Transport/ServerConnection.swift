@@ -7,12 +7,14 @@ import SystemIO
 /// One client's connection: its socket, and the HTTP/2 that nghttp2 speaks on it.
 ///
 /// `@unchecked Sendable`: everything is called on the loop's thread, except where it says so.
-final class ServerConnection: NetworkSource, @unchecked Sendable {
+final class ServerConnection: NetworkSource, CallTransport, @unchecked Sendable {
     let descriptor: Int32
     let id: Int
     let peer: GRPCPeer
     let server: ServerCore
+    let settings: ServerSettings
     let loop: NetworkLoop
+    private var http2: HTTP2Session?
     private(set) var session: OpaquePointer?
     var streams: [Int32: ServerStream] = [:]
     var pings: PingGuard
@@ -55,12 +57,13 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     init(_ descriptor: Int32, id: Int, peer: GRPCPeer, server: ServerCore, loop: NetworkLoop) {
         self.descriptor = descriptor
         self.id = id
-        signedIn = Atomic(server.configuration.authorize == nil)
         self.peer = peer
         self.server = server
+        settings = server.settings
+        signedIn = Atomic(settings.configuration.authorize == nil)
         self.loop = loop
-        pings = PingGuard(interval: server.configuration.minimumPingInterval)
-        socket = SocketStream(descriptor, session: server.tls?.session())
+        pings = PingGuard(interval: settings.configuration.minimumPingInterval)
+        socket = SocketStream(descriptor, session: settings.tls?.session())
     }
 
     func open() {
@@ -70,12 +73,9 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     }
 
     private func openSession() -> Bool {
-        var session: OpaquePointer?
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        guard nghttp2_session_server_new2(&session, Self.callbacks, context, Self.options) == 0, let session else {
-            return false
-        }
-        self.session = session
+        http2 = HTTP2Session(.server, of: self)
+        session = http2?.pointer
+        guard let session else { return false }
         let settings = [
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: streamLimit),
@@ -83,7 +83,7 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
                 settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(Self.streamWindow)),
             nghttp2_settings_entry(
                 settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
-                value: UInt32(clamping: server.configuration.maximumMetadataSize)),
+                value: UInt32(clamping: settings.configuration.maximumMetadataSize)),
         ]
         return nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count) == 0
             && nghttp2_session_set_local_window_size(
@@ -95,10 +95,14 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
     private static let connectionWindow: Int32 = 4 << 20
 
     private var streamLimit: UInt32 {
-        let configuration = server.configuration
+        let configuration = settings.configuration
         let limit = configuration.maximumStreamsPerConnection
         return UInt32(clamping: isSignedIn ? limit : min(limit, configuration.maximumStreamsBeforeSignIn))
     }
+
+    func handlerStarted() { server.handlerStarted() }
+
+    func handlerEnded() { server.handlerEnded() }
 
     // MARK: Limits
 
@@ -152,7 +156,7 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
                     let bytes = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
                     guard nghttp2_session_mem_recv(session, bytes, count) == count else { return close() }
                     // Less than there was room for: nothing is left, but inside of TLS that is not known.
-                    if count < buffer.count, server.tls == nil { return }
+                    if count < buffer.count, settings.tls == nil { return }
                 }
             }
         }
@@ -210,7 +214,7 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
         _ = Glibc.close(descriptor)
         for stream in streams.values { stream.call?.ended(.cancelled) }
         streams = [:]
-        nghttp2_session_del(session)
+        http2?.close()
         session = nil
         account?.connections.subtract(1)
         account = nil
@@ -220,11 +224,11 @@ final class ServerConnection: NetworkSource, @unchecked Sendable {
 
     // MARK: Time
 
-    private var checkInterval: Duration { min(server.configuration.keepalive.timeout, Self.greetingLimit) / 4 }
+    private var checkInterval: Duration { min(settings.configuration.keepalive.timeout, Self.greetingLimit) / 4 }
 
     func check(at now: ContinuousClock.Instant) {
         guard !isClosed, let session else { return }
-        let keepalive = server.configuration.keepalive
+        let keepalive = settings.configuration.keepalive
         if let leaving, now - leaving >= Self.noticeLimit {
             // A client that reads nothing holds nobody up.
             if isCancelled { return close() }

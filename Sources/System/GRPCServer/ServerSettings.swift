@@ -1,0 +1,12 @@
+/// What the connections and calls of a server share, and never changes.
+final class ServerSettings: Sendable {
+    let configuration: GRPCServerConfiguration
+    /// nil for a server without TLS.
+    let tls: TLSContext?
+    let usages = UsageRegistry()
+
+    init(_ configuration: GRPCServerConfiguration, tls: TLSContext?) {
+        self.configuration = configuration
+        self.tls = tls
+    }
+}
