@@ -26,8 +26,6 @@ struct WatchState: Sendable {
     private var leaving: [UInt32: (watch: Int32, path: TaskPath, batch: Int)] = [:]
     private var batch = 0
 
-    var watchCount: Int { tree.count }
-
     mutating func start() {
         self = WatchState()
         isWanted = true

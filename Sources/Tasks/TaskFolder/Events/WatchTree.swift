@@ -9,8 +9,6 @@ struct WatchTree {
     private var nodes: [Int32: Node] = [:]
     private(set) var root: Int32?
 
-    var count: Int { nodes.count }
-
     /// The root; forgets all others, whose watches the caller has given up.
     mutating func start(root: Int32) {
         nodes = [root: Node(parent: nil, name: ExactText(""))]
