@@ -6,4 +6,6 @@ check "swift format lint --strict" swift format lint --strict --parallel -r Pack
 check "numbers from elsewhere meet no trapping operator" python3 Tests/untrusted_numbers.py
 check "comments are written as language.py asks" python3 Tests/language.py
 check "the checker of comments finds bad samples" python3 -m unittest Tests/language_test.py
+check "types and circles of types are within the bounds of shape.py" python3 Tests/shape.py
+check "the checker of the shape finds bad samples" python3 -m unittest Tests/shape_test.py
 finish
