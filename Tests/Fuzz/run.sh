@@ -38,7 +38,8 @@ for number, line in enumerate(open(sys.argv[2])):
 PYTHON
     fi
     log=$work/$decoder.log
-    if FERRY_FUZZ=$decoder $work/fuzz -max_total_time=$((seconds / ${#decoders[@]})) -max_len=4096 -rss_limit_mb=1024 -timeout=5 \
+    # Swift's own handler of crashes would hide where the sanitizer saw one.
+    if SWIFT_BACKTRACE=enable=no FERRY_FUZZ=$decoder $work/fuzz -max_total_time=$((seconds / ${#decoders[@]})) -max_len=4096 -rss_limit_mb=1024 -timeout=5 \
         -print_final_stats=1 -artifact_prefix=$work/findings/"$decoder"- "$corpus" "${seeds[@]}" 2>"$log"; then
         result=ok
     else

@@ -36,6 +36,8 @@ private let decoders: [String: @Sendable ([UInt8]) -> Void] = [
     "http-response": decodeResponse,
     "grpc": decodeCall,
     "rules": decodeRules,
+    "http-connection": decodeHTTPConnection,
+    "grpc-connection": decodeGRPCConnection,
 ]
 
 private let chosen: @Sendable ([UInt8]) -> Void = {
@@ -50,6 +52,7 @@ private let chosen: @Sendable ([UInt8]) -> Void = {
 /// Ends the run where a decoder that did not trap was wrong.
 func check(_ holds: Bool, _ what: @autoclosure () -> String) {
     guard !holds else { return }
-    print("wrong: \(what())")
+    // Standard output would not be flushed.
+    _ = "wrong: \(what())\n".withCString { write(STDERR_FILENO, $0, strlen($0)) }
     abort()
 }

@@ -8,7 +8,9 @@ import Synchronization
 import XML
 import YAML
 
+@testable import GRPCClient
 @testable import GRPCProtocol
+@testable import GRPCServer
 @testable import HTTPMessages
 @testable import HTTPServer
 @testable import ObjectStorage
